@@ -35,11 +35,12 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
-  (unless (answer message)
+  ;; DEBUGGER throws to IDLE if what is added to the reply fails.
+  (unless (catch 'idle (answer message))
     (answer (if (eq :error (second message))
                 (minimal-report (first message) :error nil)
                 (list (first message) :refused
-                      "It was done, but the reply was too long to be sent.")))))
+                      "It was done, but the reply could not be sent, or was too long to be.")))))
 
 (defun kind-of-condition (condition)
   (cond ((source-condition-p condition) :reader)
@@ -187,13 +188,14 @@ restart continues."
                                      "The stack is used up; return to the top level first."
                                      "This agent has no such operation.")))
         (let ((token (getf arguments :token 0)))
+          ;; First, so that an error is reported to the request.
+          (setf *id* id
+                *interrupted* 0
+                *token* token)
           (session-package)
           (ensure-streams)
           (reset-columns)
           (refresh-signal-handlers)
-          (setf *id* id
-                *interrupted* 0
-                *token* token)
           (flet ((operate ()
                    (when (and (= token *early-interrupt*) (plusp token))
                      (serve-interrupt))
@@ -224,30 +226,34 @@ restart continues."
        (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
-  "Serve requests until the process ends."
+  "Serve requests until the process ends. An error between two requests throws to IDLE."
   (loop
-    (let ((message (or (shiftf *pending* nil)
-                       ;; The handlers around an error must not leave it when a timer signals there.
-                       (catch 'idle (call-without-handlers #'next-message)))))
-      (when (consp message)
-        (let ((id (first message))
-              (name (second message))
-              (arguments (cddr message)))
-          (cond ((eq name :look)
-                 (answer-look message nil))
-                ((eq name :input))      ; What asked for it was interrupted.
-                ((not (eq name :abort))
-                 (perform id name arguments))
-                ((and *standing* (null *post*))
-                 ;; Another error has ended.
-                 (reply (list id :ok)))
-                (*error-condition*
-                 (setf *id* id
-                       *interrupted* 0
-                       *token* (getf arguments :token 0))
-                 (leave (list id :ok)))
-                (t
-                 (reply (list id :ok)))))))))
+    (catch 'idle
+      (let ((message (or (shiftf *pending* nil)
+                         ;; The handlers around an error must not leave it when a timer signals there.
+                         (call-without-handlers #'next-message))))
+        (when (consp message)
+          (serve-message message))))))
+
+(defun serve-message (message)
+  (let ((id (first message))
+        (name (second message))
+        (arguments (cddr message)))
+    (cond ((eq name :look)
+           (answer-look message nil))
+          ((eq name :input))            ; What asked for it was interrupted.
+          ((not (eq name :abort))
+           (perform id name arguments))
+          ((and *standing* (null *post*))
+           ;; Another error has ended.
+           (reply (list id :ok)))
+          (*error-condition*
+           (setf *id* id
+                 *interrupted* 0
+                 *token* (getf arguments :token 0))
+           (leave (list id :ok)))
+          (t
+           (reply (list id :ok))))))
 
 (defun serve-from-top ()
   (call-with-debugger (lambda () (call-atomically #'serve)) #'debugger))

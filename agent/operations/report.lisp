@@ -39,14 +39,14 @@
       *package*
       (setf *package*
             ;; Looking for a package by name looks at the current one, too.
-            (let* ((*package* #.(find-package "COMMON-LISP"))
-                   (name "COMMON-LISP-USER")
-                   ;; A call with a constant name may remember the package that was deleted.
-                   (package (find-package name)))
+            (let ((*package* #.(find-package "COMMON-LISP")))
               (declare (notinline find-package))
-              (if (and package (package-name package))
-                  package
-                  (make-package name :nicknames '("CL-USER") :use '("COMMON-LISP")))))))
+              ;; A call with a constant name may remember the package that was deleted.
+              (or (loop for name in '("COMMON-LISP-USER" "CL-USER")
+                        for package = (find-package name)
+                        when (and package (package-name package))
+                          return package)
+                  (make-package "COMMON-LISP-USER" :nicknames '("CL-USER") :use (list *package*)))))))
 
 (defun report-package ()
   "Return the package in which a report of an error names symbols: the current one. While a system's definition is loaded,

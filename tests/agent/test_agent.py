@@ -1689,6 +1689,14 @@ class Survival(AgentTest):
         self.values("(cl:list 'a)", "(A)")
         self.assertEqual(self.ok("(cl:delete-package :empty)").package, "CL-USER")
 
+    def test_the_package_of_the_user_may_be_made_anew(self):
+        self.ok("(progn (delete-package :cl-user) (make-package :cl-user :use '(:cl)))")
+        self.values("(list 1 'a (package-name *package*))", '(1 A "CL-USER")')
+
+    def test_a_reply_that_cannot_be_made_is_replaced(self):
+        self.assertEqual(self.session.evaluate("(setf cl-mcp-agent::*tools* '(5) cl-mcp-agent::*tools-told* nil)").status, "refused")
+        self.values("(setf cl-mcp-agent::*tools* nil)", "NIL")
+
     def test_printing_of_symbols_may_be_broken(self):
         self.ok("(defmethod print-object :around ((x symbol) stream) (error \"no\"))")
         self.assertIn("error printing", self.ok("(list 'a)").values[0])
@@ -2389,6 +2397,15 @@ class Tools(AgentTest):
             self.assertNotIn("tools", reply.fields, code)
         self.fails("(dotimes (i 65) (eval `(cl-mcp:define-tool ,(format nil \"t~a\" i) () 1)))", None, "64 tools")
         self.values("(length (cl-mcp:list-tools))", "64")
+
+    def test_bounds_are_those_that_the_server_takes(self):
+        for type in ("(number 0 #.(/ (expt 10 400) 3))", "(integer 0 #.(expt 10 400))", "(number nil 1 2)",
+                     "(number 0 #.sb-ext:double-float-positive-infinity)", "(integer #.(expt 2 53) #.(1+ (expt 2 53)))",
+                     "(integer #.(expt 2 53))", "(number * -1d300)"):
+            reply = self.fails(f"(cl-mcp:define-tool x ((y {type})) y)", "ERROR")
+            self.assertNotIn("tools", reply.fields, type)
+        reply = self.ok("(cl-mcp:define-tool x ((y (number 1/3 1d300)) (z (integer * 5))) (list y z))")
+        self.assertEqual([float(entry[-3]) for entry in reply.tools[0][2]], [1e300, 5.0])
 
     def test_names_are_completed_the_shortest_first(self):
         self.ok("(defpackage :shop (:use :cl) (:export #:buy-all #:buy)) (defvar shop::|buy Mixed| 1) (defvar shop::buyer 2)")
