@@ -108,8 +108,15 @@ restart continues."
   "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
   (declare (type function function))
   (catch 'aside
-    (let ((*aside* :running))
+    (let ((*aside* (list *guard*)))
       (funcall function))))
+
+(defun fails-aside-p (condition)
+  "True if CONDITION is an error of what CALL-ASIDE runs. It is none if the agent prints there, for another thread, or if it
+ends the interrupted code, as WITH-TIMEOUT does."
+  (and (consp *aside*)
+       (eq (first *aside*) *guard*)
+       (not (time-limit-passed-p condition))))
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
@@ -127,9 +134,9 @@ restart continues."
          (note-stray-condition condition "starting")
          (continue condition)
          (end-process 74))
-        ((eq *aside* :running)
+        ((fails-aside-p condition)
          (let ((*aside* :noting))
-           (note-stray-condition condition "while a reply was made"))
+           (note-stray-condition condition "in a timer or an interruption"))
          (throw 'aside nil))
         (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))

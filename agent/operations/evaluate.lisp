@@ -320,6 +320,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let* ((*capture* (make-capture))
          (*guard* nil)
          (*reporting* t)
+         (*in-a-hurry* *in-a-hurry*)    ; set by an interrupt
          (*current-form* nil)
          (entry (with-agent-syntax (:length 10 :level 4)
                   (list :where where

@@ -67,8 +67,8 @@ that is ASDF-USER, in which ASDF's own frames could not be told from the user's;
 (defvar *reporting* nil
   "True while a report is made. An interrupt then abandons one item, not the report.")
 (defvar *aside* nil
-  "While a report is interrupted: :RUNNING in code of the program that a signal runs, :NOTING while its error is noted,
-where another such signal has nothing set aside, since that might have no end; else NIL.")
+  "While a report is interrupted: in code of the program that a signal runs, a list of what *GUARD* was before; :NOTING while
+its error is noted, where another such signal has nothing set aside, since that might have no end; else NIL.")
 (defvar *in-a-hurry* nil
   "True once an interrupt has cut the report short; user code prints nothing more.")
 

@@ -366,6 +366,17 @@ class Processes(AgentTest):
             self.session.interrupt(running[1])
             self.assertEqual("interrupt", self.session.answer(running[0]).kind)
 
+    def test_frames_are_printed_past_errors_where_a_form_is_read(self):
+        self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))"
+                "(defclass bad () ()) (defmethod print-object ((o bad) s) (error \"bad\"))"
+                "(defun read-slowly (bad) (format t \"on\") (loop until (fboundp 'stop)) (list bad))")
+        identifier, token = self.begin("(length '#.(read-slowly (make-instance 'bad)))")
+        frames = self.session.look(token, "running-frames", locals=True).reply().lists("frames")
+        self.assertRegex(frames[0][0], r"\(READ-SLOWLY #<.*error printing.*>\)")
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.kind, reply.inbox), ("interrupt", None))
+
     def test_a_thread_that_answers_without_end_is_ended(self):
         self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))"
                 "(defclass slow () ()) (defvar *slow* (make-instance 'slow))"
@@ -1789,6 +1800,29 @@ class Survival(AgentTest):
         if "rung" not in reply.stdout:
             self.session.await_output(b"rung")
         self.assertIn("tick", str(self.ok("1").lists("inbox")))
+
+    def test_a_time_limit_of_the_program_ends_what_the_agent_does_for_it(self):
+        reply = self.fails("(list #.(sb-ext:with-timeout 0.05 (loop)))", "TIMEOUT")
+        self.assertEqual(self.frames(reply)[-1], "(READ)")
+        self.fails("(progn (defmacro slow () (sb-ext:with-timeout 0.05 (loop))) (eval '(slow)))", "TIMEOUT")
+        self.ok("(defclass slow () ()) (defmethod print-object ((o slow) s) (sb-ext:with-timeout 0.05 (loop)))")
+        reply = self.ok("(make-instance 'slow)")
+        self.assertEqual((reply.values, reply.inbox), (["#<SLOW: error printing it: TIMEOUT>"], None))
+
+    def test_a_report_that_was_cut_short_has_no_effect_on_later_ones(self):
+        self.ok("""(defvar *timer*) (defclass thing () ())
+            (define-condition endless (error) () (:report (lambda (c s) c s (princ "reporting") (finish-output) (loop))))
+            (defmethod print-object ((o thing) s)
+              (let ((rung nil))
+                (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (setf rung t) (sb-sys:with-interrupts (error 'endless)))) 0.01)
+                (loop until rung))
+              (princ "whole" s))""")
+        identifier, token = self.session.start_evaluation("(make-instance 'thing)")
+        self.session.await_output(b"reporting")
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.status, reply.values), ("ok", ["whole"]))
+        self.fails('(error "plain ~a" 5)', message="plain 5")
 
     def test_exit_ends_the_process_with_its_code(self):
         self.assertEqual(os.waitstatus_to_exitcode(self.gone("(sb-ext:exit :code 3)")), 3)

@@ -117,6 +117,10 @@ request end the process, and the debugger is the agent."
 (implement deadline-passed-p (condition)
   (typep condition 'sb-sys:deadline-timeout))
 
+(implement time-limit-passed-p (condition)
+  ;; Its subclasses are signalled by what waits, and not by a timer.
+  (eq 'sb-ext:timeout (type-of condition)))
+
 (implement slot-misuse (condition)
   (let ((type (type-of condition)))
     (cond ((string= "INITARG-ERROR" type)
