@@ -75,16 +75,20 @@ its error is noted, where another such signal has nothing set aside, since that 
 (defun stop-capture ()
   (throw *guard* :stopped))
 
-(defun call-guarded (function)
-  "Call FUNCTION with a stream. Returns what it printed, as much as is kept; how many characters
-it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
+(defun call-guarded (function keep stop)
+  "Call FUNCTION with a stream, of which KEEP and STOP are as in GUARDED. Returns what it printed, as much as is kept;
+how many characters it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
 ended it."
   (declare (type function function))
-  (let* ((capture *capture*)
-         (outcome (catch capture
-                    (let ((*guard* capture))
-                      (funcall function capture))
-                    nil)))
+  ;; What is printed may call the agent to print a part of it.
+  (let* ((*capture* (if (eq *guard* *capture*) (make-capture) *capture*))
+         (capture *capture*)
+         (outcome (progn
+                    (start-capture capture keep stop)
+                    (catch capture
+                      (let ((*guard* capture))
+                        (funcall function capture))
+                      nil))))
     (multiple-value-bind (text count) (capture-text capture)
       (values text count outcome))))
 
@@ -95,8 +99,7 @@ stopped when STOP were printed, or one more than are kept."
     `(flet ((,function (,stream) ,@body))
        (declare (dynamic-extent #',function))
        (let ((,kept ,keep))
-         (start-capture *capture* ,kept ,(or stop `(1+ ,kept)))
-         (call-guarded #',function)))))
+         (call-guarded #',function ,kept ,(or stop `(1+ ,kept)))))))
 
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT

@@ -1862,6 +1862,12 @@ class Looking(AgentTest):
         self.assertEqual(reply.packages, ["MY-APP"])
         self.assertEqual([name for name in self.session.ask("list-definitions", type="macros").fields if name != "left-out"], ["macros"])
 
+    def test_a_default_value_that_contains_itself_again_and_again_is_not_followed(self):
+        self.ok(f"(defun f (&optional (x '#1=({'#1# ' * 40}))) x)")
+        self.assertTrue(self.session.ask("list-definitions", type="functions").functions[0][1].startswith("(&OPTIONAL (X"))
+        self.assertIn("F", self.session.ask("describe-symbol", name="f").text)
+        self.fails("(f 1 2)", "PROGRAM-ERROR")
+
     def test_definitions_of_a_contribution_count_as_a_librarys(self):
         self.ok('(asdf:load-system "sb-rt")')
         reply = self.session.ask("list-definitions", type="all")
@@ -2332,6 +2338,18 @@ class Watching(AgentTest):
         self.values("(princ-to-string *thing*)", '"thing"')
         self.assertEqual(self.session.ask("trace", action="report").made, 2)
         self.assertEqual(self.session.ask("tally", action="report").tallies[0][:2], ["TEXT", 1])
+
+    def test_functions_that_the_tracer_calls_can_be_traced(self):
+        self.session.ask("trace", action="start", functions=["sb-introspect:function-lambda-list"])
+        self.values("(values (sb-introspect:function-lambda-list (lambda (a) a)))", "(A)")
+        self.assertEqual(self.session.ask("trace", action="report").made, 2)
+        self.session.ask("trace", action="stop")
+
+    def test_a_stop_names_any_function(self):
+        self.ok("(defun (setf part) (value x) (list value x))")
+        self.session.ask("trace", action="start", functions=["(setf part)"], **{"break": "call"})
+        reply = self.fails("(setf (part 1) 2)", "CL-MCP:BREAKPOINT")
+        self.assertIn("Continue, and do not stop at (SETF PART) again.", [restart[1] for restart in reply.lists("restarts")])
 
     def test_a_package_means_its_functions(self):
         self.ok("(defpackage :my-app (:use :cl)) (in-package :my-app) (defun one () 1) (defun (setf one) (x) x)"
