@@ -473,6 +473,10 @@ class Evaluation(AgentTest):
         self.values("(list * ** / // +)", "(10 3 (10 20) (3) (VALUES 10 20))")
         self.values("-", "-")
 
+    def test_forms_are_read_even_if_the_program_has_had_them_skipped(self):
+        self.ok("(setf *read-suppress* t)")
+        self.values("(+ 1 2)", "3")
+
     def test_settings_of_the_user_last_and_do_not_touch_results(self):
         self.ok("(setf *print-base* 16 *print-case* :downcase *print-length* 1)")
         reply = self.ok("(progn (princ 255) (list 255 'abc 1 2 3))")
@@ -1159,6 +1163,11 @@ class Compiling(AgentTest):
         self.assertEqual((counts["ERROR"], counts["STYLE-WARNING"]), (1, 200))
         self.assertEqual(counts["NOTE"], 200)
         self.assertGreaterEqual(reply.notes_lost, 150)
+
+    def test_a_note_that_repeats_one_that_is_kept_is_not_lost(self):
+        others = " ".join(f"(defun f{i} (x y) x)" for i in range(199))
+        reply = self.compile(f"{others} (defmacro m (x) 1) (defun g () (m 1) (m 1))")
+        self.assertEqual((collections.Counter(note[0] for note in reply.notes), reply.notes_lost), ({"STYLE-WARNING": 200}, 0))
 
     def test_errors_do_not_hide_what_comes_after(self):
         reply = self.compile("(defmacro m (x) x) (defun f () (m 1 2)) (defun g () (if 1)) (defun h () 1)")
