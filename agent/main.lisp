@@ -15,9 +15,6 @@
         :frames *last-frames* :total-frames (length *last-frames*)
         :package "CL-USER"))
 
-(defvar *leaving* nil
-  "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
-
 (defun leave (message)
   "Unwind to the top level and reply MESSAGE there. If unwinding itself fails, the first message is the reply.
 The agent does not serve inside a cleanup form that fails or loops: the next request runs at the top level."

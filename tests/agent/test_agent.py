@@ -328,6 +328,15 @@ class Processes(AgentTest):
         self.stop(*running)
         shutil.rmtree(os.path.dirname(path))
 
+    def test_an_error_of_a_look_up_is_reported_to_it_in_cleanup_forms_too(self):
+        self.assertEqual(self.session.evaluate("(unwind-protect (error \"first\") (unwind-protect (error \"second\")"
+                                               " (format t \"on\") (finish-output) (loop)))").status, "error")
+        aborting = self.session.send("abort", token=77)
+        self.session.await_output(b"on")
+        self.assertEqual("look", self.session.look(77, "macroexpand", code="#.(error \"look\")").reply().message)
+        self.session.interrupt(77)
+        self.assertEqual("second", self.session.answer(aborting).message)
+
     def test_a_look_up_in_foreign_code_is_answered(self):
         running = self.begin('(progn (format t "on") (loop (sb-alien:alien-funcall (sb-alien:extern-alien "usleep" (function sb-alien:int sb-alien:int)) 100000)))')
         self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
