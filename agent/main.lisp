@@ -15,9 +15,6 @@
         :frames *last-frames* :total-frames (length *last-frames*)
         :package "CL-USER"))
 
-(defvar *leaving* nil
-  "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
-
 (defun leave (message)
   "Unwind to the top level and reply MESSAGE there. If unwinding itself fails, the first message is the reply.
 The agent does not serve inside a cleanup form that fails or loops: the next request runs at the top level."
@@ -35,11 +32,12 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
-  (unless (answer message)
+  ;; DEBUGGER throws to IDLE if what is added to the reply fails.
+  (unless (catch 'idle (answer message))
     (answer (if (eq :error (second message))
                 (minimal-report (first message) :error nil)
                 (list (first message) :refused
-                      "It was done, but the reply was too long to be sent.")))))
+                      "It was done, but the reply could not be sent, or was too long to be.")))))
 
 (defun kind-of-condition (condition)
   (cond ((source-condition-p condition) :reader)
@@ -107,8 +105,15 @@ restart continues."
   "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
   (declare (type function function))
   (catch 'aside
-    (let ((*aside* :running))
+    (let ((*aside* (list *guard*)))
       (funcall function))))
+
+(defun fails-aside-p (condition)
+  "True if CONDITION is an error of what CALL-ASIDE runs. It is none if the agent prints there, for another thread, or if it
+ends the interrupted code, as WITH-TIMEOUT does."
+  (and (consp *aside*)
+       (eq (first *aside*) *guard*)
+       (not (time-limit-passed-p condition))))
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
@@ -126,9 +131,9 @@ restart continues."
          (note-stray-condition condition "starting")
          (continue condition)
          (end-process 74))
-        ((eq *aside* :running)
+        ((fails-aside-p condition)
          (let ((*aside* :noting))
-           (note-stray-condition condition "while a reply was made"))
+           (note-stray-condition condition "in a timer or an interruption"))
          (throw 'aside nil))
         (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))
@@ -187,13 +192,14 @@ restart continues."
                                      "The stack is used up; return to the top level first."
                                      "This agent has no such operation.")))
         (let ((token (getf arguments :token 0)))
+          ;; First, so that an error is reported to the request.
+          (setf *id* id
+                *interrupted* 0
+                *token* token)
           (session-package)
           (ensure-streams)
           (reset-columns)
           (refresh-signal-handlers)
-          (setf *id* id
-                *interrupted* 0
-                *token* token)
           (flet ((operate ()
                    (when (and (= token *early-interrupt*) (plusp token))
                      (serve-interrupt))
@@ -224,30 +230,34 @@ restart continues."
        (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
-  "Serve requests until the process ends."
+  "Serve requests until the process ends. An error between two requests throws to IDLE."
   (loop
-    (let ((message (or (shiftf *pending* nil)
-                       ;; The handlers around an error must not leave it when a timer signals there.
-                       (catch 'idle (call-without-handlers #'next-message)))))
-      (when (consp message)
-        (let ((id (first message))
-              (name (second message))
-              (arguments (cddr message)))
-          (cond ((eq name :look)
-                 (answer-look message nil))
-                ((eq name :input))      ; What asked for it was interrupted.
-                ((not (eq name :abort))
-                 (perform id name arguments))
-                ((and *standing* (null *post*))
-                 ;; Another error has ended.
-                 (reply (list id :ok)))
-                (*error-condition*
-                 (setf *id* id
-                       *interrupted* 0
-                       *token* (getf arguments :token 0))
-                 (leave (list id :ok)))
-                (t
-                 (reply (list id :ok)))))))))
+    (catch 'idle
+      (let ((message (or (shiftf *pending* nil)
+                         ;; The handlers around an error must not leave it when a timer signals there.
+                         (call-without-handlers #'next-message))))
+        (when (consp message)
+          (serve-message message))))))
+
+(defun serve-message (message)
+  (let ((id (first message))
+        (name (second message))
+        (arguments (cddr message)))
+    (cond ((eq name :look)
+           (answer-look message nil))
+          ((eq name :input))            ; What asked for it was interrupted.
+          ((not (eq name :abort))
+           (perform id name arguments))
+          ((and *standing* (null *post*))
+           ;; Another error has ended.
+           (reply (list id :ok)))
+          (*error-condition*
+           (setf *id* id
+                 *interrupted* 0
+                 *token* (getf arguments :token 0))
+           (leave (list id :ok)))
+          (t
+           (reply (list id :ok))))))
 
 (defun serve-from-top ()
   (call-with-debugger (lambda () (call-atomically #'serve)) #'debugger))

@@ -403,6 +403,11 @@ frame, the third how many arguments it got, if that is known."
   (declare (ignore condition))
   nil)
 
+(define-port-operation time-limit-passed-p (condition)
+  "True if CONDITION ends code that has run as long as the code around it allows."
+  (declare (ignore condition))
+  nil)
+
 (define-port-operation slot-misuse (condition)
   "Return :INITARG and a class if CONDITION reports an initarg that making an instance does not take, :SLOT and the class of
 the object if it reports that an object has no such slot, else NIL."

@@ -80,23 +80,29 @@ nothing."
 
 (defconstant +elements-copied+ 100)
 (defconstant +levels-copied+ 10)
+(defconstant +conses-copied+ 2000)
 
-(defun without-packages (tree &optional (levels +levels-copied+))
+(defun without-packages (tree)
   "Copy TREE, a lambda list, with uninterned symbols, so that it prints without package prefixes. What is too long or too deep
 to be shown is not copied: a default value can be any object, a circular list too."
-  (cond ((and (consp tree) (zerop levels))
-         '())
-        ((consp tree)
-         (loop for rest = tree then (cdr rest)
-               repeat +elements-copied+
-               while (consp rest)
-               collect (without-packages (car rest) (1- levels)) into parts
-               finally (return (nconc parts (if (consp rest) '() (without-packages rest))))))
-        ((or (null tree) (not (symbolp tree)) (keywordp tree)
-             (eq (symbol-package tree) #.(find-package "COMMON-LISP")))
-         tree)
-        (t
-         (make-symbol (symbol-name tree)))))
+  (let ((left +conses-copied+))
+    (declare (type fixnum left))
+    (labels ((copy (tree levels)
+               (declare (type fixnum levels))
+               (cond ((and (consp tree) (zerop levels))
+                      '())
+                     ((consp tree)
+                      (loop for rest = tree then (cdr rest)
+                            repeat +elements-copied+
+                            while (and (consp rest) (not (minusp (decf left))))
+                            collect (copy (car rest) (1- levels)) into parts
+                            finally (return (nconc parts (if (consp rest) '() (copy rest levels))))))
+                     ((or (null tree) (not (symbolp tree)) (keywordp tree)
+                          (eq (symbol-package tree) #.(find-package "COMMON-LISP")))
+                      tree)
+                     (t
+                      (make-symbol (symbol-name tree))))))
+      (copy tree +levels-copied+))))
 
 (defun lambda-list-text (function)
   (lambda-list-words (function-lambda-list function)))

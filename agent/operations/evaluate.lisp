@@ -320,6 +320,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let* ((*capture* (make-capture))
          (*guard* nil)
          (*reporting* t)
+         (*in-a-hurry* *in-a-hurry*)    ; set by an interrupt
          (*current-form* nil)
          (entry (with-agent-syntax (:length 10 :level 4)
                   (list :where where
@@ -455,8 +456,9 @@ thread that was started and failed meanwhile may have ended, and the server woul
         :report "Evaluate the form again."))))
 
 (defun read-form (stream)
-  "Read a form; return STREAM itself at the end."
-  (read stream nil stream))
+  "Read a form; return STREAM itself at the end. *READ-SUPPRESS*, which a program may have left true, makes any form NIL."
+  (let ((*read-suppress* nil))
+    (read stream nil stream)))
 
 (defun call-with-retry (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."

@@ -26,6 +26,8 @@ interrupts and errors while it runs."
 (defvar *early-interrupt* 0
   "The token of the last interrupt that arrived when no operation had this token.")
 
+(defvar *leaving* nil
+  "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
 (defvar *early-look* 0
   "The token of the last look-up that arrived when its operation was not running.")
 (defvar *moments* '()

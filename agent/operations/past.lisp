@@ -9,22 +9,32 @@
   (list* *id* :ok (hooks-part)))
 
 (defun defining-name-p (name)
-  "True if forms that begin with NAME are worth evaluating again: they define something and do
+  "True if forms that begin with a symbol called NAME are worth evaluating again: they define something and do
 little else."
-  (let ((string (symbol-name name)))
-    (or (and (>= (length string) 3) (string= "DEF" string :end2 3))
-        (member string '("IN-PACKAGE" "USE-PACKAGE" "UNUSE-PACKAGE" "IMPORT" "EXPORT" "SHADOW"
-                         "SHADOWING-IMPORT" "INTERN" "DECLAIM" "PROCLAIM" "REQUIRE" "LOAD"
-                         "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE" "REMOVE-TOOL"
-                         "ON-RETURN" "ON-START")
-                :test #'string=))))
+  (or (and (>= (length name) 3) (string= "DEF" name :end2 3))
+      (member name '("IN-PACKAGE" "USE-PACKAGE" "UNUSE-PACKAGE" "IMPORT" "EXPORT" "SHADOW"
+                     "SHADOWING-IMPORT" "INTERN" "DECLAIM" "PROCLAIM" "REQUIRE" "LOAD"
+                     "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE" "REMOVE-TOOL"
+                     "ON-RETURN" "ON-START")
+              :test #'string=)))
+
+(defun defining-text-p (text)
+  "True if a form in TEXT, which cannot be read, seems to define something."
+  (loop for open = (position #\( text) then (position #\( text :start start)
+        while open
+        for start = (1+ open)
+        for end = (or (position-if (lambda (character) (find character " ()'\";
+")) text :start start)
+                      (length text))
+        for colon = (position #\: text :start start :end end :from-end t)
+        thereis (defining-name-p (string-upcase (subseq text (if colon (1+ colon) start) end)))))
 
 (defun defining-form-p (form &optional (depth 0))
   "True if FORM defines something, itself or in its body."
   (and (consp form)
        (symbolp (first form))
        (< depth 20)
-       (or (defining-name-p (first form))
+       (or (defining-name-p (symbol-name (first form)))
            (and (eq (first form) 'setf)
                 (consp (rest form))
                 (consp (second form))
@@ -38,57 +48,76 @@ little else."
                       while (consp rest)
                       thereis (defining-form-p (first rest) (1+ depth)))))))
 
-(defun evaluate-again (text package-name evaluation &key (from 0) until)
+(defun evaluate-again (text package-name evaluation &key from until)
   "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
 Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
-fifth, a line about each of the first that failed."
+fifth, a line about each of the first that failed. What follows a form that cannot be read, or a failed change of the current
+package, is not evaluated: it would define something else."
   (let* ((nowhere (make-broadcast-stream))
          (*standard-output* nowhere)
          (*error-output* nowhere)
          (*trace-output* nowhere)
          (from (or from 0))
+         (until (min (or until (length text)) (length text)))
          (stream (make-string-input-stream (subseq text from)))
          (*evaluation* evaluation)
+         (package (if package-name (find-meant-package package-name) (session-package)))
          (failed 0)
          (failures '())
          (again '())
-         (left '())
-         (position from))
-    (let ((package (and package-name (find-package package-name))))
-      (when package
-        (setf *package* package)))
-    (handler-case
-        (loop for start = (setf position (+ from (file-position stream)))
-              for package = (session-package-name)
-              for form = (if (and until (>= start until))
-                             stream
-                             (read stream nil stream))
-              until (eq form stream)
-              do (let ((piece (list start (+ from (file-position stream)) package 0)))
-                   (if (not (defining-form-p form))
-                       (push piece left)
-                       (handler-case (handler-bind ((warning #'muffle-warning))
-                                       (call-with-origin (origin start (second piece))
-                                                         (lambda () (eval form)))
-                                       (push piece again))
-                         (serious-condition (condition)
-                           (when (< (incf failed) 6)
-                             (push (failure-line form condition) failures))
-                           (push piece left))))))
-      ;; Text that read the first time may need a package or a readtable that was not made by a definition.
-      (reader-error (condition)
-        (incf failed)
-        (push (failure-line "the text from here on" condition) failures)
-        (push (list position (or until (length text)) (session-package-name) 0) left))
-      (end-of-file ()))
+         (left '()))
+    (labels ((place ()
+               (+ from (file-position stream)))
+             (fail (what condition)
+               (when (< (incf failed) 6)
+                 (push (failure-line what condition) failures)))
+             (leave-rest (start package-name condition)
+               (let ((rest (string-trim '(#\space #\newline #\tab #\return) (subseq text start until))))
+                 (when (defining-text-p rest)
+                   (fail (subseq rest 0 (min 60 (length rest))) condition))
+                 (when (plusp (length rest))
+                   (push (list start until package-name 0) left))))
+             (failure-of (form piece)
+               (handler-case (handler-bind ((warning #'muffle-warning))
+                               (call-with-origin (origin (first piece) (second piece))
+                                                 (lambda () (eval form)))
+                               nil)
+                 (serious-condition (condition) condition))))
+      (cond
+        ((null package)
+         (leave-rest from package-name (make-condition 'unknown-package :package package-name)))
+        (t
+         (setf *package* package)
+         (loop for start = (place)
+               for package-name = (session-package-name)
+               for form = (cond ((>= start until)
+                                 stream)
+                                (t
+                                 ;; It may need a package, a readtable or a value that no definition has made.
+                                 (handler-case (read-form stream)
+                                   (serious-condition (condition)
+                                     (leave-rest start package-name condition)
+                                     stream))))
+               until (eq form stream)
+               do (let* ((piece (list start (place) package-name 0))
+                         (defines (defining-form-p form))
+                         (condition (and defines (failure-of form piece))))
+                    (if (and defines (null condition))
+                        (push piece again)
+                        (push piece left))
+                    (when condition
+                      (fail form condition)
+                      (when (mentions-p form '(in-package))
+                        (leave-rest (second piece) package-name condition)
+                        (loop-finish))))))))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
 
-(defun failure-line (form condition)
-  "Return a line about CONDITION, which FORM, or what a text describes, signalled."
+(defun failure-line (what condition)
+  "Return a line about CONDITION, which WHAT, a form or a part of the text, signalled."
   (let ((*capture* (make-capture)))
     (substitute #\space #\newline
                 (with-agent-syntax (:length 4 :level 2)
-                  (let ((text (item-text form 60)))
+                  (let ((text (if (stringp what) what (item-text what 60))))
                     (format nil "~a: ~a" text (message-text condition 200)))))))
 
 (define-operation :replay (arguments)

@@ -39,14 +39,14 @@
       *package*
       (setf *package*
             ;; Looking for a package by name looks at the current one, too.
-            (let* ((*package* #.(find-package "COMMON-LISP"))
-                   (name "COMMON-LISP-USER")
-                   ;; A call with a constant name may remember the package that was deleted.
-                   (package (find-package name)))
+            (let ((*package* #.(find-package "COMMON-LISP")))
               (declare (notinline find-package))
-              (if (and package (package-name package))
-                  package
-                  (make-package name :nicknames '("CL-USER") :use '("COMMON-LISP")))))))
+              ;; A call with a constant name may remember the package that was deleted.
+              (or (loop for name in '("COMMON-LISP-USER" "CL-USER")
+                        for package = (find-package name)
+                        when (and package (package-name package))
+                          return package)
+                  (make-package "COMMON-LISP-USER" :nicknames '("CL-USER") :use (list *package*)))))))
 
 (defun report-package ()
   "Return the package in which a report of an error names symbols: the current one. While a system's definition is loaded,
@@ -67,24 +67,28 @@ that is ASDF-USER, in which ASDF's own frames could not be told from the user's;
 (defvar *reporting* nil
   "True while a report is made. An interrupt then abandons one item, not the report.")
 (defvar *aside* nil
-  "While a report is interrupted: :RUNNING in code of the program that a signal runs, :NOTING while its error is noted,
-where another such signal has nothing set aside, since that might have no end; else NIL.")
+  "While a report is interrupted: in code of the program that a signal runs, a list of what *GUARD* was before; :NOTING while
+its error is noted, where another such signal has nothing set aside, since that might have no end; else NIL.")
 (defvar *in-a-hurry* nil
   "True once an interrupt has cut the report short; user code prints nothing more.")
 
 (defun stop-capture ()
   (throw *guard* :stopped))
 
-(defun call-guarded (function)
-  "Call FUNCTION with a stream. Returns what it printed, as much as is kept; how many characters
-it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
+(defun call-guarded (function keep stop)
+  "Call FUNCTION with a stream, of which KEEP and STOP are as in GUARDED. Returns what it printed, as much as is kept;
+how many characters it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
 ended it."
   (declare (type function function))
-  (let* ((capture *capture*)
-         (outcome (catch capture
-                    (let ((*guard* capture))
-                      (funcall function capture))
-                    nil)))
+  ;; What is printed may call the agent to print a part of it.
+  (let* ((*capture* (if (eq *guard* *capture*) (make-capture) *capture*))
+         (capture *capture*)
+         (outcome (progn
+                    (start-capture capture keep stop)
+                    (catch capture
+                      (let ((*guard* capture))
+                        (funcall function capture))
+                      nil))))
     (multiple-value-bind (text count) (capture-text capture)
       (values text count outcome))))
 
@@ -95,8 +99,7 @@ stopped when STOP were printed, or one more than are kept."
     `(flet ((,function (,stream) ,@body))
        (declare (dynamic-extent #',function))
        (let ((,kept ,keep))
-         (start-capture *capture* ,kept ,(or stop `(1+ ,kept)))
-         (call-guarded #',function)))))
+         (call-guarded #',function ,kept ,(or stop `(1+ ,kept)))))))
 
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT

@@ -94,9 +94,19 @@ the function receives."
       (refuse-tool "A type (member ...) must have 1 to ~d choices." +most-choices+))
     (mapcar #'choice members)))
 
+(defconstant +widest-bound+ (expt 2 53)
+  "What the server takes for a missing maximum, and negated for a missing minimum.")
+
+(defun finite-double (number)
+  "Return NUMBER as a finite double float, or NIL if there is none."
+  (ignore-errors
+   (let ((double (coerce number 'double-float)))
+     (and (<= (abs double) most-positive-double-float)
+          double))))
+
 (defun bound (bound)
-  (unless (or (realp bound) (member bound '(* nil)))
-    (refuse-tool "A bound must be a number or *, not ~s." bound))
+  (unless (or (member bound '(* nil)) (finite-double bound))
+    (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound))
   (and (realp bound) bound))
 
 (defun type-parts (type)
@@ -114,8 +124,8 @@ the function receives."
           ((and (member kind '(:integer :number)) (ignore-errors (<= 2 (list-length type) 3)))
            (let ((minimum (bound (second type)))
                  (maximum (bound (third type))))
-             (when (and minimum maximum (>= minimum maximum))
-               (refuse-tool "The bounds of ~s are in the wrong order." type))
+             (unless (< (finite-double (or minimum (- +widest-bound+))) (finite-double (or maximum +widest-bound+)))
+               (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))
              (list :kind kind :minimum minimum :maximum maximum)))
           (t
            (refuse-tool "~s is not a type of a parameter. The types are string, integer, (integer 1 10), ~

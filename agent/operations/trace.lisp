@@ -126,7 +126,10 @@ conditions from it, and calls made by it are not traced."
           (apply (the function function) arguments))
         (lambda (function &rest arguments)
           (if-watched (if (within-p tracing)
-                          (call-traced tracing name (function-lambda-list function) function arguments)
+                          (call-traced tracing name
+                                       (let ((*watching* t))
+                                         (function-lambda-list function))
+                                       function arguments)
                           (apply (the function function) arguments))
                       (apply (the function function) arguments))))))
 
@@ -134,7 +137,9 @@ conditions from it, and calls made by it are not traced."
   "Return the wrapper for the methods of the generic function of TRACING."
   (lambda (method function arguments)
     (if-watched (if (within-p tracing)
-                    (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
+                    (multiple-value-bind (name qualifiers specializers lambda-list)
+                        (let ((*watching* t))
+                          (method-signature method))
                       (call-traced tracing `(method ,name ,@qualifiers ,specializers) (plain-lambda-list lambda-list)
                                    function arguments))
                     (apply (the function function) arguments))

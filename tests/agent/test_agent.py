@@ -328,6 +328,15 @@ class Processes(AgentTest):
         self.stop(*running)
         shutil.rmtree(os.path.dirname(path))
 
+    def test_an_error_of_a_look_up_is_reported_to_it_in_cleanup_forms_too(self):
+        self.assertEqual(self.session.evaluate("(unwind-protect (error \"first\") (unwind-protect (error \"second\")"
+                                               " (format t \"on\") (finish-output) (loop)))").status, "error")
+        aborting = self.session.send("abort", token=77)
+        self.session.await_output(b"on")
+        self.assertEqual("look", self.session.look(77, "macroexpand", code="#.(error \"look\")").reply().message)
+        self.session.interrupt(77)
+        self.assertEqual("second", self.session.answer(aborting).message)
+
     def test_a_look_up_in_foreign_code_is_answered(self):
         running = self.begin('(progn (format t "on") (loop (sb-alien:alien-funcall (sb-alien:extern-alien "usleep" (function sb-alien:int sb-alien:int)) 100000)))')
         self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
@@ -365,6 +374,17 @@ class Processes(AgentTest):
             self.assertIn("(EVAL (PROGN", frames[-1][0])
             self.session.interrupt(running[1])
             self.assertEqual("interrupt", self.session.answer(running[0]).kind)
+
+    def test_frames_are_printed_past_errors_where_a_form_is_read(self):
+        self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))"
+                "(defclass bad () ()) (defmethod print-object ((o bad) s) (error \"bad\"))"
+                "(defun read-slowly (bad) (format t \"on\") (loop until (fboundp 'stop)) (list bad))")
+        identifier, token = self.begin("(length '#.(read-slowly (make-instance 'bad)))")
+        frames = self.session.look(token, "running-frames", locals=True).reply().lists("frames")
+        self.assertRegex(frames[0][0], r"\(READ-SLOWLY #<.*error printing.*>\)")
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.kind, reply.inbox), ("interrupt", None))
 
     def test_a_thread_that_answers_without_end_is_ended(self):
         self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))"
@@ -461,6 +481,10 @@ class Evaluation(AgentTest):
         self.ok("(values 10 20)")
         self.values("(list * ** / // +)", "(10 3 (10 20) (3) (VALUES 10 20))")
         self.values("-", "-")
+
+    def test_forms_are_read_even_if_the_program_has_had_them_skipped(self):
+        self.ok("(setf *read-suppress* t)")
+        self.values("(+ 1 2)", "3")
 
     def test_settings_of_the_user_last_and_do_not_touch_results(self):
         self.ok("(setf *print-base* 16 *print-case* :downcase *print-length* 1)")
@@ -1053,6 +1077,16 @@ class Entering(AgentTest):
                          definitions=[["(defun missing-thing (x) (* x 3)) (setf *x* 9)", "CL-USER"]])
         self.assertEqual((reply.status, reply.lists("values")), ("ok", ["24"]))
 
+    def test_definitions_that_cannot_be_made_do_not_prevent_a_restart(self):
+        self.assertEqual(self.session.evaluate('(cerror "go" "no")', evaluation=1, token=1).status, "error")
+        text = "(defun one () 1) (defun two () #.(car 1)) (defun three () 3)"
+        reply = self.session.ask("invoke-restart", restart="CONTINUE",
+                                 definitions=[[text, "CL-USER", 2], ["(defun one () 2)", "GONE", 3]])
+        self.assertEqual(reply.status, "ok", reply)
+        self.assertEqual(reply.carried, [[2, [0, 17, "CL-USER", 0]]])
+        self.assertEqual(reply.left, [[2, [17, len(text), "CL-USER", 0]], [3, [0, 16, "GONE", 0]]])
+        self.values("(one)", "1")
+
     def test_an_unknown_restart_is_refused(self):
         self.assertEqual(self.frozen("(car 1)").ask("invoke-restart", restart="NO-SUCH").status,
                          "refused")
@@ -1139,6 +1173,11 @@ class Compiling(AgentTest):
         self.assertEqual(counts["NOTE"], 200)
         self.assertGreaterEqual(reply.notes_lost, 150)
 
+    def test_a_note_that_repeats_one_that_is_kept_is_not_lost(self):
+        others = " ".join(f"(defun f{i} (x y) x)" for i in range(199))
+        reply = self.compile(f"{others} (defmacro m (x) 1) (defun g () (m 1) (m 1))")
+        self.assertEqual((collections.Counter(note[0] for note in reply.notes), reply.notes_lost), ({"STYLE-WARNING": 200}, 0))
+
     def test_errors_do_not_hide_what_comes_after(self):
         reply = self.compile("(defmacro m (x) x) (defun f () (m 1 2)) (defun g () (if 1)) (defun h () 1)")
         self.assertTrue(reply.failed)
@@ -1208,13 +1247,32 @@ class Past(AgentTest):
 
     def test_definitions_that_fail_are_counted(self):
         reply = self.session.ask("replay", definitions=[['(defvar *a* (error "x")) (defvar *b* 2) (defun (', "CL-USER", 1]])
-        self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 1))
+        self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 2))
+        self.assertRegex(reply.failures[1], r"^\(defun \(: ")
         self.values("*b*", "2")
 
     def test_text_that_cannot_be_read_now_counts_as_failed(self):
-        reply = self.session.ask("replay", definitions=[["(defvar *c* 3) (defvar gone::*d* 4) (defvar *e* 5)", "CL-USER", 1]])
-        self.assertEqual((reply.evaluated, reply.failed), (1, 1))
-        self.assertIn("GONE", reply.failures[0])
+        for number, form in enumerate(("(defvar gone::*d* 4)", "(defun d () #.(car 1))", "(cl:defun d () #.(car 1))", "(defun d () #.(error 'gone))")):
+            reply = self.session.ask("replay", definitions=[[f"(defvar *c{number}* 3) {form} (defvar *e* 5)", "CL-USER", 1],
+                                                            ["(defvar *next* 6)", "CL-USER", 2]])
+            self.assertEqual((reply.evaluated, reply.failed), (2, 1), reply)
+            self.assertTrue(reply.failures[0].startswith(f"{form} (defvar *e* 5): "), reply.failures)
+        self.values("(list *c0* *c3* (boundp '*e*))", "(3 3 NIL)")
+
+    def test_text_that_cannot_be_read_and_defines_nothing_is_no_failure(self):
+        reply = self.session.ask("replay", definitions=[["(defvar *c* 3) (print gone::*d*) (list", "CL-USER", 1]])
+        self.assertEqual((reply.evaluated, reply.failed), (1, 0))
+
+    def test_definitions_are_not_made_in_another_package(self):
+        self.ok("(defun bar () :user)")
+        for text, package, evaluated in (("(defun bar () :gone)", "GONE", 0), ("(defun foo () 1) (in-package :gone) (defun bar () :gone)", "CL-USER", 1),
+                                         ("(progn (in-package :gone) 1) (defun bar () :gone)", "CL-USER", 0)):
+            reply = self.session.ask("replay", definitions=[[text, package, 1], ["(defvar *next* 6)", "CL-USER", 2]])
+            self.assertEqual(reply.evaluated, evaluated + 1)
+            self.assertIn("(defun bar () :gone): ", reply.failures[-1])
+            self.assertIn("GONE", reply.failures[-1])
+            self.assertEqual(reply.failed, len(reply.failures))
+        self.values("(list (bar) *next*)", "(:USER 6)")
 
 
 class Memory(unittest.TestCase):
@@ -1660,6 +1718,14 @@ class Survival(AgentTest):
         self.values("(cl:list 'a)", "(A)")
         self.assertEqual(self.ok("(cl:delete-package :empty)").package, "CL-USER")
 
+    def test_the_package_of_the_user_may_be_made_anew(self):
+        self.ok("(progn (delete-package :cl-user) (make-package :cl-user :use '(:cl)))")
+        self.values("(list 1 'a (package-name *package*))", '(1 A "CL-USER")')
+
+    def test_a_reply_that_cannot_be_made_is_replaced(self):
+        self.assertEqual(self.session.evaluate("(setf cl-mcp-agent::*tools* '(5) cl-mcp-agent::*tools-told* nil)").status, "refused")
+        self.values("(setf cl-mcp-agent::*tools* nil)", "NIL")
+
     def test_printing_of_symbols_may_be_broken(self):
         self.ok("(defmethod print-object :around ((x symbol) stream) (error \"no\"))")
         self.assertIn("error printing", self.ok("(list 'a)").values[0])
@@ -1730,6 +1796,11 @@ class Survival(AgentTest):
         self.ok("(setf sb-ext:*invoke-debugger-hook* nil *debugger-hook* nil)")
         self.fails("(car 1)", "TYPE-ERROR")
 
+    def test_the_debugger_may_be_disabled(self):
+        for where in ("(progn {})", "(sb-thread:join-thread (sb-thread:make-thread (lambda () {})) :default 1)"):
+            self.session.run(where.format('(sb-ext:disable-debugger) (error "no")'))
+            self.values("(+ 1 2)", "3")
+
     def test_errors_in_threads_go_to_the_inbox(self):
         first = self.ok("(sb-thread:make-thread (lambda () (error \"in the thread\"))"
                         " :name \"worker\")")
@@ -1747,6 +1818,29 @@ class Survival(AgentTest):
         if "rung" not in reply.stdout:
             self.session.await_output(b"rung")
         self.assertIn("tick", str(self.ok("1").lists("inbox")))
+
+    def test_a_time_limit_of_the_program_ends_what_the_agent_does_for_it(self):
+        reply = self.fails("(list #.(sb-ext:with-timeout 0.05 (loop)))", "TIMEOUT")
+        self.assertEqual(self.frames(reply)[-1], "(READ)")
+        self.fails("(progn (defmacro slow () (sb-ext:with-timeout 0.05 (loop))) (eval '(slow)))", "TIMEOUT")
+        self.ok("(defclass slow () ()) (defmethod print-object ((o slow) s) (sb-ext:with-timeout 0.05 (loop)))")
+        reply = self.ok("(make-instance 'slow)")
+        self.assertEqual((reply.values, reply.inbox), (["#<SLOW: error printing it: TIMEOUT>"], None))
+
+    def test_a_report_that_was_cut_short_has_no_effect_on_later_ones(self):
+        self.ok("""(defvar *timer*) (defclass thing () ())
+            (define-condition endless (error) () (:report (lambda (c s) c s (princ "reporting") (finish-output) (loop))))
+            (defmethod print-object ((o thing) s)
+              (let ((rung nil))
+                (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (setf rung t) (sb-sys:with-interrupts (error 'endless)))) 0.01)
+                (loop until rung))
+              (princ "whole" s))""")
+        identifier, token = self.session.start_evaluation("(make-instance 'thing)")
+        self.session.await_output(b"reporting")
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.status, reply.values), ("ok", ["whole"]))
+        self.fails('(error "plain ~a" 5)', message="plain 5")
 
     def test_exit_ends_the_process_with_its_code(self):
         self.assertEqual(os.waitstatus_to_exitcode(self.gone("(sb-ext:exit :code 3)")), 3)
@@ -1785,6 +1879,12 @@ class Looking(AgentTest):
         self.assertEqual(reply.methods, [["AREA", "((S POINT))"], ["PRINT-OBJECT", "((P POINT) STREAM)"]])
         self.assertEqual(reply.packages, ["MY-APP"])
         self.assertEqual([name for name in self.session.ask("list-definitions", type="macros").fields if name != "left-out"], ["macros"])
+
+    def test_a_default_value_that_contains_itself_again_and_again_is_not_followed(self):
+        self.ok(f"(defun f (&optional (x '#1=({'#1# ' * 40}))) x)")
+        self.assertTrue(self.session.ask("list-definitions", type="functions").functions[0][1].startswith("(&OPTIONAL (X"))
+        self.assertIn("F", self.session.ask("describe-symbol", name="f").text)
+        self.fails("(f 1 2)", "PROGRAM-ERROR")
 
     def test_definitions_of_a_contribution_count_as_a_librarys(self):
         self.ok('(asdf:load-system "sb-rt")')
@@ -2257,6 +2357,18 @@ class Watching(AgentTest):
         self.assertEqual(self.session.ask("trace", action="report").made, 2)
         self.assertEqual(self.session.ask("tally", action="report").tallies[0][:2], ["TEXT", 1])
 
+    def test_functions_that_the_tracer_calls_can_be_traced(self):
+        self.session.ask("trace", action="start", functions=["sb-introspect:function-lambda-list"])
+        self.values("(values (sb-introspect:function-lambda-list (lambda (a) a)))", "(A)")
+        self.assertEqual(self.session.ask("trace", action="report").made, 2)
+        self.session.ask("trace", action="stop")
+
+    def test_a_stop_names_any_function(self):
+        self.ok("(defun (setf part) (value x) (list value x))")
+        self.session.ask("trace", action="start", functions=["(setf part)"], **{"break": "call"})
+        reply = self.fails("(setf (part 1) 2)", "CL-MCP:BREAKPOINT")
+        self.assertIn("Continue, and do not stop at (SETF PART) again.", [restart[1] for restart in reply.lists("restarts")])
+
     def test_a_package_means_its_functions(self):
         self.ok("(defpackage :my-app (:use :cl)) (in-package :my-app) (defun one () 1) (defun (setf one) (x) x)"
                 "(defmacro two () 2) (in-package :cl-user)")
@@ -2355,6 +2467,15 @@ class Tools(AgentTest):
             self.assertNotIn("tools", reply.fields, code)
         self.fails("(dotimes (i 65) (eval `(cl-mcp:define-tool ,(format nil \"t~a\" i) () 1)))", None, "64 tools")
         self.values("(length (cl-mcp:list-tools))", "64")
+
+    def test_bounds_are_those_that_the_server_takes(self):
+        for type in ("(number 0 #.(/ (expt 10 400) 3))", "(integer 0 #.(expt 10 400))", "(number nil 1 2)",
+                     "(number 0 #.sb-ext:double-float-positive-infinity)", "(integer #.(expt 2 53) #.(1+ (expt 2 53)))",
+                     "(integer #.(expt 2 53))", "(number * -1d300)"):
+            reply = self.fails(f"(cl-mcp:define-tool x ((y {type})) y)", "ERROR")
+            self.assertNotIn("tools", reply.fields, type)
+        reply = self.ok("(cl-mcp:define-tool x ((y (number 1/3 1d300)) (z (integer * 5))) (list y z))")
+        self.assertEqual([float(entry[-3]) for entry in reply.tools[0][2]], [1e300, 5.0])
 
     def test_names_are_completed_the_shortest_first(self):
         self.ok("(defpackage :shop (:use :cl) (:export #:buy-all #:buy)) (defvar shop::|buy Mixed| 1) (defvar shop::buyer 2)")

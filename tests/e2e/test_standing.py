@@ -109,7 +109,7 @@ class Standing(entries.Entries, InFolder):
             (sb-ext:schedule-timer (sb-ext:make-timer #'ring) 0.1)""")
         mcp.wait_until(lambda: listed() or self.s.evaluate("nil") is None, 10, "its error")
         self.assertEqual(1, len(listed()))
-        self.assertRegex(listed()[0], r"^(between two calls|while a reply was made): SIMPLE-ERROR: the timer 1 "
+        self.assertRegex(listed()[0], r"^(between two calls|in a timer or an interruption): SIMPLE-ERROR: the timer 1 "
                          r"\(cannot be entered: It has been unwound\.\)$")
         self.assertTrue(self.s.call("evaluate-in-frame", index=1, frame=0, code="1").is_error)
         self.assertIn("the timer 1", self.s.call("describe-last-error", index=1).text)
@@ -126,7 +126,7 @@ class Standing(entries.Entries, InFolder):
                 reply = self.s.evaluate("(make-instance 'slow)")
                 self.assertValue(reply, "whole")
                 self.assertIn("0: (FAIL)", reply.text)
-                self.assertIn("while a reply was made: SIMPLE-ERROR: aside", self.s.call("list-errors").text)
+                self.assertIn("in a timer or an interruption: SIMPLE-ERROR: aside", self.s.call("list-errors").text)
                 self.s.call("reset-session")
 
     def test_errors_of_a_timer_do_not_take_the_place_of_the_error(self):

@@ -19,11 +19,16 @@
   "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
   (funcall (the function (or *debugger* *thread-debugger*)) condition))
 
+(defun leave-debugger ()
+  "Do nothing instead of SBCL's DISABLE-DEBUGGER, with which a script begins. It would have the next error in the same
+request end the process, and the debugger is the agent."
+  nil)
+
 (defun remove-debugger ()
-  (sb-ext:unlock-package "SB-DEBUG")
-  (handler-bind ((warning #'muffle-warning))
-    (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger))
-  (sb-ext:lock-package "SB-DEBUG"))
+  (sb-ext:with-unlocked-packages ("SB-DEBUG" "SB-EXT")
+    (handler-bind ((warning #'muffle-warning))
+      (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger
+            (fdefinition 'sb-ext:disable-debugger) #'leave-debugger))))
 
 (implement call-with-debugger (function debugger)
   (declare (type function function))
@@ -111,6 +116,10 @@
 
 (implement deadline-passed-p (condition)
   (typep condition 'sb-sys:deadline-timeout))
+
+(implement time-limit-passed-p (condition)
+  ;; Its subclasses are signalled by what waits, and not by a timer.
+  (eq 'sb-ext:timeout (type-of condition)))
 
 (implement slot-misuse (condition)
   (let ((type (type-of condition)))
