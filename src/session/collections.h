@@ -27,6 +27,7 @@ struct sessions {
     struct quota quota;        /* on the number of sessions */
     struct quota processes;    /* on their processes, all copies included */
     struct output_budget outputs;
+    size_t operation_bytes; /* of requests and code, of all operations that wait or run */
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;

@@ -26,6 +26,11 @@ struct operation *session_run(struct session *s, const struct operation_options 
     return op;
 }
 
+bool session_has_room(const struct session *s, const struct operation_options *options)
+{
+    return operation_has_room(s->all->operation_bytes, options);
+}
+
 /* These may be answered as soon as their turn comes, but never inside the caller's call. */
 static struct operation *later(struct session *s, struct operation *op)
 {

@@ -36,6 +36,10 @@ struct strbuf;
  */
 struct operation *session_run(struct session *s, const struct operation_options *options);
 
+/* session_has_room(s, options): whether session_run() and session_enter() may be called with ${options}. What
+ * waits or runs in all sessions of the owner may take 128 MiB. */
+bool session_has_room(const struct session *s, const struct operation_options *options);
+
 /*
  * session_enter(s, options, sequence, resumes):
  * The same in a copy of the process that is frozen at an error.
