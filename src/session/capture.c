@@ -10,53 +10,58 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
+void capture_init_small(struct capture *c, size_t part)
+{
+    *c = (struct capture){.part = part};
+    strbuf_init(&c->head, part);
+}
+
 void capture_init(struct capture *c)
 {
-    *c = (struct capture){0};
-    strbuf_init(&c->head, CAPTURE_HEAD);
+    capture_init_small(c, CAPTURE_PART);
 }
 
 void capture_fini(struct capture *c)
 {
     strbuf_fini(&c->head);
     free(c->tail);
-    capture_init(c);
+    capture_init_small(c, c->part);
 }
 
 void capture_move(struct capture *to, struct capture *from)
 {
     *to = *from;
-    capture_init(from);
+    capture_init_small(from, from->part);
 }
 
 size_t capture_bytes(const struct capture *c)
 {
-    return c->head.capacity + (c->tail != NULL ? CAPTURE_TAIL : 0);
+    return c->head.capacity + (c->tail != NULL ? c->part : 0);
 }
 
 static void add_to_tail(struct capture *c, const char *bytes, size_t len)
 {
     if (c->tail == NULL)
-        c->tail = xmalloc(CAPTURE_TAIL);
-    if (len > CAPTURE_TAIL) {
-        bytes += len - CAPTURE_TAIL;
-        len = CAPTURE_TAIL;
+        c->tail = xmalloc(c->part);
+    if (len > c->part) {
+        bytes += len - c->part;
+        len = c->part;
     }
-    size_t end = (c->tail_start + c->tail_len) % CAPTURE_TAIL;
-    size_t first = len < CAPTURE_TAIL - end ? len : CAPTURE_TAIL - end;
+    size_t end = (c->tail_start + c->tail_len) % c->part;
+    size_t first = len < c->part - end ? len : c->part - end;
     memcpy(c->tail + end, bytes, first);
     memcpy(c->tail, bytes + first, len - first);
     size_t grown = c->tail_len + len;
-    if (grown > CAPTURE_TAIL) {
-        c->tail_start = (c->tail_start + grown - CAPTURE_TAIL) % CAPTURE_TAIL;
-        grown = CAPTURE_TAIL;
+    if (grown > c->part) {
+        c->tail_start = (c->tail_start + grown - c->part) % c->part;
+        grown = c->part;
     }
     c->tail_len = grown;
 }
 
 void capture_add(struct capture *c, const char *bytes, size_t len)
 {
-    size_t room = CAPTURE_HEAD - c->head.len;
+    size_t room = c->part - c->head.len;
     size_t first = len < room ? len : room;
     c->total += len;
     strbuf_add(&c->head, bytes, first);
@@ -69,7 +74,7 @@ bool capture_cut(struct capture *c, uint64_t total)
     if (c->tail != NULL || total > c->total)
         return false;
     struct strbuf kept;
-    strbuf_init(&kept, CAPTURE_HEAD);
+    strbuf_init(&kept, c->part);
     strbuf_add(&kept, c->head.bytes, (size_t)total);
     strbuf_fini(&c->head);
     c->head = kept;
@@ -94,8 +99,8 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     }
     uint64_t tail_from = c->total - c->tail_len;
     while (done < len && offset >= tail_from && offset < c->total) {
-        size_t at = (c->tail_start + (size_t)(offset - tail_from)) % CAPTURE_TAIL;
-        size_t n = CAPTURE_TAIL - at;
+        size_t at = (c->tail_start + (size_t)(offset - tail_from)) % c->part;
+        size_t n = c->part - at;
         if (n > c->total - offset)
             n = (size_t)(c->total - offset);
         if (n > len - done)
@@ -139,10 +144,10 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         return false;
     }
     size_t head = most * 2 / 3, tail = most - head;
-    if (head > CAPTURE_HEAD)
-        head = CAPTURE_HEAD;
-    if (tail > CAPTURE_TAIL)
-        tail = CAPTURE_TAIL;
+    if (head > c->part)
+        head = c->part;
+    if (tail > c->part)
+        tail = c->part;
     char *bytes = xmalloc(head > tail ? head : tail);
     size_t n = capture_read(c, 0, bytes, head);
     /* A character has at most three continuation bytes. */

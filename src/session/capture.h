@@ -2,9 +2,8 @@
  * What a Lisp printed during one call. The head and the tail are kept, the middle only while there is room;
  * the byte count is exact.
  *
- * Invariants: (1) head holds the first min(total, CAPTURE_HEAD) bytes; (2) while total <= CAPTURE_HEAD there
- * is no tail; (3) otherwise tail is a ring with the last min(total - CAPTURE_HEAD, CAPTURE_TAIL) bytes, its
- * oldest byte at tail_start.
+ * Invariants: (1) head holds the first min(total, part) bytes; (2) while total <= part there is no tail;
+ * (3) otherwise tail is a ring with the last min(total - part, part) bytes, its oldest byte at tail_start.
  */
 #ifndef SESSION_CAPTURE_H
 #define SESSION_CAPTURE_H
@@ -15,19 +14,20 @@
 
 #include "base/strbuf.h"
 
-#define CAPTURE_HEAD ((size_t)1 << 20)
-#define CAPTURE_TAIL ((size_t)1 << 20)
+#define CAPTURE_PART ((size_t)1 << 20)
 
 struct capture {
     struct strbuf head;
-    char *tail; /* NULL until the head is full; CAPTURE_TAIL bytes */
+    size_t part; /* the most bytes of the head, and of the tail */
+    char *tail;  /* NULL until the head is full; ${part} bytes */
     size_t tail_start, tail_len;
     uint64_t total; /* bytes ever added */
 };
 
-/* capture_init(c), capture_fini(c): on the caller's memory. capture_move(to, from): ${from} is empty
- * afterwards. */
+/* capture_init(c), capture_fini(c): on the caller's memory. capture_init_small(c, part): of head and tail at
+ * most ${part} bytes each are kept, not CAPTURE_PART. capture_move(to, from): ${from} is empty afterwards. */
 void capture_init(struct capture *c);
+void capture_init_small(struct capture *c, size_t part);
 void capture_fini(struct capture *c);
 void capture_move(struct capture *to, struct capture *from);
 
