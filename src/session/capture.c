@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -112,12 +113,34 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     return done;
 }
 
+void capture_redact(struct capture *c)
+{
+    uint64_t gap_start, gap_end;
+    size_t head = c->head.len, len = head + c->tail_len;
+    if (len == 0)
+        return;
+    char *all = xmalloc(len);
+    bool is_cut = capture_gap(c, &gap_start, &gap_end);
+    capture_read(c, 0, all, head);
+    capture_read(c, c->total - c->tail_len, all + head, c->tail_len);
+    redact_in_place(all, is_cut ? head : len, false);
+    if (is_cut)
+        redact_in_place(all + head, c->tail_len, true);
+    memcpy(c->head.bytes, all, head);
+    if (c->tail != NULL)
+        memcpy(c->tail, all + head, c->tail_len);
+    c->tail_start = 0;
+    free(all);
+}
+
 /* The last line may be unfinished: it shows how far the program has got. */
-void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts)
 {
     char bytes[2048];
     size_t n = c->total < sizeof bytes ? (size_t)c->total : sizeof bytes, start;
     n = capture_read(c, c->total - n, bytes, n);
+    if (redacts)
+        redact_in_place(bytes, n, n < c->total);
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]) != NULL)
         n--;
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)

@@ -41,13 +41,17 @@ void capture_add(struct capture *c, const char *bytes, size_t len);
  * nothing if the middle is no longer kept. */
 bool capture_cut(struct capture *c, uint64_t total);
 
+/* capture_redact(c): replace what looks like a credential by marks of the same length. */
+void capture_redact(struct capture *c);
+
 /* capture_read(c, offset, out, len): copy up to ${len} bytes from ${offset} on, stopping where they are no
  * longer kept. Returns the number copied; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 
-/* capture_last_line(c, out, most): append the last line that is not blank, at most ${most} bytes of it, as
- * valid UTF-8; nothing if there is none near the end. */
-void capture_last_line(const struct capture *c, struct strbuf *out, size_t most);
+/* capture_last_line(c, out, most, redacts): append the last line that is not blank, at most ${most} bytes of
+ * it, as valid UTF-8; nothing if there is none near the end. With ${redacts} credentials are marked, also
+ * where only the lines before it tell that it is one. */
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts);
 
 /* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);

@@ -212,8 +212,15 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
     return true;
 }
 
+void session_redact(const struct session *s, struct capture *capture)
+{
+    if (s->host->redacts)
+        capture_redact(capture);
+}
+
 const struct capture *session_output(struct session *s, int stream)
 {
+    session_redact(s, session_output_stream(&s->output, (enum worker_stream)stream));
     return session_output_stream(&s->output, (enum worker_stream)stream);
 }
 

@@ -49,9 +49,9 @@ void session_output_clear(struct session_output *o)
     capture_fini(&o->streams[1]);
 }
 
-uint64_t session_output_progress(const struct session_output *o, struct strbuf *line)
+uint64_t session_output_progress(const struct session_output *o, struct strbuf *line, bool redacts)
 {
-    capture_last_line(&o->streams[o->last], line, LONGEST_LINE);
+    capture_last_line(&o->streams[o->last], line, LONGEST_LINE, redacts);
     return session_output_printed(o);
 }
 

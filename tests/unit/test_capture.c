@@ -516,7 +516,7 @@ static void the_last_line_is_the_last_that_is_not_blank(void **state)
         capture_init(&c);
         strbuf_init(&out, 0);
         capture_add(&c, cases[i].text, strlen(cases[i].text));
-        capture_last_line(&c, &out, 4);
+        capture_last_line(&c, &out, 4, false);
         assert_string_equal(strbuf_string(&out), cases[i].line);
         strbuf_fini(&out);
         capture_fini(&c);
@@ -536,12 +536,12 @@ static void the_last_line_of_a_flood_is_found(void **state)
         int len = snprintf(line, sizeof line, "line %d\n", i);
         capture_add(&c, line, (size_t)len);
     }
-    capture_last_line(&c, &out, 200);
+    capture_last_line(&c, &out, 200, false);
     assert_string_equal(strbuf_string(&out), "line 299999");
     strbuf_clear(&out);
     for (int i = 0; i < 1000; i++)
         capture_add(&c, "no end \xe2\x82\xac ", 11);
-    capture_last_line(&c, &out, 200);
+    capture_last_line(&c, &out, 200, false);
     assert_true(utf8_is_valid(out.bytes, out.len));
     assert_between(out.len, 190, 200);
     strbuf_fini(&out);
