@@ -252,6 +252,7 @@ static bool begin(struct server *server, const struct options *options,
         .image_directory = options->state_directory,
         .confinements = confinements,
         .groups = server->groups,
+        .redacts = options->redacts,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

@@ -13,11 +13,15 @@
 #define LONGEST_GAP 8           /* between a name and its value */
 #define LONGEST_LINE 100        /* the first line of a private key */
 #define LONGEST_SCHEME_PART 256 /* user and password in a URL */
+#define SHORTEST_REST 40        /* of a key after a cut, if its end is missing, too */
 
-/* The text that remains, and whether a word begins at this position. */
+/* The text that remains, whether a word begins at this position, and how far lines of base64 were followed.
+ */
 struct view {
-    const char *at, *end;
+    const char *text, *at, *end;
+    bool is_cut; /* the text begins after a cut */
     bool is_word_start;
+    const char *followed;
 };
 
 /* How many bytes precede the credential, and its length; 0 if there is none. */
@@ -49,7 +53,7 @@ static bool begins_with(const struct view *v, const char *word)
 }
 
 /* The prefixes that the services document. */
-static struct credential well_known_key(const struct view *v)
+static struct credential well_known_key(struct view *v)
 {
     static const char *const beginnings[] = {"sk-",    "ghp_",  "gho_",  "ghs_", "github_pat_",
                                              "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
@@ -65,7 +69,7 @@ static struct credential well_known_key(const struct view *v)
     return (struct credential){0};
 }
 
-static struct credential private_key(const struct view *v)
+static struct credential private_key(struct view *v)
 {
     if (!begins_with(v, "-----BEGIN "))
         return (struct credential){0};
@@ -82,8 +86,35 @@ static struct credential private_key(const struct view *v)
                                .len = (size_t)((end == NULL ? v->end : end) - rest)};
 }
 
+static bool is_base64(char c)
+{
+    return is_key_character(c) && c != '_' && c != '-' && c != '.';
+}
+
+/* The lines of base64 before the last line of a private key whose first line is not in the text. After a cut,
+ * which may be just before the end of a line, the last may be missing, too. */
+static struct credential rest_of_private_key(struct view *v)
+{
+    if (v->at < v->followed || (v->at > v->text && v->at[-1] != '\n'))
+        return (struct credential){0};
+    const char *p = v->at;
+    while (p < v->end && is_base64(*p)) {
+        while (p < v->end && (is_base64(*p) || *p == '\r'))
+            p++;
+        p += p < v->end && *p == '\n';
+    }
+    v->followed = p;
+    size_t len = (size_t)(p - v->at);
+    struct view rest = {.at = p, .end = v->end};
+    size_t left = (size_t)(v->end - p), line = left > LONGEST_LINE ? LONGEST_LINE : left;
+    bool is_key = begins_with(&rest, "-----END ") && memmem(p, line, "PRIVATE KEY-----", 16) != NULL;
+    if (is_key || (v->is_cut && v->at - v->text <= 2 && p == v->end && len >= SHORTEST_REST))
+        return (struct credential){.len = len};
+    return (struct credential){0};
+}
+
 /* scheme://user:password@host */
-static struct credential url_password(const struct view *v)
+static struct credential url_password(struct view *v)
 {
     if (!begins_with(v, "://"))
         return (struct credential){0};
@@ -119,7 +150,7 @@ static size_t name_length(const struct view *v)
 
 /* The value of a name: a string within a few characters, or a word after =, after a colon and a blank, or
  * after Bearer. */
-static struct credential named_value(const struct view *v)
+static struct credential named_value(struct view *v)
 {
     size_t len = name_length(v);
     if (len == 0)
@@ -146,33 +177,58 @@ static struct credential named_value(const struct view *v)
                                   : (struct credential){0};
 }
 
-static struct credential find(const struct view *v)
+static struct credential find(struct view *v)
 {
-    static struct credential (*const recognizers[])(const struct view *v) = {well_known_key, private_key,
-                                                                             url_password, named_value};
+    static struct credential (*const recognizers[])(struct view * v) = {
+        rest_of_private_key, well_known_key, private_key, url_password, named_value};
     struct credential f = {0};
     for (size_t i = 0; f.len == 0 && i < sizeof recognizers / sizeof recognizers[0]; i++)
         f = recognizers[i](v);
     return f;
 }
 
+static struct view view_of(const char *text, size_t len, bool is_cut)
+{
+    return (struct view){.text = text,
+                         .at = text,
+                         .end = text + len,
+                         .is_cut = is_cut,
+                         .is_word_start = true,
+                         .followed = text};
+}
+
+/* Go to the end of the next credential. Returns its length; 0: there is none. */
+static size_t next(struct view *v)
+{
+    struct credential f = {0};
+    while (v->at < v->end && f.len == 0) {
+        f = find(v);
+        v->at += f.len > 0 ? f.before + f.len : 1;
+        v->is_word_start = !is_key_character(v->at[-1]) || v->at[-1] == '=';
+    }
+    return f.len;
+}
+
 void redact(struct strbuf *out, const char *text, size_t len)
 {
-    struct view v = {.at = text, .end = text + len, .is_word_start = true};
+    struct view v = view_of(text, len, false);
     const char *kept = text;
-    while (v.at < v.end) {
-        struct credential f = find(&v);
-        if (f.len > 0) {
-            strbuf_add(out, kept, (size_t)(v.at - kept) + f.before);
-            strbuf_adds(out, REDACTED);
-            v.at += f.before + f.len;
-            kept = v.at;
-        } else {
-            v.at++;
-        }
-        v.is_word_start = v.at == text || !is_key_character(v.at[-1]) || v.at[-1] == '=';
+    for (size_t found; (found = next(&v)) > 0; kept = v.at) {
+        strbuf_add(out, kept, (size_t)(v.at - kept) - found);
+        strbuf_adds(out, REDACTED);
     }
     strbuf_add(out, kept, (size_t)(v.end - kept));
+}
+
+void redact_in_place(char *text, size_t len, bool is_cut)
+{
+    struct view v = view_of(text, len, is_cut);
+    for (size_t found; (found = next(&v)) > 0;) {
+        const char *mark = REDACTED;
+        for (char *p = text + (v.at - text) - found; p < v.at; p++)
+            if (*p != '\n')
+                *p = *mark != '\0' ? *mark++ : '*';
+    }
 }
 
 bool redact_is_name(const char *name)

@@ -16,6 +16,10 @@
  * stays valid. Takes time linear in ${len}. */
 void redact(struct strbuf *out, const char *text, size_t len);
 
+/* redact_in_place(text, len, is_cut): the same with marks of equal length, so that no position changes. Ends
+ * of lines stay. With ${is_cut} the text begins after a cut: perhaps inside a private key. */
+void redact_in_place(char *text, size_t len, bool is_cut);
+
 /* redact_is_name(name): whether the value of what is called so is a credential. */
 bool redact_is_name(const char *name);
 

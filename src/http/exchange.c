@@ -125,8 +125,36 @@ void exchange_refuse(struct exchange *e, const struct http_reply *reply)
     resume(e);
 }
 
+static void count_unread(struct exchange *e, size_t len)
+{
+    *events_of(e)->answer_bytes += len - e->unread;
+    if (e->principal != NULL)
+        e->principal->answer_bytes += len - e->unread;
+    e->unread = len;
+}
+
+/* The client has ${len} bytes of its answer or its events left to read. False: that is beyond the budget. */
+static bool may_hold(struct exchange *e, size_t len)
+{
+    const struct principal *principal = e->principal;
+    count_unread(e, len);
+    return len <= HTTP_SMALL_ANSWER_BYTES || (*events_of(e)->answer_bytes <= HTTP_MOST_ANSWER_BYTES &&
+                                              (principal == NULL || principal->name[0] == '\0' ||
+                                               principal->answer_bytes <= HTTP_PRINCIPAL_ANSWER_BYTES));
+}
+
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len)
 {
+    if (!may_hold(e, len)) {
+        count_unread(e, 0);
+        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                .code = JSONRPC_INTERNAL_ERROR,
+                                                .header = "Retry-After",
+                                                .value = "1",
+                                                .message = "The request was carried out, but its answer is "
+                                                           "left out: too many answers wait to be read"});
+        return;
+    }
     strbuf_clear(&e->answer);
     strbuf_add(&e->answer, bytes, len);
     e->status = status;
@@ -136,7 +164,15 @@ void exchange_answer(struct exchange *e, unsigned status, const char *bytes, siz
 
 static void on_readable(void *arg)
 {
-    resume(arg);
+    struct exchange *e = arg;
+    if (may_hold(e, stream_unread(e->stream))) {
+        resume(e);
+        return;
+    }
+    stream_detach(e->stream);
+    e->stream = NULL;
+    count_unread(e, 0);
+    exchange_drop(e);
 }
 
 static void on_overrun(void *arg)
@@ -217,6 +253,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *bytes, size_t len
     if (e->state == EXCHANGE_LOST || e->stream == NULL)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     ssize_t n = stream_take(e->stream, bytes, len);
+    count_unread(e, stream_unread(e->stream));
     if (n < 0)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0)
@@ -286,6 +323,7 @@ static void end(struct exchange *e)
     e->stream = NULL;
     events->on_end(events->arg, e);
     release(e, events);
+    count_unread(e, 0);
     list_remove(&e->node);
     strbuf_fini(&e->body);
     strbuf_fini(&e->answer);

@@ -57,6 +57,7 @@ struct exchange {
     struct trimmed *trimmed;     /* copies of header values */
     struct strbuf body;
     size_t drained, accounted;
+    size_t unread; /* bytes of its answer or events that are counted while the client has not read them */
     uint64_t began_ms;
     unsigned status;
     struct strbuf answer;
@@ -79,6 +80,7 @@ struct exchange_events {
     void (*on_end)(void *arg, struct exchange *e);
     struct list *exchanges;   /* the list of all exchanges */
     size_t *body_bytes;       /* the memory that all bodies occupy */
+    size_t *answer_bytes;     /* and all answers and events that clients have not read */
     const char *cors_headers; /* for answers that a page of another origin may read */
     void *arg;
 };

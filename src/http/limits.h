@@ -33,6 +33,12 @@
 #define HTTP_BODY_BYTES_A_SECOND 262144
 #define HTTP_STILL_S 60
 
+/* Memory of all answers and events that clients have not read yet, and the share of one named principal. A
+ * small answer is always sent: the number of connections bounds these. */
+#define HTTP_MOST_ANSWER_BYTES (256u << 20)
+#define HTTP_PRINCIPAL_ANSWER_BYTES (128u << 20)
+#define HTTP_SMALL_ANSWER_BYTES (64u << 10)
+
 /* A client that does not read its stream is disconnected when this much is queued for it. */
 #define HTTP_MOST_PENDING_BYTES (16u << 20)
 

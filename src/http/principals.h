@@ -23,6 +23,7 @@ struct principal {
     struct list sessions;         /* by Mcp-Session-Id */
     size_t session_count;
     size_t body_bytes;    /* of its requests being read */
+    size_t answer_bytes;  /* of its answers and events that are not read */
     unsigned connections; /* those whose latest request was its own */
 };
 

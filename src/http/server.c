@@ -35,7 +35,7 @@ struct http_server {
     struct check_rules rules;
     struct exchange_events events;
     struct list exchanges;
-    size_t body_bytes;
+    size_t body_bytes, answer_bytes;
     char *certificate, *key; /* NULL: no TLS */
     struct daemon *daemons[MOST_LISTENERS];
     size_t daemon_count;
@@ -357,6 +357,7 @@ struct http_server *http_server_new(const struct http_server_options *options, s
         .on_end = on_end,
         .exchanges = &s->exchanges,
         .body_bytes = &s->body_bytes,
+        .answer_bytes = &s->answer_bytes,
         .cors_headers = cors_headers,
         .arg = s,
     };

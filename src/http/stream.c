@@ -136,6 +136,11 @@ void stream_replay(struct stream *s, uint64_t after)
         tell(s);
 }
 
+size_t stream_unread(const struct stream *s)
+{
+    return s->pending.len - s->taken;
+}
+
 ssize_t stream_take(struct stream *s, char *bytes, size_t len)
 {
     size_t there = s->pending.len - s->taken;

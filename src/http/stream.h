@@ -58,6 +58,9 @@ void stream_detach(struct stream *s);
 /* stream_replay(s, after): queue the events after ${after} that the log has kept. */
 void stream_replay(struct stream *s, uint64_t after);
 
+/* stream_unread(s): the number of bytes that are queued. */
+size_t stream_unread(const struct stream *s);
+
 /* stream_take(s, bytes, len): move at most ${len} bytes to ${bytes}. 0: none is queued; -1: the stream has
  * ended. */
 ssize_t stream_take(struct stream *s, char *bytes, size_t len);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mcp/batch.h"
 #include "mcp/client.h"
 #include "mcp/json_write.h"
 #include "mcp/methods.h"
@@ -98,7 +99,7 @@ static bool check_log_level(struct admission *a)
 
 static bool check_revision_has_batches(struct admission *a)
 {
-    return !a->is_in_batch ||
+    return a->batch == NULL ||
            refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s has no batches", a->revision->name);
 }
 
@@ -153,8 +154,14 @@ static bool check_progress_token(struct admission *a)
 
 static bool check_method_allows_batch(struct admission *a)
 {
-    return !a->is_in_batch || a->method->allows_batch ||
+    return a->batch == NULL || a->method->allows_batch ||
            refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s must not be in a batch", a->method->name);
+}
+
+static bool check_batch_has_room(struct admission *a)
+{
+    return a->batch == NULL || !batch_is_full(a->batch) ||
+           refuse(a, JSONRPC_INTERNAL_ERROR, "This was not carried out: %s", BATCH_IS_FULL);
 }
 
 static bool check_room(struct admission *a)
@@ -171,19 +178,13 @@ static const struct {
     enum era era;
     bool (*check)(struct admission *a);
 } checks[] = {
-    {BOTH, check_id_is_free},
-    {MODERN, check_version_header},
-    {MODERN, check_version},
-    {MODERN, check_capabilities},
-    {MODERN, check_log_level},
-    {MODERN, check_revision_has_batches},
-    {MODERN, check_other_headers},
-    {LEGACY, check_handshake},
-    {BOTH, check_method},
-    {BOTH, check_meta},
-    {BOTH, check_progress_token},
-    {BOTH, check_method_allows_batch},
-    {BOTH, check_room},
+    {BOTH, check_id_is_free},       {MODERN, check_version_header},
+    {MODERN, check_version},        {MODERN, check_capabilities},
+    {MODERN, check_log_level},      {MODERN, check_revision_has_batches},
+    {MODERN, check_other_headers},  {LEGACY, check_handshake},
+    {BOTH, check_method},           {BOTH, check_meta},
+    {BOTH, check_progress_token},   {BOTH, check_method_allows_batch},
+    {LEGACY, check_batch_has_room}, {BOTH, check_room},
 };
 
 /* A request that has its own envelope is of the modern era; each request is judged separately. */

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "mcp/jsonrpc.h"
 
+struct batch;
 struct client;
 struct method;
 struct revision;
@@ -20,7 +21,7 @@ struct admission {
     /* The question; borrowed until the verdict has been used. */
     const struct client *client;
     const struct transport_origin *origin; /* NULL: the transport has none */
-    bool is_in_batch;
+    const struct batch *batch;             /* that it is in; NULL: none */
     const struct jsonrpc_message *message;
     const struct json_text_message *tokens;
 

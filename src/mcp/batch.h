@@ -5,6 +5,8 @@
 #ifndef MCP_BATCH_H
 #define MCP_BATCH_H
 
+#include <stdbool.h>
+
 struct batch;
 struct outbox;
 struct strbuf;
@@ -24,8 +26,16 @@ struct batch *batch_new(struct outbox *outbox, struct transport_origin *origin);
 void batch_hold(struct batch *b);
 void batch_release(struct batch *b);
 
-/* batch_begin_answer(b): where to write the next answer. Borrowed. */
+/* What is said when the answers to a batch have reached their bound. */
+#define BATCH_IS_FULL "the answers to this batch exceed 16 MiB: send fewer requests in a batch"
+
+/* batch_is_full(b): they have. What has not begun is refused. */
+bool batch_is_full(const struct batch *b);
+
+/* batch_begin_answer(b): where to write the next answer. Borrowed. batch_drop_answer(b): if the batch was
+ * full before the current answer, discard that and return true: an error takes its place. */
 struct strbuf *batch_begin_answer(struct batch *b);
+bool batch_drop_answer(struct batch *b);
 
 /* batch_answer(b): where the current answer is being written. Borrowed. */
 struct strbuf *batch_answer(struct batch *b);

@@ -183,7 +183,7 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
     struct admission admission = {
         .client = &a->connection->client,
         .origin = a->origin,
-        .is_in_batch = a->batch != NULL,
+        .batch = a->batch,
         .message = m,
         .tokens = a->tokens,
     };

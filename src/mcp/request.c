@@ -356,6 +356,11 @@ void request_finish(struct request *r)
     struct outbox *outbox = r->all->options.outbox;
     struct batch *batch = r->options.batch;
     struct strbuf *out = batch != NULL ? batch_answer(batch) : &outbox->text;
+    if (batch != NULL && batch_drop_answer(batch)) {
+        request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
+                     BATCH_IS_FULL);
+        return;
+    }
     if (r->options.revision->is_modern)
         add_modern_members(r, out);
     jsonrpc_end_result(out);

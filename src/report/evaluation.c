@@ -17,6 +17,8 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     if (c->total == 0)
         return;
     section_begin(out, heading);
+    if (c->total > most || c->tail != NULL)
+        session_redact(s, c);
     if (capture_show(c, out, most, session_next_ref(s)))
         session_keep_output(s, c);
     section_end(out);
@@ -35,6 +37,7 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     capture_init(&c);
     if (len > most) {
         capture_add(&c, text, len);
+        session_redact(s, &c);
         struct strbuf shown;
         strbuf_init(&shown, 0);
         capture_show(&c, &shown, most, session_next_ref(s));

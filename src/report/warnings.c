@@ -343,6 +343,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         add_typed(&all, warnings, &whole_extent);
         add_files(&all, warnings, &whole_extent);
         capture_add(&c, all.bytes, all.len);
+        session_redact(session, &c);
         size_t shown = whole_lines(&some, most);
         strbuf_add(out, some.bytes, shown);
         if (shown > 0 && some.bytes[shown - 1] != '\n')

@@ -20,7 +20,7 @@ void session_action_ask(struct session *s, struct event *e)
     session_enter_state(s, SESSION_ASKING, s->host->waits.asking_ms);
     struct strbuf prompt;
     strbuf_init(&prompt, 0);
-    session_output_progress(&s->output, &prompt);
+    session_output_progress(&s->output, &prompt, s->host->redacts);
     op->on_question(op->arg, s->question, strbuf_string(&prompt));
     strbuf_fini(&prompt);
 }

@@ -7,56 +7,62 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
+void capture_init_small(struct capture *c, size_t part)
+{
+    *c = (struct capture){.part = part};
+    strbuf_init(&c->head, part);
+}
+
 void capture_init(struct capture *c)
 {
-    *c = (struct capture){0};
-    strbuf_init(&c->head, CAPTURE_HEAD);
+    capture_init_small(c, CAPTURE_PART);
 }
 
 void capture_fini(struct capture *c)
 {
     strbuf_fini(&c->head);
     free(c->tail);
-    capture_init(c);
+    capture_init_small(c, c->part);
 }
 
 void capture_move(struct capture *to, struct capture *from)
 {
     *to = *from;
-    capture_init(from);
+    capture_init_small(from, from->part);
 }
 
 size_t capture_bytes(const struct capture *c)
 {
-    return c->head.capacity + (c->tail != NULL ? CAPTURE_TAIL : 0);
+    return c->head.capacity + (c->tail != NULL ? c->part : 0);
 }
 
 static void add_to_tail(struct capture *c, const char *bytes, size_t len)
 {
     if (c->tail == NULL)
-        c->tail = xmalloc(CAPTURE_TAIL);
-    if (len > CAPTURE_TAIL) {
-        bytes += len - CAPTURE_TAIL;
-        len = CAPTURE_TAIL;
+        c->tail = xmalloc(c->part);
+    if (len > c->part) {
+        bytes += len - c->part;
+        len = c->part;
     }
-    size_t end = (c->tail_start + c->tail_len) % CAPTURE_TAIL;
-    size_t first = len < CAPTURE_TAIL - end ? len : CAPTURE_TAIL - end;
+    size_t end = (c->tail_start + c->tail_len) % c->part;
+    size_t first = len < c->part - end ? len : c->part - end;
     memcpy(c->tail + end, bytes, first);
     memcpy(c->tail, bytes + first, len - first);
     size_t grown = c->tail_len + len;
-    if (grown > CAPTURE_TAIL) {
-        c->tail_start = (c->tail_start + grown - CAPTURE_TAIL) % CAPTURE_TAIL;
-        grown = CAPTURE_TAIL;
+    if (grown > c->part) {
+        c->tail_start = (c->tail_start + grown - c->part) % c->part;
+        grown = c->part;
     }
     c->tail_len = grown;
 }
 
 void capture_add(struct capture *c, const char *bytes, size_t len)
 {
-    size_t room = CAPTURE_HEAD - c->head.len;
+    size_t room = c->part - c->head.len;
     size_t first = len < room ? len : room;
     c->total += len;
     strbuf_add(&c->head, bytes, first);
@@ -69,7 +75,7 @@ bool capture_cut(struct capture *c, uint64_t total)
     if (c->tail != NULL || total > c->total)
         return false;
     struct strbuf kept;
-    strbuf_init(&kept, CAPTURE_HEAD);
+    strbuf_init(&kept, c->part);
     strbuf_add(&kept, c->head.bytes, (size_t)total);
     strbuf_fini(&c->head);
     c->head = kept;
@@ -94,8 +100,8 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     }
     uint64_t tail_from = c->total - c->tail_len;
     while (done < len && offset >= tail_from && offset < c->total) {
-        size_t at = (c->tail_start + (size_t)(offset - tail_from)) % CAPTURE_TAIL;
-        size_t n = CAPTURE_TAIL - at;
+        size_t at = (c->tail_start + (size_t)(offset - tail_from)) % c->part;
+        size_t n = c->part - at;
         if (n > c->total - offset)
             n = (size_t)(c->total - offset);
         if (n > len - done)
@@ -116,13 +122,35 @@ uint64_t capture_floor(const struct capture *c, uint64_t offset)
     return offset - (n - utf8_floor(bytes, n + 1, n));
 }
 
+void capture_redact(struct capture *c)
+{
+    uint64_t gap_start, gap_end;
+    size_t head = c->head.len, len = head + c->tail_len;
+    if (len == 0)
+        return;
+    char *all = xmalloc(len);
+    bool is_cut = capture_gap(c, &gap_start, &gap_end);
+    capture_read(c, 0, all, head);
+    capture_read(c, c->total - c->tail_len, all + head, c->tail_len);
+    redact_in_place(all, is_cut ? head : len, false);
+    if (is_cut)
+        redact_in_place(all + head, c->tail_len, true);
+    memcpy(c->head.bytes, all, head);
+    if (c->tail != NULL)
+        memcpy(c->tail, all + head, c->tail_len);
+    c->tail_start = 0;
+    free(all);
+}
+
 /* The last line may be unfinished: it shows how far the program has got. */
-void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts)
 {
     char bytes[2048];
     uint64_t end = capture_floor(c, c->total);
     size_t n = end < sizeof bytes ? (size_t)end : sizeof bytes, start;
     n = capture_read(c, end - n, bytes, n);
+    if (redacts)
+        redact_in_place(bytes, n, n < end);
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]) != NULL)
         n--;
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)
@@ -149,10 +177,10 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         return false;
     }
     size_t head = most * 2 / 3, tail = most - head;
-    if (head > CAPTURE_HEAD)
-        head = CAPTURE_HEAD;
-    if (tail > CAPTURE_TAIL)
-        tail = CAPTURE_TAIL;
+    if (head > c->part)
+        head = c->part;
+    if (tail > c->part)
+        tail = c->part;
     char *bytes = xmalloc(head > tail ? head : tail);
     size_t n = capture_read(c, 0, bytes, head);
     /* A character has at most three continuation bytes. */

@@ -2,9 +2,8 @@
  * What a Lisp printed during one call. The head and the tail are kept, the middle only while there is room;
  * the byte count is exact.
  *
- * Invariants: (1) head holds the first min(total, CAPTURE_HEAD) bytes; (2) while total <= CAPTURE_HEAD there
- * is no tail; (3) otherwise tail is a ring with the last min(total - CAPTURE_HEAD, CAPTURE_TAIL) bytes, its
- * oldest byte at tail_start.
+ * Invariants: (1) head holds the first min(total, part) bytes; (2) while total <= part there is no tail;
+ * (3) otherwise tail is a ring with the last min(total - part, part) bytes, its oldest byte at tail_start.
  */
 #ifndef SESSION_CAPTURE_H
 #define SESSION_CAPTURE_H
@@ -15,19 +14,20 @@
 
 #include "base/strbuf.h"
 
-#define CAPTURE_HEAD ((size_t)1 << 20)
-#define CAPTURE_TAIL ((size_t)1 << 20)
+#define CAPTURE_PART ((size_t)1 << 20)
 
 struct capture {
     struct strbuf head;
-    char *tail; /* NULL until the head is full; CAPTURE_TAIL bytes */
+    size_t part; /* the most bytes of the head, and of the tail */
+    char *tail;  /* NULL until the head is full; ${part} bytes */
     size_t tail_start, tail_len;
     uint64_t total; /* bytes ever added */
 };
 
-/* capture_init(c), capture_fini(c): on the caller's memory. capture_move(to, from): ${from} is empty
- * afterwards. */
+/* capture_init(c), capture_fini(c): on the caller's memory. capture_init_small(c, part): of head and tail at
+ * most ${part} bytes each are kept, not CAPTURE_PART. capture_move(to, from): ${from} is empty afterwards. */
 void capture_init(struct capture *c);
+void capture_init_small(struct capture *c, size_t part);
 void capture_fini(struct capture *c);
 void capture_move(struct capture *to, struct capture *from);
 
@@ -41,6 +41,9 @@ void capture_add(struct capture *c, const char *bytes, size_t len);
  * nothing if the middle is no longer kept. */
 bool capture_cut(struct capture *c, uint64_t total);
 
+/* capture_redact(c): replace what looks like a credential by marks of the same length. */
+void capture_redact(struct capture *c);
+
 /* capture_read(c, offset, out, len): copy up to ${len} bytes from ${offset} on, stopping where they are no
  * longer kept. Returns the number copied; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
@@ -49,9 +52,11 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
  * it. */
 uint64_t capture_floor(const struct capture *c, uint64_t offset);
 
-/* capture_last_line(c, out, most): append the last line that is not blank, at most ${most} bytes of it, as
- * valid UTF-8 without a character that is not complete yet; nothing if there is none near the end. */
-void capture_last_line(const struct capture *c, struct strbuf *out, size_t most);
+/* capture_last_line(c, out, most, redacts): append the last line that is not blank, at most ${most} bytes of
+ * it, as valid UTF-8 without a character that is not complete yet; nothing if there is none near the end.
+ * With
+ * ${redacts} credentials are marked, also where only the lines before it tell that it is one. */
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts);
 
 /* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);

@@ -27,6 +27,7 @@ struct sessions {
     struct quota quota;        /* on the number of sessions */
     struct quota processes;    /* on their processes, all copies included */
     struct output_budget outputs;
+    size_t operation_bytes; /* of requests and code, of all operations that wait or run */
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;
@@ -48,8 +49,9 @@ struct session_host {
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
-    unsigned long drafts;              /* how many were made */
-    struct list idle;                  /* of struct session: the longest idle first */
+    bool redacts;
+    unsigned long drafts; /* how many were made */
+    struct list idle;     /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
     size_t suspended;

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#define MOST_BYTES ((size_t)128 << 20)
+#define OWN_WEIGHT (16u << 10) /* so that it bounds their number, too */
 #define LONGEST_WHAT 200
 #define LONGEST_NAME 100 /* in the description of an operation that another waits behind */
 
@@ -25,6 +27,18 @@ struct operation *operation_new(struct session *s, enum operation_kind kind, ope
     strbuf_init(&op->behind, 0);
     list_init(&op->node);
     return op;
+}
+
+bool operation_has_room(size_t total, const struct operation_options *options)
+{
+    return total == 0 || total + OWN_WEIGHT + options->request->len + options->code_len <= MOST_BYTES;
+}
+
+void operation_weigh(struct operation *op, size_t *total)
+{
+    op->weight = OWN_WEIGHT + op->request.len + op->code.len;
+    op->total = total;
+    *total += op->weight;
 }
 
 struct operation *operation_new_run(struct session *s, enum operation_kind kind,
@@ -53,6 +67,8 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
 void operation_free(struct operation *op)
 {
     list_remove(&op->node);
+    if (op->total != NULL)
+        *op->total -= op->weight;
     strbuf_fini(&op->request);
     strbuf_fini(&op->what);
     strbuf_fini(&op->code);

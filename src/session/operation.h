@@ -29,6 +29,8 @@ struct operation {
     struct strbuf request;
     struct strbuf what;
     struct strbuf code; /* to be kept in the journal */
+    size_t weight;      /* what it counts as */
+    size_t *total;      /* borrowed: what it is counted in; NULL: in nothing */
     bool is_in_copy;    /* LOOK and RESUME: run in a copy, not in the error that stands */
     char *
         package; /* the package in which the code is read: given with it, or the session's when it was sent */
@@ -62,6 +64,14 @@ struct operation *operation_new(struct session *s, enum operation_kind kind, ope
 struct operation *operation_new_run(struct session *s, enum operation_kind kind,
                                     const struct operation_options *options);
 void operation_free(struct operation *op);
+
+/*
+ * operation_has_room(total, options), operation_weigh(op, total):
+ * Whether there is room for one more beside operations that count as ${total}; count ${op} in ${total} until
+ * it is freed. A call that was answered early counts here only: nothing else bounds what waits for it.
+ */
+bool operation_has_room(size_t total, const struct operation_options *options);
+void operation_weigh(struct operation *op, size_t *total);
 
 /* operation_add_name(op, out): append its description: "evaluation 3: (loop)". */
 void operation_add_name(const struct operation *op, struct strbuf *out);

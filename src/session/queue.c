@@ -32,6 +32,7 @@ static uint64_t next_number(struct session *s)
 void queue_add(struct session *s, struct operation *op)
 {
     op->submitted_ms = uv_now(s->host->loop);
+    operation_weigh(op, &s->all->operation_bytes);
     if (op->keeps_record)
         op->number = next_number(s);
     if (!list_is_empty(&s->queue))

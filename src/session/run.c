@@ -79,7 +79,7 @@ static int deadline_ms(const struct run *run)
 uint64_t run_progress(const struct session *s, struct strbuf *line)
 {
     if (s->run->progress.len == 0)
-        return session_output_progress(&s->output, line);
+        return session_output_progress(&s->output, line, s->host->redacts);
     strbuf_add(line, s->run->progress.bytes, s->run->progress.len);
     return session_output_printed(&s->output);
 }

@@ -26,6 +26,11 @@ struct operation *session_run(struct session *s, const struct operation_options 
     return op;
 }
 
+bool session_has_room(const struct session *s, const struct operation_options *options)
+{
+    return operation_has_room(s->all->operation_bytes, options);
+}
+
 /* These may be answered as soon as their turn comes, but never inside the caller's call. */
 static struct operation *later(struct session *s, struct operation *op)
 {
@@ -211,8 +216,15 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
     return true;
 }
 
+void session_redact(const struct session *s, struct capture *capture)
+{
+    if (s->host->redacts)
+        capture_redact(capture);
+}
+
 const struct capture *session_output(struct session *s, int stream)
 {
+    session_redact(s, session_output_stream(&s->output, (enum worker_stream)stream));
     return session_output_stream(&s->output, (enum worker_stream)stream);
 }
 

@@ -36,6 +36,10 @@ struct strbuf;
  */
 struct operation *session_run(struct session *s, const struct operation_options *options);
 
+/* session_has_room(s, options): whether session_run() and session_enter() may be called with ${options}. What
+ * waits or runs in all sessions of the owner may take 128 MiB. */
+bool session_has_room(const struct session *s, const struct operation_options *options);
+
 /*
  * session_enter(s, options, sequence, resumes):
  * The same in a copy of the process that is frozen at an error.
@@ -164,8 +168,8 @@ bool session_evaluation_at(const struct session *s, size_t n, struct session_eva
 void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out);
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what);
 
-/* session_output(s, stream): what the current operation has printed so far; borrowed, by enum
- * worker_stream. */
+/* session_output(s, stream): what the current operation has printed so far, after
+ * session_redact(); borrowed, by enum worker_stream. */
 const struct capture *session_output(struct session *s, int stream);
 
 /* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only
@@ -177,6 +181,10 @@ struct operation *session_reset(struct session *s, operation_done *done, void *a
 const struct error_record *session_last_error(const struct session *s);
 const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
 size_t session_error_count(const struct session *s);
+
+/* session_redact(s, capture): with --redact, before only a part of ${capture} is shown: a part alone need not
+ * look like a credential. */
+void session_redact(const struct session *s, struct capture *capture);
 
 /* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the
  * oldest outputs are dropped. session_next_ref(s): the reference that the next output will get.

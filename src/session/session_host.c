@@ -56,6 +56,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
     host->groups = options->groups;
+    host->redacts = options->redacts;
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)

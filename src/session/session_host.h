@@ -5,6 +5,7 @@
 #ifndef SESSION_SESSION_HOST_H
 #define SESSION_SESSION_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -34,6 +35,7 @@ struct session_host_options {
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
+    bool redacts; /* output that is not shown whole contains nothing that looks like a credential */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000

@@ -5,13 +5,15 @@
 #include "session/session_output.h"
 
 #define LONGEST_LINE 200
+/* Nobody may ever ask for output between operations, and any number of sessions can have some. */
+#define PART_BETWEEN ((size_t)64 << 10)
 
 void session_output_init(struct session_output *o, struct output_budget *budget)
 {
     *o = (struct session_output){.budget = budget};
     capture_init(&o->streams[0]);
     capture_init(&o->streams[1]);
-    capture_init(&o->between);
+    capture_init_small(&o->between, PART_BETWEEN);
     for (size_t i = 0; i < SESSION_OUTPUT_KEPT; i++)
         kept_output_init(&o->kept[i]);
 }
@@ -47,9 +49,9 @@ void session_output_clear(struct session_output *o)
     capture_fini(&o->streams[1]);
 }
 
-uint64_t session_output_progress(const struct session_output *o, struct strbuf *line)
+uint64_t session_output_progress(const struct session_output *o, struct strbuf *line, bool redacts)
 {
-    capture_last_line(&o->streams[o->last], line, LONGEST_LINE);
+    capture_last_line(&o->streams[o->last], line, LONGEST_LINE, redacts);
     return session_output_printed(o);
 }
 

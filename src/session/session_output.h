@@ -41,9 +41,9 @@ struct capture *session_output_between(struct session_output *o);
 /* session_output_clear(o): the operation is over. */
 void session_output_clear(struct session_output *o);
 
-/* session_output_progress(o, line): append the last line printed. Returns the number of bytes printed, as
- * session_output_printed(o) does. */
-uint64_t session_output_progress(const struct session_output *o, struct strbuf *line);
+/* session_output_progress(o, line, redacts): append the last line printed. Returns the number of bytes
+ * printed, as session_output_printed(o) does. */
+uint64_t session_output_progress(const struct session_output *o, struct strbuf *line, bool redacts);
 uint64_t session_output_printed(const struct session_output *o);
 
 /* session_output_keep(o, capture): ${capture} is moved out. Returns its reference.

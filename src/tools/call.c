@@ -484,10 +484,27 @@ static struct operation_options complete(struct tool_call *call, const struct op
     return all;
 }
 
+/* Calls that were answered early still wait, so requests in progress do not bound them. */
+static bool may_wait(struct tool_call *call, const struct session *session,
+                     const struct operation_options *options)
+{
+    if (session_has_room(session, options))
+        return true;
+    call->is_evaluation = false;
+    call_answer(
+        call, true,
+        "Too many evaluations wait: what was sent for them takes 128 MiB, which is the limit for all your "
+        "sessions together. This was not evaluated. list-evaluations shows them, cancel-evaluation "
+        "stops one.");
+    return false;
+}
+
 void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
               call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
+    if (!may_wait(call, session, &all))
+        return;
     call->operation = session_run(session, &all);
     detach_when_due(call, session);
     strbuf_fini(&call->request); /* the session has copied it, and code may be large */
@@ -497,6 +514,8 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
                 int sequence, bool resumes, call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
+    if (!may_wait(call, session, &all))
+        return;
     call->operation = session_enter(session, &all, sequence, resumes);
     detach_when_due(call, session);
     strbuf_fini(&call->request);

@@ -15,6 +15,7 @@ void cut_add(struct strbuf *out, struct session *session, const struct strbuf *t
     struct capture c;
     capture_init(&c);
     capture_add(&c, text->bytes, text->len);
+    session_redact(session, &c);
     capture_show(&c, out, most, session_next_ref(session));
     session_keep_output(session, &c);
     capture_fini(&c);

@@ -17,11 +17,11 @@
 /* Everything that is kept, with a marker for the gap. Given. */
 static char *whole(const struct capture *c, size_t *len)
 {
-    char *bytes = xmalloc(CAPTURE_HEAD + CAPTURE_TAIL + 1);
+    char *bytes = xmalloc(2 * CAPTURE_PART + 1);
     uint64_t start, end;
-    size_t n = capture_read(c, 0, bytes, CAPTURE_HEAD + CAPTURE_TAIL);
+    size_t n = capture_read(c, 0, bytes, 2 * CAPTURE_PART);
     if (capture_gap(c, &start, &end))
-        n += capture_read(c, end, bytes + n, CAPTURE_HEAD + CAPTURE_TAIL - n);
+        n += capture_read(c, end, bytes + n, 2 * CAPTURE_PART - n);
     bytes[n] = '\0';
     *len = n;
     return bytes;

@@ -28,6 +28,7 @@ static void put_aside(struct strbuf *out, const struct outcome *o, int which, co
     strbuf_addf(out, "\n%s: ", name);
     text_add_grouped(out, c->total);
     strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(o->session));
+    session_redact(o->session, c);
     session_keep_output(o->session, c);
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import tempfile
 
@@ -131,6 +132,33 @@ class Audit(mcp.TestCase):
         self.assertIn("continues without this call", reply.text)
         self.assertIn("[redacted]", reply.text)
         self.assertNotIn(KEY, reply.text)
+        s.call("cancel-evaluation")
+
+    def test_redact_knows_a_private_key_of_which_a_part_is_shown(self):
+        s = self.start_server("--redact")
+        line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+        s.evaluate("""(defun key-text ()
+          (with-output-to-string (out)
+            (loop repeat 600 do (write-line "text" out))
+            (write-line "-----BEGIN PRIVATE KEY-----" out)
+            (loop repeat 200 do (write-line "%s" out))
+            (write-line "-----END PRIVATE KEY-----" out)))""" % line)
+        for code in ("(progn (write-string (key-text)) 1)", "(key-text)", "(progn (write-string (key-text) *error-output*) 1)"):
+            with self.subTest(code):
+                reply = s.evaluate(code)
+                self.assertNotIn(line[:40], reply.text)
+                self.assertIn("-----END PRIVATE KEY-----", reply.text)
+                ref = int(re.search(r"get-output ref (\d+)", reply.text).group(1))
+                for arguments in ({"offset": 6000}, {"offset": 9001, "length": 500}, {"pattern": "-----"}, {"pattern": "MII"}, {"pattern": line[20:30]}):
+                    page = s.call("get-output", ref=ref, **arguments).text
+                    self.assertNotIn(line[:20], page)
+                    self.assertNotIn(line[-40:], page)
+                self.assertIn("text", s.call("get-output", ref=ref).text)
+        loops = "(progn (write-string (subseq (key-text) 0 8000)) (finish-output) (loop))"
+        reply = s.call("evaluate-lisp", {"code": loops, "wait": 1})
+        self.assertIn("continues without this call", reply.text)
+        self.assertNotIn(line[:30], reply.text)
+        self.assertNotIn(line[:30], s.call("evaluation-status").text)
         s.call("cancel-evaluation")
 
     def test_without_redact_nothing_is_removed(self):

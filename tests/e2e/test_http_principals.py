@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import select
 import signal
 import socket
 import ssl
@@ -12,7 +13,7 @@ import warnings
 
 import mcp
 import mcp_http
-from mcp_http import Session, initialize, legacy, modern, notification, text_of
+from mcp_http import Session, initialize, legacy, modern, notification, request_bytes, text_of
 
 ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
 PRINCIPAL_CONNECTIONS = 512
@@ -50,6 +51,46 @@ class WithTokens(mcp_http.TestCase):
 
     def eval_as(self, server, token, code, **arguments):
         return text_of(self.assertStatus(200, server.evaluate(code, headers=bearer(token), **arguments)).json["result"])
+
+
+class Answers(WithTokens):
+    @mcp.unittest.skipIf(mcp.SANITIZED, "the plain build holds 128 MiB of answers")
+    def test_unread_answers_of_one_take_no_more_than_its_share(self):
+        server, _ = self.start_with_tokens()
+        for token in (ADA, BOB):
+            server.evaluate('(progn "%s" 1)' % ("\x01" * 2000000), headers=bearer(token))
+        own, message = modern("resources/read", {"uri": "lisp://session/default/source"})
+
+        def ask(token, accept):
+            """A connection on which the answer has begun."""
+            wire = server.wire()
+            self.addCleanup(wire.close)
+            wire.send(request_bytes(headers={**own, **bearer(token), "Accept": accept}, body=message))
+            select.select([wire.socket], [], [], 30 * mcp.STRETCH)
+            return wire
+
+        def is_read_by(token):
+            return server.request(headers={**own, **bearer(token)}, body=message).status == 200
+
+        def stop(wires):
+            self.assertTrue(is_read_by(BOB))
+            self.assertEqual(200, server.ask("tools/list", headers=bearer(ADA)).status)
+            for wire in wires:
+                wire.close()
+            mcp.wait_until(lambda: is_read_by(ADA), 20, "the closed connections are noticed")
+
+        wires = [ask(ADA, "application/json") for _ in range(14)]
+        for wire in wires[11:]:
+            refusal = self.assertStatus(503, wire.receive(), -32603)
+            self.assertIn("was carried out", refusal.json["error"]["message"])
+            self.assertEqual("1", refusal.headers["retry-after"])
+        stop(wires)
+        wires = []
+        while not wires or wires[-1].socket.recv(1, socket.MSG_PEEK):
+            self.assertLess(len(wires), 60, "no stream was closed")
+            wires.append(ask(ADA, "text/event-stream"))
+        self.assertGreater(len(wires), 11)
+        stop(wires)
 
 
 class Bodies(WithTokens):

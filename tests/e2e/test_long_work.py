@@ -192,6 +192,23 @@ class LongWork(mcp.TestCase):
         self.assertIn("no result", self.call("evaluation-status").text, "1 and 3 are those of a state that is gone")
         self.assertRegex(self.call("evaluate-lisp", code="(list :first)", wait=0).text, "^Evaluation 1 ")
 
+    def test_what_waits_behind_early_answers_is_bounded(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code=gate, wait=0, timeout=0)
+        large = "#|%s|# 1" % ("x" * 8000000)
+        for _ in range(8):
+            self.assertIn(CONTINUES, self.call("evaluate-lisp", code=large, wait=0).text)
+        text, is_error = self.call("evaluate-lisp", code=large, wait=0)
+        self.assertTrue(is_error)
+        self.assertIn("Too many evaluations wait: what was sent for them takes 128 MiB", text)
+        self.assertIn("Evaluation 10 ", self.call("evaluate-lisp", code=":small", wait=0).text)
+        self.assertEqual(10, len(self.s.call("list-evaluations").text.strip().splitlines()))
+        release()
+        self.assertIn("=> :SMALL", self.call("evaluation-status", evaluation=10, wait=60).text)
+        self.assertIn(CONTINUES, self.call("evaluate-lisp", code=large + gate, wait=0).text)
+        release()
+        self.assertIn("=> #\\x", self.call("evaluation-status", evaluation=11, wait=60).text)
+
     def test_a_waiting_one_reports_behind_what_as_progress(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)

@@ -20,15 +20,15 @@
 
 static void assert_invariants(const struct capture *c)
 {
-    assert_int_equal(c->head.len, c->total < CAPTURE_HEAD ? c->total : CAPTURE_HEAD);
-    if (c->total <= CAPTURE_HEAD) {
+    assert_int_equal(c->head.len, c->total < CAPTURE_PART ? c->total : CAPTURE_PART);
+    if (c->total <= CAPTURE_PART) {
         assert_null(c->tail);
         assert_int_equal(c->tail_len, 0);
     } else {
-        uint64_t behind = c->total - CAPTURE_HEAD;
+        uint64_t behind = c->total - CAPTURE_PART;
         assert_non_null(c->tail);
-        assert_int_equal(c->tail_len, behind < CAPTURE_TAIL ? behind : CAPTURE_TAIL);
-        assert_between(c->tail_start, 0, CAPTURE_TAIL - 1);
+        assert_int_equal(c->tail_len, behind < CAPTURE_PART ? behind : CAPTURE_PART);
+        assert_between(c->tail_start, 0, CAPTURE_PART - 1);
     }
 }
 
@@ -225,7 +225,7 @@ static void capture_keeps_everything_that_fits_into_head_and_tail(void **state)
     uint64_t start, end;
     (void)state;
     capture_init(&c);
-    size_t len = CAPTURE_HEAD + CAPTURE_TAIL;
+    size_t len = 2 * CAPTURE_PART;
     char *bytes = malloc(len + 1), *read = malloc(len + 1);
     assert_true(bytes != NULL && read != NULL);
     for (size_t i = 0; i <= len; i++)
@@ -238,12 +238,12 @@ static void capture_keeps_everything_that_fits_into_head_and_tail(void **state)
     capture_add(&c, bytes + len, 1);
     assert_invariants(&c);
     assert_true(capture_gap(&c, &start, &end));
-    assert_int_equal(start, CAPTURE_HEAD);
-    assert_int_equal(end, CAPTURE_HEAD + 1);
-    assert_int_equal(capture_read(&c, 0, read, len), CAPTURE_HEAD);
-    assert_int_equal(capture_read(&c, CAPTURE_HEAD, read, len), 0);
-    assert_int_equal(capture_read(&c, CAPTURE_HEAD + 1, read, len), CAPTURE_TAIL);
-    assert_memory_equal(read, bytes + CAPTURE_HEAD + 1, CAPTURE_TAIL);
+    assert_int_equal(start, CAPTURE_PART);
+    assert_int_equal(end, CAPTURE_PART + 1);
+    assert_int_equal(capture_read(&c, 0, read, len), CAPTURE_PART);
+    assert_int_equal(capture_read(&c, CAPTURE_PART, read, len), 0);
+    assert_int_equal(capture_read(&c, CAPTURE_PART + 1, read, len), CAPTURE_PART);
+    assert_memory_equal(read, bytes + CAPTURE_PART + 1, CAPTURE_PART);
     free(bytes);
     free(read);
     capture_fini(&c);
@@ -256,7 +256,7 @@ static void capture_shows_everything_it_keeps_under_a_large_limit(void **state)
     bool is_cut;
     (void)state;
     capture_init(&c);
-    size_t total = CAPTURE_HEAD + CAPTURE_TAIL / 2;
+    size_t total = 2 * CAPTURE_PART / 2;
     for (size_t i = 0; i < total / 16; i++) {
         char line[17];
         snprintf(line, sizeof line, "%015zu\n", i);
@@ -278,7 +278,7 @@ static void capture_counts_exactly_when_it_shows_both_parts_and_a_gap(void **sta
     bool is_cut;
     (void)state;
     capture_init(&c);
-    add_repeated(&c, "0123456789abcde\n", 3 * CAPTURE_HEAD / 16);
+    add_repeated(&c, "0123456789abcde\n", 3 * CAPTURE_PART / 16);
     static const size_t limits[] = {200, 16384, 1000000, 1500000, 2500000, 4000000};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         char *text = shown(&c, limits[i], &is_cut);
@@ -290,13 +290,35 @@ static void capture_counts_exactly_when_it_shows_both_parts_and_a_gap(void **sta
     capture_fini(&c);
 }
 
+static void capture_of_small_parts_takes_little_memory(void **state)
+{
+    enum { PART = 1000 };
+    struct capture c, kept;
+    char bytes[2 * PART];
+    uint64_t start, end;
+    (void)state;
+    capture_init_small(&c, PART);
+    for (int round = 0; round < 2; round++) {
+        add_repeated(&c, "0123456789", 100000);
+        assert_between(capture_bytes(&c), 2 * PART, 4 * PART);
+        assert_true(capture_gap(&c, &start, &end));
+        assert_int_equal(start, PART);
+        assert_int_equal(end, c.total - PART);
+        assert_int_equal(capture_read(&c, 0, bytes, sizeof bytes), PART);
+        assert_int_equal(capture_read(&c, end, bytes, sizeof bytes), PART);
+        capture_move(&kept, &c);
+        capture_fini(&kept);
+    }
+    capture_fini(&c);
+}
+
 static void capture_moves_leave_an_empty_one_behind(void **state)
 {
     struct capture from, to;
     char byte;
     (void)state;
     capture_init(&from);
-    add_repeated(&from, "0123456789", CAPTURE_HEAD / 10 + 10);
+    add_repeated(&from, "0123456789", CAPTURE_PART / 10 + 10);
     uint64_t total = from.total;
     capture_move(&to, &from);
     assert_invariants(&from);
@@ -339,7 +361,7 @@ static void capture_of_a_hundred_megabytes_stays_small(void **state)
     assert_invariants(&c);
     assert_int_equal(capture_read(&c, c.total - 7, last, sizeof last), 7);
     assert_memory_equal(last, "the end", 7);
-    assert_between(c.head.capacity, CAPTURE_HEAD, 2 * CAPTURE_HEAD + 4096);
+    assert_between(c.head.capacity, CAPTURE_PART, 2 * CAPTURE_PART + 4096);
     if (peak_kib() - before > 16 * 1024)
         fail_msg("it took %ld KiB", peak_kib() - before);
     capture_fini(&c);
@@ -358,8 +380,8 @@ static void assert_agrees(const struct capture *c, const struct model *m)
     assert_invariants(c);
     assert_int_equal(c->total, m->len);
     bool has_gap = capture_gap(c, &start, &end);
-    assert_int_equal(has_gap, m->len > CAPTURE_HEAD + CAPTURE_TAIL);
-    size_t gap_start = CAPTURE_HEAD, gap_end = has_gap ? m->len - CAPTURE_TAIL : CAPTURE_HEAD;
+    assert_int_equal(has_gap, m->len > 2 * CAPTURE_PART);
+    size_t gap_start = CAPTURE_PART, gap_end = has_gap ? m->len - CAPTURE_PART : CAPTURE_PART;
     for (int i = 0; i < 40; i++) {
         size_t offset = m->len == 0 ? 0 : (size_t)random() % (m->len + 10);
         if (i % 4 == 0) /* near the borders */
@@ -462,12 +484,12 @@ static void capture_forgets_an_end_that_is_cut(void **state)
     assert_memory_equal(text, "abxy", 4);
     assert_true(capture_cut(&c, 0));
     assert_int_equal(capture_read(&c, 0, text, sizeof text), 0);
-    char *much = malloc(CAPTURE_HEAD + 1);
-    memset(much, 'x', CAPTURE_HEAD + 1);
-    capture_add(&c, much, CAPTURE_HEAD + 1);
+    char *much = malloc(CAPTURE_PART + 1);
+    memset(much, 'x', CAPTURE_PART + 1);
+    capture_add(&c, much, CAPTURE_PART + 1);
     free(much);
     assert_false(capture_cut(&c, 1));
-    assert_int_equal(c.total, CAPTURE_HEAD + 1);
+    assert_int_equal(c.total, CAPTURE_PART + 1);
     capture_fini(&c);
 }
 
@@ -525,7 +547,7 @@ static void the_last_line_is_the_last_that_is_not_blank(void **state)
         capture_init(&c);
         strbuf_init(&out, 0);
         capture_add(&c, cases[i].text, strlen(cases[i].text));
-        capture_last_line(&c, &out, 4);
+        capture_last_line(&c, &out, 4, false);
         assert_string_equal(strbuf_string(&out), cases[i].line);
         strbuf_fini(&out);
         capture_fini(&c);
@@ -545,12 +567,12 @@ static void the_last_line_of_a_flood_is_found(void **state)
         int len = snprintf(line, sizeof line, "line %d\n", i);
         capture_add(&c, line, (size_t)len);
     }
-    capture_last_line(&c, &out, 200);
+    capture_last_line(&c, &out, 200, false);
     assert_string_equal(strbuf_string(&out), "line 299999");
     strbuf_clear(&out);
     for (int i = 0; i < 1000; i++)
         capture_add(&c, "no end \xe2\x82\xac ", 11);
-    capture_last_line(&c, &out, 200);
+    capture_last_line(&c, &out, 200, false);
     assert_true(utf8_is_valid(out.bytes, out.len));
     assert_between(out.len, 190, 200);
     strbuf_fini(&out);
@@ -571,6 +593,7 @@ int main(void)
         cmocka_unit_test(capture_keeps_everything_that_fits_into_head_and_tail),
         cmocka_unit_test(capture_shows_everything_it_keeps_under_a_large_limit),
         cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
+        cmocka_unit_test(capture_of_small_parts_takes_little_memory),
         cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
         cmocka_unit_test(capture_forgets_an_end_that_is_cut),
         cmocka_unit_test(capture_agrees_with_a_naive_model),

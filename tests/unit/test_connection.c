@@ -931,6 +931,49 @@ static void a_batch_has_at_most_100_messages(void **state)
     stop_client(&client);
 }
 
+static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **state)
+{
+    static const char last[] = "\"}}}," CALL("3", "echo-text", "{\"code\":\"y\"}") "]";
+    size_t len = (16u << 20) + 1;
+    char *text = malloc(len);
+    struct client client;
+    struct strbuf json;
+    json_t *answers;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    memset(text, 'x', len);
+    strbuf_init(&json, 0);
+    strbuf_adds(&json,
+                "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
+                                            "\"params\":{\"name\":\"echo-text\",\"arguments\":{\"code\":\"");
+    strbuf_add(&json, text, len);
+    strbuf_adds(&json, last);
+    say_bytes(&client, json.bytes, json.len);
+    assert_int_equal(client.count, 0);
+    fake_finish(0, "one", false);
+    assert_int_equal(client.count, 1);
+    answers = json_loads(sent(&client), 0, NULL);
+    assert_int_equal(json_array_size(answers), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *answer = json_array_get(answers, i), *error = json_object_get(answer, "error");
+        static const int ids[] = {2, 3, 1};
+        static const char *const parts[] = {NULL, "not carried out", "was carried out"};
+        assert_int_equal(json_integer_value(json_object_get(answer, "id")), ids[i]);
+        assert_int_equal(error != NULL, parts[i] != NULL);
+        if (parts[i] == NULL)
+            continue;
+        assert_int_equal(json_integer_value(json_object_get(error, "code")), -32603);
+        assert_non_null(strstr(json_string_value(json_object_get(error, "message")), parts[i]));
+    }
+    json_decref(answers);
+    ask(&client, "[" CALL("1", "echo-text", "{\"code\":\"x\"}") "]", "[" TEXT_RESULT("1", "\"x\"") "]");
+    strbuf_fini(&json);
+    free(text);
+    stop_client(&client);
+}
+
 static void texts_that_are_not_json_say_where(void **state)
 {
     struct client client;
@@ -1502,6 +1545,7 @@ int main(void)
         cmocka_unit_test(a_batch_is_answered_when_all_of_it_is_done),
         cmocka_unit_test(wrong_messages_in_a_batch_are_answered_one_by_one),
         cmocka_unit_test(a_batch_has_at_most_100_messages),
+        cmocka_unit_test(a_batch_whose_answers_are_too_many_is_answered_with_errors),
         cmocka_unit_test(texts_that_are_not_json_say_where),
         cmocka_unit_test(json_that_is_more_than_we_take_is_answered_with_its_id),
         cmocka_unit_test(lone_surrogates_become_replacement_characters),

@@ -42,6 +42,12 @@ static const struct {
      "-----BEGIN PRIVATE KEY-----[redacted]-----END PRIVATE KEY-----\n"},
     {"-----BEGIN CERTIFICATE-----\nAAAA\n", NULL},
     {"-----BEGIN RSA PRIVATE KEY-----\nAAAA", "-----BEGIN RSA PRIVATE KEY-----[redacted]"},
+    {"AA/A\nBB+B\nC==\n-----END EC PRIVATE KEY-----\nx", "[redacted]-----END EC PRIVATE KEY-----\nx"},
+    {"left out]\nAAAA\r\nBBBB\r\n-----END PRIVATE KEY-----",
+     "left out]\n[redacted]-----END PRIVATE KEY-----"},
+    {"AAAA\nBBBB\n-----END CERTIFICATE-----", NULL},
+    {"AAAA\n\n-----END PRIVATE KEY-----", NULL},
+    {"the AAAA\n-----END PRIVATE KEY-----", NULL},
 };
 
 static void credentials_are_taken_out_and_the_rest_stays(void **state)
@@ -57,10 +63,41 @@ static void credentials_are_taken_out_and_the_rest_stays(void **state)
     }
 }
 
+#define LINE "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+
+static void marks_in_place_have_the_same_length(void **state)
+{
+    static const struct {
+        const char *text, *redacted; /* NULL: nothing is taken out */
+        bool is_cut;
+    } in_place[] = {
+        {"password=hunter2!", "password=[redact!", false},
+        {"key sk-0123456789abcdef0123 end", "key [redacted]************* end", false},
+        {"-----BEGIN PRIVATE KEY-----\nAAAA\nBBBB\nCC==\n-----END PRIVATE KEY-----\n",
+         "-----BEGIN PRIVATE KEY-----\n[red\nacte\nd]**\n-----END PRIVATE KEY-----\n", false},
+        {LINE "\nAAAA", "[redacted]******************************************************\n****", true},
+        {"\nAAAA\n" LINE, "\n[red\nacted]**********************************************************", true},
+        {LINE "\nAAAA", NULL, false},
+        {LINE "\nAAAA\n\nmore", NULL, true},
+        {"done", NULL, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof in_place / sizeof in_place[0]; i++) {
+        char text[200];
+        size_t len = strlen(in_place[i].text);
+        memcpy(text, in_place[i].text, len + 1);
+        redact_in_place(text, len, in_place[i].is_cut);
+        assert_string_equal(text, in_place[i].redacted != NULL ? in_place[i].redacted : in_place[i].text);
+        redact_in_place(text, len, in_place[i].is_cut);
+        assert_string_equal(text, in_place[i].redacted != NULL ? in_place[i].redacted : in_place[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(credentials_are_taken_out_and_the_rest_stays),
+        cmocka_unit_test(marks_in_place_have_the_same_length),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }
