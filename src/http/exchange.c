@@ -147,10 +147,9 @@ void exchange_answer(struct exchange *e, unsigned status, const char *bytes, siz
 {
     if (!may_hold(e, len)) {
         count_unread(e, 0);
-        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+        /* Not 503: a client must not take this for an invitation to evaluate the same again. */
+        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
                                                 .code = JSONRPC_INTERNAL_ERROR,
-                                                .header = "Retry-After",
-                                                .value = "1",
                                                 .message = "The request was carried out, but its answer is "
                                                            "left out: too many answers wait to be read"});
         return;

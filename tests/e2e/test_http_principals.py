@@ -81,9 +81,9 @@ class Answers(WithTokens):
 
         wires = [ask(ADA, "application/json") for _ in range(14)]
         for wire in wires[11:]:
-            refusal = self.assertStatus(503, wire.receive(), -32603)
+            refusal = self.assertStatus(500, wire.receive(), -32603)
             self.assertIn("was carried out", refusal.json["error"]["message"])
-            self.assertEqual("1", refusal.headers["retry-after"])
+            self.assertNotIn("retry-after", refusal.headers)
         stop(wires)
         wires = []
         while not wires or wires[-1].socket.recv(1, socket.MSG_PEEK):
