@@ -262,11 +262,11 @@ static void the_history_keeps_to_its_budget_in_bytes(void **state)
         error_history_add(&h, r, &in_use);
         if (i == 1)
             in_use.standing = r;
-        assert_in_range(bytes_of(&h), 0, ERROR_HISTORY_BYTES);
+        assert_true(bytes_of(&h) <= ERROR_HISTORY_BYTES);
         assert_int_equal(error_history_at(&h, 0)->sequence, i);
     }
     size_t kept = error_history_kept(&h);
-    assert_in_range(kept, 10, ERROR_HISTORY_BYTES / 300000);
+    assert_true(kept >= 10 && kept <= ERROR_HISTORY_BYTES / 300000);
     assert_ptr_equal(error_history_at(&h, kept - 1), in_use.standing);
     assert_int_equal(error_history_at(&h, kept - 2)->sequence, 40 - (int)kept + 2);
     assert_null(error_history_find(&h, 2));
