@@ -228,6 +228,10 @@ WAYS_OUT = [
     ("characters pasted into a console", '(call 16 0 #x541c "x")', EPERM),
     ("flags of a file that is only read", "(call 16 (call 2 \"/etc/passwd\" 0) #x40086602 (zeros 8))", EPERM),
     ("other flags of it", "(call 16 (call 2 \"/etc/passwd\" 0) #x401c5820 (zeros 28))", EPERM),
+    ("the same without a descriptor", '(call 469 -100 "OUT/file" (zeros 24) 24 0)', EPERM),
+    ("the same of a descriptor", '(call 469 (call 2 "/etc/passwd" 0) "" (zeros 24) 24 #x1000)', EPERM),
+    ("quotas", '(call 179 #x80000700 "/dev/sda" 0 (zeros 32))', EPERM),
+    ("quotas by a descriptor", '(call 443 (call 2 "/etc" 65536) #x80000700 0 (zeros 32))', EPERM),
     ("a file that is never written again", "(call 16 (call 2 \"/etc/passwd\" 0) #x40806685 (zeros 128))", EPERM),
     # Through others
     ("a shell writes outside", '(shell "echo x > OUT/new")', "2"),
