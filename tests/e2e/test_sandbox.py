@@ -506,6 +506,20 @@ class Work(Sandbox):
         for place in theirs:
             self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (place, CREATE)).text)
 
+    def test_code_leaves_nothing_that_a_server_with_more_paths_loads(self):
+        place = '(uiop:getenv "XDG_CACHE_HOME")'
+        places, drafts = set(), os.path.join(self.home, ".local/state/cl-mcp-server/drafts")
+        for options in ([], ["--writable", self.out], ["--readable", self.out], ["--readable", self.out + "/empty"]):
+            client = self.start("workspace", *options)
+            places.add(client.evaluate(place).value)
+            client.destroy()
+            self.assertEqual(len(places), len(os.listdir(drafts)))
+        self.assertEqual(4, len(places))
+        # Another spelling of a path is the same path.
+        client = self.start("workspace", "--readable", self.out + "/../out")
+        self.assertIn(client.evaluate(place).value, places)
+        client.destroy()
+
     @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_are_saved_and_restored(self):
         client = self.start("workspace")
