@@ -64,6 +64,7 @@ struct children {
     int64_t memory_kills;     /* processes killed by the kernel that have been accounted for */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
+    char *mark;          /* children_expect(); NULL: none */
     struct rlimit files; /* as at our start; ours is raised, since every session takes several descriptors */
 };
 
@@ -230,6 +231,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
         return NULL;
     }
     struct children *c = xcalloc(1, sizeof *c);
+    unsetenv(CHILD_SESSION_VARIABLE); /* there if a Lisp of another server has started us */
     getrlimit(RLIMIT_NOFILE, &c->files);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
     c->loop = loop;
@@ -323,7 +325,14 @@ void children_free(struct children *c)
     loop_handle_free(c->sigchld);
     loop_handle_free(c->wake);
     loop_handle_free(c->walk);
+    free(c->mark);
     free(c);
+}
+
+void children_expect(struct children *c, const char *mark)
+{
+    free(c->mark);
+    c->mark = mark == NULL ? NULL : xstrdup(mark);
 }
 
 static struct child *new_child(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
@@ -374,17 +383,33 @@ static bool runs_this_program(pid_t pid)
            own.st_ino == other.st_ino;
 }
 
+/* A copy has the environment that its Lisp was started with. A program has another, even if it clears it. */
+static bool can_be_copy(const struct children *c, pid_t pid)
+{
+    return !runs_this_program(pid) && !process_has_variable(pid, CHILD_SESSION_VARIABLE "=") &&
+           (c->mark == NULL || process_has_variable(pid, c->mark));
+}
+
+/* False for a process that has ended or is about to: it has no environment any more, and nothing to lose. */
+static bool has_memory(pid_t pid)
+{
+    char path[32];
+    int64_t pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    return kernel_file_number(path, "", &pages) && pages > 0;
+}
+
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
 {
     CHECK(pid > 1);
-    if (find(c, pid) != NULL || runs_this_program(pid))
+    if (find(c, pid) != NULL)
         return NULL;
     /* Pids are reused: a remembered exit belongs to this child only if no child with that pid can be waited
      * for. */
     siginfo_t info;
     bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     const struct early_end *end = take_early_end(c, pid);
-    if (!is_there && end == NULL)
+    if (is_there ? !can_be_copy(c, pid) && has_memory(pid) : end == NULL)
         return NULL;
     struct child *child = new_child(c, pid, on_exit, arg);
     if (is_there) {

@@ -22,7 +22,7 @@ static size_t left_behind(const struct session *s, pid_t *out, size_t capacity)
     pid_t first = process_first(s);
     if (first == 0)
         return 0;
-    snprintf(mark, sizeof mark, "CL_MCP_SESSION=%d", (int)first);
+    snprintf(mark, sizeof mark, CHILD_SESSION_VARIABLE "=%d", (int)first);
     return children_orphans(zygotes_children(s->host->zygotes), mark, out, capacity);
 }
 
