@@ -94,4 +94,8 @@ void child_kill_tree(struct child *child);
  * ${variable}, "NAME=VALUE", in the environment that they were started with. Returns the number written. */
 size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity);
 
+/* children_end_orphans(c, variable): send SIGKILL to all of these and to their descendants. Of very many, the
+ * last follow from the loop. */
+void children_end_orphans(struct children *c, const char *variable);
+
 #endif
