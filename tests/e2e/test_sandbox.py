@@ -577,6 +577,23 @@ class Work(Sandbox):
         with open(key) as f:
             self.assertEqual("secret", f.read())
 
+    def test_an_image_that_another_session_has_open_is_not_taken(self):
+        client = self.start("workspace")
+        client.call("create-session", name="other")
+        client.evaluate("(defvar *x* 1)")
+        hold = "while :; do for f in %s/*.core; do test -s $f && exec sleep 1000 %s$f; done; done"
+        for way in ("<", ">>"):
+            start = '(sb-ext:process-pid (sb-ext:run-program "/bin/sh" (list "-c" "%s") :wait nil))' % (hold % (self.drafts(), way))
+            holder = int(client.evaluate(start, session="other").value)
+            saved = client.call("save-session")
+            self.assertEqual("The session was not saved: another process has its image open, and could read or change it later.", saved.text)
+            self.assertTrue(saved.is_error)
+            client.evaluate("(progn (require :sb-posix) (sb-posix:kill %d 9))" % holder, session="other")
+            state = os.path.join(self.home, ".local/state/cl-mcp-server")
+            self.assertEqual([], [name for name in os.listdir(state) + os.listdir(self.drafts()) if ".core" in name])
+        saved = client.call("save-session")
+        self.assertFalse(saved.is_error, saved.text)
+
     def test_the_temporary_directory_goes_with_the_server_or_with_the_next(self):
         kept = os.path.join(self.home, "other")
         fill = (
