@@ -48,7 +48,6 @@ struct session_host {
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
-    unsigned long drafts;              /* how many were made */
     struct list idle;                  /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -249,15 +248,16 @@ static void on_late(uv_timer_t *timer)
     worker_kill(v->worker);
 }
 
-/* A name that no other server with this directory uses. */
 static char *new_draft(const struct session *s)
 {
     const char *drafts = confinement_drafts(s->confinement);
     if (drafts == NULL)
         return NULL;
+    char suffix[SAVED_SUFFIX];
+    saved_unique_suffix(suffix);
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s/%lld-%d-%lu.core", drafts, (long long)time(NULL), (int)getpid(), ++s->host->drafts);
+    strbuf_addf(&b, "%s/draft%s", drafts, suffix);
     return strbuf_steal(&b, NULL);
 }
 
