@@ -612,7 +612,7 @@ class Work(Sandbox):
         killed.destroy()
         self.assertTrue(os.path.exists(os.path.join(left, "a/b/t")))
         self.assertOperational(start())
-        self.assertFalse(os.path.exists(left))
+        mcp.wait_until(lambda: not os.path.exists(left), 20, "the removal of what was left")
         self.assertTrue(os.path.exists(os.path.join(used, "a/b/t")))
         self.assertTrue(os.path.exists(os.path.join(kept, ".env")))
 
