@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,24 +37,56 @@ static void remove_if_left(const char *parent, const char *name)
     strbuf_fini(&path);
 }
 
-static void remove_leftovers(const char *parent, const char *prefix)
+struct leftovers {
+    char *parent;
+    char *prefix;
+};
+
+static void leftovers_free(struct leftovers *l)
 {
-    DIR *entries = opendir(parent);
+    free(l->parent);
+    free(l->prefix);
+    free(l);
+}
+
+static void *remove_all(void *arg)
+{
+    struct leftovers *l = arg;
+    DIR *entries = opendir(l->parent);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-            remove_if_left(parent, entry->d_name);
+        if (strncmp(entry->d_name, l->prefix, strlen(l->prefix)) == 0)
+            remove_if_left(l->parent, entry->d_name);
     if (entries != NULL)
         closedir(entries);
+    leftovers_free(l);
+    return NULL;
+}
+
+/* A Lisp may have left millions of files, so a thread of its own removes them. Nobody waits for it: what it
+ * has not removed when the server ends, the next server finds. */
+static void remove_leftovers(const char *parent, const char *prefix)
+{
+    pthread_t thread;
+    struct leftovers *l = xmalloc(sizeof *l);
+    *l = (struct leftovers){.parent = xstrdup(parent), .prefix = xstrdup(prefix)};
+    sigset_t all, before; /* signals are for the loop's thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_started = pthread_create(&thread, NULL, remove_all, l) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_started)
+        pthread_detach(thread);
+    else
+        leftovers_free(l);
 }
 
 char *own_directory_make(const char *parent, const char *prefix, int *lock, struct err *err)
 {
-    remove_leftovers(parent, prefix);
     struct strbuf path;
     strbuf_init(&path, 0);
-    /* Another server may take the new directory for a leftover before it is locked, and remove it: then make
-     * another. */
+    /* Another server, or a thread for an earlier directory, may take the new one for a leftover before it is
+     * locked, and remove it: then make another. */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct stat s;
         strbuf_clear(&path);
@@ -60,8 +94,10 @@ char *own_directory_make(const char *parent, const char *prefix, int *lock, stru
         if (mkdtemp(path.bytes) == NULL)
             break;
         *lock = open(path.bytes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &s) == 0 && s.st_nlink > 0)
+        if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &s) == 0 && s.st_nlink > 0) {
+            remove_leftovers(parent, prefix);
             return strbuf_steal(&path, NULL);
+        }
         if (*lock >= 0)
             close(*lock);
     }

@@ -9,8 +9,8 @@
 
 /*
  * own_directory_make(parent, prefix, lock, err):
- * Remove the directories of servers that have died, and make a new one: ${prefix} and six characters in
- * ${parent}, mode 0700.
+ * Make a directory: ${prefix} and six characters in ${parent}, mode 0700. A thread begins to remove those of
+ * servers that have died.
  *
  * prefix      of nothing else that the user keeps in ${parent}
  * lock        set to a descriptor, given, that marks it as in use

@@ -1,7 +1,8 @@
 /*
  * Responsible for turning a mode and a network into the lists of paths that the sandbox takes, and for the
- * private directories of confined Lisps. Each confinement of each project has directories of its own: files
- * that a Lisp leaves there must not be loaded by one that may do more, or has another project.
+ * private directories of confined Lisps. Each confinement of each project has directories of its own, also if
+ * it differs only in paths that options add: files that a Lisp leaves there must not be loaded by one that
+ * may do more, or has another project.
  */
 #include "lisp/confinement.h"
 
@@ -268,26 +269,34 @@ static bool keeps_lisp(const struct confinement *c, const struct confinements_op
     return is_kept;
 }
 
-static void set_name(struct confinement *c, const char *project)
+/* The directories must not be shared with Lisps that may do more, so the name depends on the project and on
+ * the paths that the options add to it: all that is in the lists now. */
+static void set_name(struct confinement *c)
 {
+    const struct paths *const lists[] = {&c->writable, &c->readable};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (size_t k = 0; k < lists[i]->count; k++)
+            hash = hash_bytes(lists[i]->all[k], strlen(lists[i]->all[k]) + 1, hash);
+        hash = hash_number(hash);
+    }
     snprintf(c->name, sizeof c->name, "%s-network-%s-%016llx", confinement_mode_names[c->mode],
-             confinement_network_names[c->network], (unsigned long long)hash_text(project, 0));
+             confinement_network_names[c->network], (unsigned long long)hash);
 }
 
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     bool is_workspace = c->mode == CONFINEMENT_WORKSPACE;
     char *project = find_project(o, err);
-    if (project != NULL)
-        set_name(c, project);
-    if (project == NULL || !make_directories(c, err) || !make_drafts(c, o, err)) {
-        free(project);
+    if (project == NULL)
         return false;
-    }
     add(is_workspace ? &c->writable : &c->readable, project, "");
     free(project);
     add_all_given(&c->writable, o->writable);
     add_all_given(&c->readable, o->readable);
+    set_name(c);
+    if (!make_directories(c, err) || !make_drafts(c, o, err))
+        return false;
     add_all_given(&c->readable, o->loads);
     if (o->user_init != NULL)
         add_given(&c->readable, o->user_init);

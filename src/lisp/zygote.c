@@ -304,6 +304,7 @@ static bool try_building(struct zygote *z)
     z->build =
         core_build(z->loop, z->children, z->lisp_path, z->core, z->options.build_limit_ms, on_built, z, &err);
     if (z->build == NULL) {
+        z->is_core_fresh = false;
         fail(z, err.message);
         return true;
     }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "lisp/confinement.h"
+#include "proc/child.h"
 #include "proc/loop_handle.h"
 
 #define MOST_ZYGOTES 4
@@ -218,6 +219,7 @@ struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const st
     zs->loop = loop;
     zs->children = children;
     zs->options = *options;
+    children_expect(children, options->environment_mark);
     list_init(&zs->waiting);
     zs->rest = loop_handle_timer(loop, zs);
     zs->unused = loop_handle_timer(loop, zs);

@@ -40,6 +40,8 @@
 #define LONGEST_WALK_NS 5000000 /* a longer series of walks is interrupted for the loop */
 #define WALK_SHARE 20           /* time spent elsewhere, in multiples of the time spent walking */
 
+#define LONGEST_ENDING_NS 20000000 /* killing orphans is interrupted after this, for the loop */
+
 #define LAST_WAIT_MS 2000 /* for the processes that are killed at the end */
 
 #define MOST_EXPENDABLE 1000 /* the kernel's maximum */
@@ -47,6 +49,14 @@
 struct early_end {
     pid_t pid;
     int status;
+};
+
+/* The orphans of a session that are still to be killed. */
+struct orphans {
+    struct list node; /* in ${endings} of the children */
+    char *variable;
+    pid_t *candidates; /* all our children */
+    size_t count, next;
 };
 
 struct children {
@@ -58,12 +68,15 @@ struct children {
     struct list ended;    /* of struct child: reaped, and their owners are still to be told */
     struct list told;     /* of struct child: their owners have been told */
     struct hash_table by_pid; /* those that run or are dying */
+    struct list endings;      /* of struct orphans, if there were too many for one turn of the loop */
+    uv_timer_t *end_more;     /* while there are any */
     uv_timer_t *walk;         /* the deferred walk over all children */
     uint64_t walk_ns;         /* the duration of the last one */
     int64_t own_score;        /* the server's oom_score_adj */
     int64_t memory_kills;     /* processes killed by the kernel that have been accounted for */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
+    char *mark;          /* children_expect(); NULL: none */
     struct rlimit files; /* as at our start; ours is raised, since every session takes several descriptors */
 };
 
@@ -230,6 +243,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
         return NULL;
     }
     struct children *c = xcalloc(1, sizeof *c);
+    unsetenv(CHILD_SESSION_VARIABLE); /* there if a Lisp of another server has started us */
     getrlimit(RLIMIT_NOFILE, &c->files);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
     c->loop = loop;
@@ -239,6 +253,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     list_init(&c->dying);
     list_init(&c->ended);
     list_init(&c->told);
+    list_init(&c->endings);
     hash_table_init(&c->by_pid);
     c->sigchld = xcalloc(1, sizeof *c->sigchld);
     c->wake = xcalloc(1, sizeof *c->wake);
@@ -246,12 +261,19 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     CHECK(uv_async_init(loop, c->wake, on_wake) == 0);
     c->sigchld->data = c->wake->data = c;
     c->walk = loop_handle_timer(loop, c);
+    c->end_more = loop_handle_timer(loop, c);
     CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
     /* These handles must not keep the loop alive. */
     uv_unref((uv_handle_t *)c->walk);
+    uv_unref((uv_handle_t *)c->end_more);
     uv_unref((uv_handle_t *)c->sigchld);
     uv_unref((uv_handle_t *)c->wake);
     return c;
+}
+
+static bool is_orphan(struct children *c, pid_t pid, const char *variable)
+{
+    return find(c, pid) == NULL && process_has_variable(pid, variable);
 }
 
 size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity)
@@ -259,10 +281,72 @@ size_t children_orphans(struct children *c, const char *variable, pid_t *out, si
     size_t n, found = 0;
     pid_t *all = tree_all_children(getpid(), &n);
     for (size_t i = 0; i < n && found < capacity; i++)
-        if (find(c, all[i]) == NULL && process_has_variable(all[i], variable))
+        if (is_orphan(c, all[i], variable))
             out[found++] = all[i];
     free(all);
     return found;
+}
+
+static void orphans_free(struct orphans *o)
+{
+    list_remove(&o->node);
+    free(o->variable);
+    free(o->candidates);
+    free(o);
+}
+
+/* Kill as many as the time allows. In later turns of the loop a candidate may be another process, so it is
+ * looked at right before. Returns how many there were. */
+static size_t end_some(struct children *c, struct orphans *o, uint64_t until_ns)
+{
+    size_t killed = 0;
+    for (; o->next < o->count && uv_hrtime() < until_ns; o->next++) {
+        pid_t pid = o->candidates[o->next];
+        if (!is_orphan(c, pid, o->variable))
+            continue;
+        kill(pid, SIGSTOP); /* so that it cannot fork while its children are listed */
+        tree_kill_descendants(pid);
+        kill(pid, SIGKILL);
+        killed++;
+    }
+    return killed;
+}
+
+static void on_end_more(uv_timer_t *timer)
+{
+    struct children *c = timer->data;
+    uint64_t until_ns = uv_hrtime() + LONGEST_ENDING_NS;
+    struct list *node, *next;
+    list_for_each(node, next, &c->endings)
+    {
+        struct orphans *o = list_entry(node, struct orphans, node);
+        end_some(c, o, until_ns);
+        if (o->next == o->count)
+            orphans_free(o);
+    }
+    if (!list_is_empty(&c->endings))
+        uv_timer_start(timer, on_end_more, 1, 0);
+}
+
+/* The list is made again at once only: an earlier state of the session, which goes on after this, has the
+ * same mark, and what its programs leave behind later must stay. */
+void children_end_orphans(struct children *c, const char *variable)
+{
+    uint64_t until_ns = uv_hrtime() + LONGEST_ENDING_NS;
+    struct orphans *o = xcalloc(1, sizeof *o);
+    o->variable = xstrdup(variable);
+    list_init(&o->node);
+    do {
+        free(o->candidates);
+        o->next = 0;
+        o->candidates = tree_all_children(getpid(), &o->count);
+    } while (end_some(c, o, until_ns) > 0 && o->next == o->count);
+    if (o->next == o->count) {
+        orphans_free(o);
+        return;
+    }
+    list_append(&c->endings, &o->node);
+    uv_timer_start(c->end_more, on_end_more, 1, 0);
 }
 
 /* Wait until the killed process has ended, but not beyond the time. Returns whether it has. The SIGCHLD of
@@ -319,11 +403,21 @@ void children_free(struct children *c)
             child->owner = NULL;
             list_remove(&child->node);
         }
+    while (!list_is_empty(&c->endings))
+        orphans_free(list_entry(c->endings.next, struct orphans, node));
     hash_table_fini(&c->by_pid);
+    loop_handle_free(c->end_more);
     loop_handle_free(c->sigchld);
     loop_handle_free(c->wake);
     loop_handle_free(c->walk);
+    free(c->mark);
     free(c);
+}
+
+void children_expect(struct children *c, const char *mark)
+{
+    free(c->mark);
+    c->mark = mark == NULL ? NULL : xstrdup(mark);
 }
 
 static struct child *new_child(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
@@ -374,17 +468,33 @@ static bool runs_this_program(pid_t pid)
            own.st_ino == other.st_ino;
 }
 
+/* A copy has the environment that its Lisp was started with. A program has another, even if it clears it. */
+static bool can_be_copy(const struct children *c, pid_t pid)
+{
+    return !runs_this_program(pid) && !process_has_variable(pid, CHILD_SESSION_VARIABLE "=") &&
+           (c->mark == NULL || process_has_variable(pid, c->mark));
+}
+
+/* False for a process that has ended or is about to: it has no environment any more, and nothing to lose. */
+static bool has_memory(pid_t pid)
+{
+    char path[32];
+    int64_t pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    return kernel_file_number(path, "", &pages) && pages > 0;
+}
+
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
 {
     CHECK(pid > 1);
-    if (find(c, pid) != NULL || runs_this_program(pid))
+    if (find(c, pid) != NULL)
         return NULL;
     /* Pids are reused: a remembered exit belongs to this child only if no child with that pid can be waited
      * for. */
     siginfo_t info;
     bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     const struct early_end *end = take_early_end(c, pid);
-    if (!is_there && end == NULL)
+    if (is_there ? !can_be_copy(c, pid) && has_memory(pid) : end == NULL)
         return NULL;
     struct child *child = new_child(c, pid, on_exit, arg);
     if (is_there) {

@@ -20,6 +20,10 @@ struct children;
 struct child;
 struct spawn_spec;
 
+/* Its value identifies the session that has started a program. Lisps are started without it, and set it for
+ * the programs that they start. */
+#define CHILD_SESSION_VARIABLE "CL_MCP_SESSION"
+
 /* How a process ended. */
 struct child_end {
     bool is_known; /* false: the process has ended, but its status is unknown */
@@ -41,6 +45,10 @@ typedef void child_on_exit(void *arg, const struct child_end *end);
 struct children *children_new(uv_loop_t *loop, struct err *err);
 void children_free(struct children *c);
 
+/* children_expect(c, mark): from now on only processes that were started with ${mark}, "NAME=VALUE", in their
+ * environment can be adopted. NULL: all. */
+void children_expect(struct children *c, const char *mark);
+
 /*
  * child_spawn(c, spec, on_exit, arg, err):
  * Start a program as spawn_program() does, and take charge of it.
@@ -56,7 +64,8 @@ struct child *child_spawn(struct children *c, const struct spawn_spec *spec, chi
  * end was remembered, and on_exit is called from the loop all the same.
  *
  * Returns     given; NULL if no child has or had that pid, if it has an owner already, or if it is the
- *             guardian: a Lisp cannot make the server signal a process that is not its own copy
+ *             guardian or a program that a Lisp has left behind: a Lisp cannot make the server signal a
+ *             process that is not its own copy
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 
@@ -84,5 +93,9 @@ void child_kill_tree(struct child *child);
 /* children_orphans(c, variable, out, capacity): the processes that a dead Lisp has left behind, with
  * ${variable}, "NAME=VALUE", in the environment that they were started with. Returns the number written. */
 size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity);
+
+/* children_end_orphans(c, variable): send SIGKILL to all of these and to their descendants. Of very many, the
+ * last follow from the loop. */
+void children_end_orphans(struct children *c, const char *variable);
 
 #endif

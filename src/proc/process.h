@@ -23,7 +23,8 @@ char process_state(pid_t pid);
 /* process_directory(pid): its working directory; given. NULL if unknown or removed. */
 char *process_directory(pid_t pid);
 
-/* process_has_variable(pid, variable): whether it was started with "NAME=VALUE" in its environment. */
+/* process_has_variable(pid, variable): whether it was started with "NAME=VALUE" in its environment, or for
+ * "NAME=" with the variable of that name. */
 bool process_has_variable(pid_t pid, const char *variable);
 
 /* process_name(pid, name, size): copy the name of its program, at most 15 bytes, to ${name}; "?" if

@@ -67,8 +67,8 @@ char *process_directory(pid_t pid)
     return NULL;
 }
 
-/* Read the whole environment in pieces. Each variable ends with a NUL, and so does ${variable}, so that no
- * longer value matches. */
+/* Read the whole environment in pieces. Each variable ends with a NUL, and so does ${variable} if it has a
+ * value, so that no longer value matches. */
 bool process_has_variable(pid_t pid, const char *variable)
 {
     char path[64];
@@ -77,7 +77,8 @@ bool process_has_variable(pid_t pid, const char *variable)
     if (fd < 0)
         return false;
     char buffer[8192];
-    size_t kept = 0, variable_len = strlen(variable) + 1;
+    size_t kept = 0, variable_len = strlen(variable);
+    variable_len += variable[variable_len - 1] != '=';
     bool is_found = false;
     ssize_t n;
     while (!is_found && (n = read(fd, buffer + kept, sizeof buffer - kept)) > 0) {

@@ -128,6 +128,7 @@ static const int denied_calls[] = {
     SCMP_SYS(syslog),
     SCMP_SYS(acct),
     SCMP_SYS(quotactl),
+    SCMP_SYS(quotactl_fd),
     SCMP_SYS(settimeofday),
     SCMP_SYS(clock_settime),
     SCMP_SYS(clock_adjtime),
@@ -142,6 +143,7 @@ static const int denied_calls[] = {
     SCMP_SYS(fanotify_init),
     SCMP_SYS(mknod),
     SCMP_SYS(mknodat),
+    469, /* file_setattr: sets the flags of FS_IOC_FSSETXATTR below; newer than Debian 12's <sys/syscall.h> */
     /* Landlock knows nothing of memory and queues that all processes of the user share by number or name. */
     SCMP_SYS(shmget),
     SCMP_SYS(shmat),

@@ -50,8 +50,7 @@ struct session_host {
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
     bool redacts;
-    unsigned long drafts; /* how many were made */
-    struct list idle;     /* of struct session: the longest idle first */
+    struct list idle; /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
     size_t suspended;

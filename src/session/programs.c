@@ -4,7 +4,6 @@
  */
 #include "session/programs.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 #include "lisp/zygotes.h"
@@ -13,36 +12,27 @@
 #include "session/process.h"
 #include "session/session_core.h"
 
-#define MOST_AT_ONCE 64
-#define MOST_ROUNDS 16
-
-static size_t left_behind(const struct session *s, pid_t *out, size_t capacity)
+/* False if the session has had no process. */
+static bool mark_of(const struct session *s, char mark[48])
 {
-    char mark[48];
-    pid_t first = process_first(s);
-    if (first == 0)
-        return 0;
-    snprintf(mark, sizeof mark, "CL_MCP_SESSION=%d", (int)first);
-    return children_orphans(zygotes_children(s->host->zygotes), mark, out, capacity);
+    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)process_first(s));
+    return process_first(s) != 0;
 }
 
 void programs_end(struct session *s)
 {
-    pid_t pids[MOST_AT_ONCE];
-    size_t n = MOST_AT_ONCE;
-    for (int round = 0; round < MOST_ROUNDS && n == MOST_AT_ONCE; round++) {
-        n = left_behind(s, pids, MOST_AT_ONCE);
-        for (size_t i = 0; i < n; i++) {
-            tree_kill_descendants(pids[i]);
-            kill(pids[i], SIGKILL);
-        }
-    }
+    char mark[48];
+    if (mark_of(s, mark))
+        children_end_orphans(zygotes_children(s->host->zygotes), mark);
 }
 
 size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
 {
+    char mark[48];
     size_t n = 0;
     if (session_core_pid(s) > 0)
         n = tree_children(session_core_pid(s), out, capacity);
-    return n + left_behind(s, out + n, capacity - n);
+    if (mark_of(s, mark))
+        n += children_orphans(zygotes_children(s->host->zygotes), mark, out + n, capacity - n);
+    return n;
 }

@@ -4,6 +4,7 @@
  */
 #include "session/saved.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +37,6 @@ struct saved_store {
     char *directory;
     char self[128]; /* identifies our announcements: this machine, this process, this store */
     uv_loop_t *loop;
-    /* Part of the names of images, so that the old one stays until the new one is committed. */
-    unsigned long made;
     struct list commits;
 };
 
@@ -115,12 +115,21 @@ static char *path_of(const struct saved_store *store, const char *name, const ch
     return strbuf_steal(&b, NULL);
 }
 
+void saved_unique_suffix(char out[SAVED_SUFFIX])
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random = uv_hrtime();
+    snprintf(out, SAVED_SUFFIX, "-%lld-%d-%llu.core", (long long)time(NULL), (int)getpid(),
+             (unsigned long long)random);
+}
+
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err)
 {
     if (!user_directory_make(store->directory, err))
         return NULL;
-    char suffix[64];
-    snprintf(suffix, sizeof suffix, "-%lld-%d-%lu.core", (long long)time(NULL), (int)getpid(), ++store->made);
+    char suffix[SAVED_SUFFIX];
+    saved_unique_suffix(suffix);
     return path_of(store, name, suffix);
 }
 
@@ -217,25 +226,42 @@ static bool write_description(struct commit *c, struct err *err)
     return ok;
 }
 
-/* "NAME-" and three numbers, as saved_prepare() makes them, ".core" or ".core.json". */
-static bool is_attempt(const char *file, const char *session)
+/* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or ".core.json"; 0
+ * if it is no such file. */
+static size_t name_of_attempt(const char *file)
 {
-    size_t len = strlen(session);
-    if (strncmp(file, session, len) != 0)
-        return false;
-    const char *p = file + len;
+    static const char *const ends[] = {".core", ".core.json"};
+    size_t len = 0, all = strlen(file);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (all > strlen(ends[i]) && strcmp(file + all - strlen(ends[i]), ends[i]) == 0)
+            len = all - strlen(ends[i]);
     for (int i = 0; i < 3; i++) {
-        size_t digits = *p == '-' ? strspn(p + 1, "0123456789") : 0;
-        if (digits == 0)
-            return false;
-        p += 1 + digits;
+        size_t end = len;
+        while (len > 0 && isdigit((unsigned char)file[len - 1]))
+            len--;
+        if (len == end || len == 0 || file[len - 1] != '-')
+            return 0;
+        len--;
     }
-    return strcmp(p, ".core") == 0 || strcmp(p, ".core.json") == 0;
+    return len;
 }
 
-/* Removes what a server that was killed while saving has left behind. Another server may be saving now, so
+/* An image that no description names: the description of the session is missing, or has just been written
+ * and names another. */
+static bool is_dropped(const struct commit *c, int directory, const char *file)
+{
+    char description[NAME_MAX + sizeof ".json"];
+    size_t len = name_of_attempt(file);
+    if (len == 0 || strcmp(file, strrchr(c->image, '/') + 1) == 0)
+        return false;
+    snprintf(description, sizeof description, "%.*s.json", (int)len, file);
+    return strcmp(description, strrchr(c->description, '/') + 1) == 0 ||
+           (faccessat(directory, description, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
+}
+
+/* Removes what servers that were killed while saving have left behind. Another server may be saving now, so
  * only old files are removed. */
-static void drop_attempts(const struct commit *c, const char *directory, const char *session)
+static void drop_attempts(const struct commit *c, const char *directory)
 {
     DIR *entries = opendir(directory);
     if (entries == NULL)
@@ -243,7 +269,7 @@ static void drop_attempts(const struct commit *c, const char *directory, const c
     time_t now = time(NULL);
     for (struct dirent *e; (e = readdir(entries)) != NULL;) {
         struct stat st;
-        if (is_attempt(e->d_name, session) && strcmp(e->d_name, strrchr(c->image, '/') + 1) != 0 &&
+        if (is_dropped(c, dirfd(entries), e->d_name) &&
             fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             now - st.st_mtime > OLD_ATTEMPT_S)
             unlinkat(dirfd(entries), e->d_name, 0);
@@ -270,7 +296,7 @@ static void commit_work(uv_work_t *work)
         if (c->ok) {
             char *directory = xstrdup(c->description);
             *strrchr(directory, '/') = '\0';
-            drop_attempts(c, directory, json_string_value(json_object_get(c->content, "name")));
+            drop_attempts(c, directory);
             /* The rename itself. Not every file system can sync a directory. */
             sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err);
             free(directory);

@@ -29,6 +29,11 @@ struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
 void saved_store_free(struct saved_store *store);
 const char *saved_store_directory(const struct saved_store *store);
 
+/* saved_unique_suffix(out): the end of a file's name that no other file has, from whatever server it is:
+ * "-TIME-PID-RANDOM.core". */
+#define SAVED_SUFFIX 72
+void saved_unique_suffix(char out[SAVED_SUFFIX]);
+
 /* saved_prepare(store, name, err): a path under which the image of ${name} may be written now; given. */
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err);
 

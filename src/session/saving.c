@@ -3,12 +3,13 @@
  */
 #include "session/saving.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -76,15 +77,31 @@ static bool is_plain_file(const char *path)
     return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
 }
 
-/* Moves the image to its place. Evaluated code can replace a draft at any time, so only the moved file is
- * trusted. */
+/* Whether any process has the file open, with which it could read and change it for as long as it likes: then
+ * the kernel gives no lease on all of it. Not every file system has leases. The copy that wrote the file has
+ * ended, and so has closed it. Source: fcntl(2), F_SETLEASE. */
+static bool is_open_elsewhere(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    fcntl(fd, F_SETSIG, SIGURG); /* if somebody opens it now: a signal that is ignored, rather than SIGIO */
+    bool is_open = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+    close(fd); /* gives the lease back */
+    return is_open;
+}
+
+/* Moves the image to its place, where no Lisp can open it. Evaluated code can replace or open a draft at any
+ * time, so only the moved file is trusted. */
 static bool take_image(struct saving *v)
 {
     if (v->draft == NULL)
         return access(v->saved.image, R_OK) == 0;
-    if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0)
+    if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0 || !is_plain_file(v->saved.image))
         return false;
-    return is_plain_file(v->saved.image);
+    if (is_open_elsewhere(v->saved.image))
+        v->refusal = xstrdup("another process has its image open, and could read or change it later.");
+    return v->refusal == NULL;
 }
 
 static void saving_free(struct saving *v)
@@ -231,15 +248,16 @@ static void on_late(uv_timer_t *timer)
     worker_kill(v->worker);
 }
 
-/* A name that no other server with this directory uses. */
 static char *new_draft(const struct session *s)
 {
     const char *drafts = confinement_drafts(s->confinement);
     if (drafts == NULL)
         return NULL;
+    char suffix[SAVED_SUFFIX];
+    saved_unique_suffix(suffix);
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s/%lld-%d-%lu.core", drafts, (long long)time(NULL), (int)getpid(), ++s->host->drafts);
+    strbuf_addf(&b, "%s/draft%s", drafts, suffix);
     return strbuf_steal(&b, NULL);
 }
 

@@ -83,6 +83,7 @@ PROGRAM = '(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :w
 # One that has left its parent, and so belongs to nobody but the server.
 DAEMON = """(parse-integer (with-output-to-string (out)
               (sb-ext:run-program "/bin/sh" '("-c" "sleep 1000 >/dev/null 2>&1 & echo $!") :output out)))"""
+MANY = "i=0; while [ $i -lt 1300 ]; do sleep 1000 >/dev/null 2>&1 & i=$((i+1)); done"
 
 
 class StartedPrograms(mcp.TestCase):
@@ -115,6 +116,19 @@ class StartedPrograms(mcp.TestCase):
                     self.s.call("reset-session", session="other")
                     self.gone(other)
 
+    def test_they_end_however_many_they_are(self):
+        self.s.call("create-session", name="other")
+        other = self.start("other", DAEMON)
+        before = len(self.children())
+        self.s.evaluate("(sb-ext:run-program \"/bin/sh\" '(\"-c\" \"%s\"))" % MANY)
+        self.assertGreater(len(self.children()), before + 1200)
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        mcp.wait_until(lambda: len(self.children()) < before + 20, 30, "the end of the programs")  # 20: copies come and go
+        self.assertTrue(mcp.is_alive(other))
+
+    def children(self):
+        return [pid for pid in mcp.pids() if mcp.parent_of(pid) == self.s.pid]
+
 
 # Copies of the process are reported as this process.
 LIE = """
@@ -133,8 +147,9 @@ class Lies(mcp.TestCase):
         pid = "(progn (require :sb-posix) (funcall (intern \"GETPID\" :sb-posix)))"
         self.s.call("create-session", name="other")
         other = int(self.s.evaluate(pid, session="other").values[-1])
+        daemons = [int(self.s.evaluate(DAEMON.replace("sleep", sleep), session="other").value) for sleep in ("sleep", "env -i sleep")]
         children = [child for child in mcp.pids() if mcp.parent_of(child) == self.s.pid]
-        self.assertIn(other, children)
+        self.assertLessEqual({other, *daemons}, set(children))
         for claimed in children:
             self.s.call("create-session", name="liar")
             self.s.evaluate(LIE % claimed, session="liar")

@@ -1,7 +1,10 @@
 """What runs before the first evaluation: the user's init file, --load, --preload; one that fails costs no more than itself."""
 
+import glob
 import os
+import shlex
 import shutil
+import subprocess
 import time
 
 import mcp
@@ -197,6 +200,28 @@ class Cache(mcp.TestCase):
         client = self.start_server(program=program, environment=environment)
         self.assertValue(client.evaluate("(+ 1 2)", wait=90), "3")
         self.assertGreater(os.stat(core).st_size, before.st_size / 2)
+
+    def test_a_damaged_core_that_cannot_be_replaced_is_named_at_each_call(self):
+        program = self.copy_of_the_server()
+        folder = os.path.dirname(program)
+        core, = glob.glob(os.path.join(os.path.dirname(mcp.SERVER), "agent-*.core"))
+        damaged = os.path.join(folder, os.path.basename(core))
+        with open(damaged, "w") as f:
+            f.write("damaged")
+        # As root, only a file system that is read-only refuses.
+        mount = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+        namespace = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount, folder]
+        if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+            self.skipTest("this machine mounts nothing for a test")
+        start = os.path.join(self.folder(), "server")
+        with open(start, "w") as f:
+            f.write("#!/bin/sh\nexec %s \"$@\"\n" % " ".join(shlex.quote(word) for word in [*namespace, program]))
+        os.chmod(start, 0o755)
+        client = self.start_server(program=start)
+        for _ in range(2):
+            reply = client.evaluate("(+ 1 2)")
+            self.assertTrue(reply.is_error)
+            self.assertIn("cannot write %s." % damaged, reply.text)
 
     def test_a_cache_that_cannot_be_written_does_no_harm(self):
         home = self.folder()

@@ -228,6 +228,10 @@ WAYS_OUT = [
     ("characters pasted into a console", '(call 16 0 #x541c "x")', EPERM),
     ("flags of a file that is only read", "(call 16 (call 2 \"/etc/passwd\" 0) #x40086602 (zeros 8))", EPERM),
     ("other flags of it", "(call 16 (call 2 \"/etc/passwd\" 0) #x401c5820 (zeros 28))", EPERM),
+    ("the same without a descriptor", '(call 469 -100 "OUT/file" (zeros 24) 24 0)', EPERM),
+    ("the same of a descriptor", '(call 469 (call 2 "/etc/passwd" 0) "" (zeros 24) 24 #x1000)', EPERM),
+    ("quotas", '(call 179 #x80000700 "/dev/sda" 0 (zeros 32))', EPERM),
+    ("quotas by a descriptor", '(call 443 (call 2 "/etc" 65536) #x80000700 0 (zeros 32))', EPERM),
     ("a file that is never written again", "(call 16 (call 2 \"/etc/passwd\" 0) #x40806685 (zeros 128))", EPERM),
     # Through others
     ("a shell writes outside", '(shell "echo x > OUT/new")', "2"),
@@ -502,6 +506,20 @@ class Work(Sandbox):
         for place in theirs:
             self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (place, CREATE)).text)
 
+    def test_code_leaves_nothing_that_a_server_with_more_paths_loads(self):
+        place = '(uiop:getenv "XDG_CACHE_HOME")'
+        places, drafts = set(), os.path.join(self.home, ".local/state/cl-mcp-server/drafts")
+        for options in ([], ["--writable", self.out], ["--readable", self.out], ["--readable", self.out + "/empty"]):
+            client = self.start("workspace", *options)
+            places.add(client.evaluate(place).value)
+            client.destroy()
+            self.assertEqual(len(places), len(os.listdir(drafts)))
+        self.assertEqual(4, len(places))
+        # Another spelling of a path is the same path.
+        client = self.start("workspace", "--readable", self.out + "/../out")
+        self.assertIn(client.evaluate(place).value, places)
+        client.destroy()
+
     @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_are_saved_and_restored(self):
         client = self.start("workspace")
@@ -559,6 +577,23 @@ class Work(Sandbox):
         with open(key) as f:
             self.assertEqual("secret", f.read())
 
+    def test_an_image_that_another_session_has_open_is_not_taken(self):
+        client = self.start("workspace")
+        client.call("create-session", name="other")
+        client.evaluate("(defvar *x* 1)")
+        hold = "while :; do for f in %s/*.core; do test -s $f && exec sleep 1000 %s$f; done; done"
+        for way in ("<", ">>"):
+            start = '(sb-ext:process-pid (sb-ext:run-program "/bin/sh" (list "-c" "%s") :wait nil))' % (hold % (self.drafts(), way))
+            holder = int(client.evaluate(start, session="other").value)
+            saved = client.call("save-session")
+            self.assertEqual("The session was not saved: another process has its image open, and could read or change it later.", saved.text)
+            self.assertTrue(saved.is_error)
+            client.evaluate("(progn (require :sb-posix) (sb-posix:kill %d 9))" % holder, session="other")
+            state = os.path.join(self.home, ".local/state/cl-mcp-server")
+            self.assertEqual([], [name for name in os.listdir(state) + os.listdir(self.drafts()) if ".core" in name])
+        saved = client.call("save-session")
+        self.assertFalse(saved.is_error, saved.text)
+
     def test_the_temporary_directory_goes_with_the_server_or_with_the_next(self):
         kept = os.path.join(self.home, "other")
         fill = (
@@ -577,7 +612,7 @@ class Work(Sandbox):
         killed.destroy()
         self.assertTrue(os.path.exists(os.path.join(left, "a/b/t")))
         self.assertOperational(start())
-        self.assertFalse(os.path.exists(left))
+        mcp.wait_until(lambda: not os.path.exists(left), 20, "the removal of what was left")
         self.assertTrue(os.path.exists(os.path.join(used, "a/b/t")))
         self.assertTrue(os.path.exists(os.path.join(kept, ".env")))
 

@@ -333,8 +333,9 @@ class WhenTheServerIsKilled(saves.Saves):
         torn = self.wait_for_image()
         self.kill(self.s)
         client = self.server()
-        left = {torn: 7200, "default-1-2-3.core": 7200, "default-1-2-4.core.json": 7200}
-        kept = {"default-1-2-5.core": 0, "default-1-2.core": 7200, "other-1-2-3.core": 7200, "default-1-2-3.core.txt": 7200}
+        left = {torn: 7200, "default-1-2-3.core": 7200, "default-1-2-4.core.json": 7200, "other-1-2-3.core": 7200, "x-1-2-3-4.core.json": 7200}
+        kept = {"default-1-2-5.core": 0, "default-1-2.core": 7200, "default-1-2-3.core.txt": 7200, "named-1-2-3.core": 7200,
+                "named.json": 7200, "-1-2-3.core": 7200}
         now = time.time()
         for name, age in {**left, **kept}.items():
             path = os.path.join(self.state, name)
@@ -342,6 +343,7 @@ class WhenTheServerIsKilled(saves.Saves):
             os.utime(path, (now - age, now - age))
         client.evaluate("(defvar *n* 2)")
         self.save(client)
+        self.assertNotEqual(torn.split("-")[-1], self.description()["image"].split("-")[-1])  # each is the first of its server
         names = os.listdir(self.state)
         self.assertEqual([], [name for name in left if name in names])
         self.assertEqual([], [name for name in kept if name not in names])

@@ -164,9 +164,11 @@ class Suspension(mcp.TestCase):
         s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image
         s.evaluate("(defun f () :here)")
         self.wait_suspended(s, "default")
+        folders = lambda: [name for name in os.listdir(self.state) if name.startswith("cl-mcp-suspended-")]
+        mcp.wait_until(lambda: len(folders()) == 1, 20, "the removal of what the killed one has left")
         self.assertEqual(1, len(self.images()))
         s.close()
-        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("cl-mcp-suspended-")])
+        self.assertEqual([], folders())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /*
  * Child processes: starting, ends, trees, orphans, descriptors, and that nothing is left.
  */
+#include "proc/process.h"
 #include "proc/spawn.h"
 #include "proc_test.h"
 
@@ -579,6 +580,39 @@ static void a_copy_that_is_a_zombie_when_adopted_is_reported_once(void **state)
     child_free(copy);
 }
 
+static pid_t start_sleep(char **environment)
+{
+    pid_t pid;
+    char name[] = "sleep", seconds[] = "1000", *argv[] = {name, seconds, NULL};
+    assert_int_equal(posix_spawn(&pid, "/bin/sleep", NULL, NULL, argv, environment), 0);
+    /* It returns a moment before the kernel shows the new environment. */
+    for (int ms = 0; environment != NULL && environment[0] != NULL && ms < LIMIT_MS; ms++) {
+        if (process_has_variable(pid, environment[0]))
+            break;
+        poll(NULL, 0, 1);
+    }
+    return pid;
+}
+
+static void a_program_that_a_lisp_has_left_is_not_adopted(void **state)
+{
+    struct fixture *f = *state;
+    char mark[] = "TEST_MARK=1", session[] = "CL_MCP_SESSION=2";
+    char *of_program[] = {mark, session, NULL}, *of_copy[] = {mark, NULL}, *cleared[] = {NULL};
+    pid_t programs[] = {start_sleep(of_program), start_sleep(cleared)}, copy = start_sleep(of_copy);
+    children_expect(f->children, mark);
+    for (int i = 0; i < 2; i++) {
+        assert_null(child_adopt(f->children, programs[i], on_exit_of_child, f));
+        assert_int_equal(kill(programs[i], SIGKILL), 0);
+        assert_true(run_until(&f->loop, has_been_reaped, &programs[i], LIMIT_MS));
+    }
+    struct child *adopted = child_adopt(f->children, copy, on_exit_of_child, f);
+    assert_non_null(adopted);
+    child_kill_tree(adopted);
+    wait_for_end(f);
+    child_free(adopted);
+}
+
 static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
 {
     struct fixture *f = *state;
@@ -609,9 +643,7 @@ static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **s
             print_message("# SKIP: the next process number cannot be chosen here\n");
             skip();
         }
-        pid_t pid;
-        char name[] = "sleep", seconds[] = "1000", *argv[] = {name, seconds, NULL};
-        assert_int_equal(posix_spawn(&pid, "/bin/sleep", NULL, NULL, argv, NULL), 0);
+        pid_t pid = start_sleep(NULL);
         if (pid == orphan)
             copy_pid = pid;
         else
@@ -803,6 +835,7 @@ int main(void)
         TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported),
         TEST(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop),
         TEST(a_copy_that_is_a_zombie_when_adopted_is_reported_once),
+        TEST(a_program_that_a_lisp_has_left_is_not_adopted),
         TEST(what_has_an_owner_or_is_the_servers_own_is_not_adopted),
         TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
         TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),

@@ -9,12 +9,14 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/own_directory.h"
 #include "base/remove_tree.h"
 
 /* Deeper than a path can be long. */
@@ -117,6 +119,31 @@ static void only_old_files_and_links_of_such_names_are_removed(void **state)
     assert_int_equal(0, access("kept/file", F_OK));
 }
 
+/* To remove the files takes the thread as long as some thousand calls of access(). */
+static void leftovers_of_dead_servers_are_removed_while_the_caller_goes_on(void **state)
+{
+    struct err err;
+    int lock;
+    char name[64];
+    bool has_gone_on = false;
+    for (int attempt = 0; attempt < 10 && !has_gone_on; attempt++) {
+        assert_int_equal(0, mkdir("own-left", 0700));
+        for (int i = 0; i < 10000; i++) {
+            snprintf(name, sizeof name, "own-left/%d", i);
+            put(name);
+        }
+        char *own = own_directory_make(folder, "own-", &lock, &err);
+        has_gone_on = access("own-left", F_OK) == 0;
+        assert_non_null(own);
+        for (int ms = 0; ms < 20000 && access("own-left", F_OK) == 0; ms++)
+            poll(NULL, 0, 1);
+        assert_int_equal(-1, access("own-left", F_OK));
+        assert_int_equal(0, access(own, F_OK));
+        own_directory_remove(own, lock);
+    }
+    assert_true(has_gone_on);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_a_folder, leave_the_folder)
@@ -126,6 +153,7 @@ int main(void)
         TEST(a_link_in_the_place_of_the_tree_leads_nowhere),
         TEST(names_that_the_removal_would_use_are_in_no_way),
         TEST(only_old_files_and_links_of_such_names_are_removed),
+        TEST(leftovers_of_dead_servers_are_removed_while_the_caller_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
