@@ -15,6 +15,9 @@
         :frames *last-frames* :total-frames (length *last-frames*)
         :package "CL-USER"))
 
+(defvar *between-requests* (list :between-requests)
+  "The tag to which an error between two requests throws. Programs do not have it, unless they take it from here.")
+
 (defun leave (message)
   "Unwind to the top level and reply MESSAGE there. If unwinding itself fails, the first message is the reply.
 The agent does not serve inside a cleanup form that fails or loops: the next request runs at the top level."
@@ -32,8 +35,8 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
-  ;; DEBUGGER throws to IDLE if what is added to the reply fails.
-  (unless (catch 'idle (answer message))
+  ;; DEBUGGER throws there if what is added to the reply fails.
+  (unless (catch *between-requests* (answer message))
     (answer (if (eq :error (second message))
                 (minimal-report (first message) :error nil)
                 (list (first message) :refused
@@ -141,7 +144,7 @@ ends the interrupted code, as WITH-TIMEOUT does."
          (thread-failed condition (kind-of-condition condition)))
         ((null *id*)
          (note-stray-condition condition "between two calls")
-         (throw 'idle nil))
+         (throw *between-requests* nil))
         (t
          (serve-error condition (kind-of-condition condition)))))
 
@@ -230,14 +233,17 @@ ends the interrupted code, as WITH-TIMEOUT does."
        (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
-  "Serve requests until the process ends. An error between two requests throws to IDLE."
+  "Serve requests until the process ends."
   (loop
-    (catch 'idle
-      (let ((message (or (shiftf *pending* nil)
-                         ;; The handlers around an error must not leave it when a timer signals there.
-                         (call-without-handlers #'next-message))))
-        (when (consp message)
-          (serve-message message))))))
+    (unless (catch *between-requests*
+              (let ((message (or (shiftf *pending* nil)
+                                 ;; The handlers around an error must not leave it when a timer signals there.
+                                 (call-without-handlers #'next-message))))
+                (when (consp message)
+                  (serve-message message))
+                t))
+      (when *id*                        ; A program has thrown there.
+        (reply (minimal-report *id* :error nil))))))
 
 (defun serve-message (message)
   (let ((id (first message))

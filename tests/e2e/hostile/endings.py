@@ -52,7 +52,7 @@ CASES = [
     case("a throw to the end of the world", "(throw 'sb-impl::%end-of-the-world t)", outcome=died(EXITED)),
     case("a throw to the agent", "(throw (find-symbol \"TOP-LEVEL\" \"CL-MCP-AGENT\") '(1 :ok :values (\"lie\")))", outcome=STOPPED),
     case("a throw of nonsense to the agent", "(throw (find-symbol \"TOP-LEVEL\" \"CL-MCP-AGENT\") 42)", outcome=error("ERROR")),
-    case("a throw to the agent's idle loop", "(throw (find-symbol \"IDLE\" \"CL-MCP-AGENT\") nil)", outcome=error("CONTROL-ERROR")),
+    case("a throw to the agent's idle loop", "(throw (symbol-value (find-symbol \"*BETWEEN-REQUESTS*\" \"CL-MCP-AGENT\")) nil)", outcome=error("ERROR")),
     case("the end of the main thread", "(sb-thread:abort-thread)", outcome=error("ERROR")),
     case("a return from the main thread", "(sb-thread:return-from-thread 1 :allow-exit t)", outcome=died(EXITED)),
     case("the main thread terminated by another", "(let ((main sb-thread:*current-thread*)) (sb-thread:make-thread (lambda () (sb-thread:terminate-thread main))) (sleep 5))", timeout=1, outcome=died(EXITED)),
