@@ -132,5 +132,5 @@ stopped before the last."
                          :from (getf arguments :from 0)
                          :count (min +frames-walked+ (getf arguments :count +frames-sent+))
                          :locals (getf arguments :locals)))
-        (list *id* :ok :frames frames :total total))
+        (list *id* :ok :frames frames :total total :locals (and (getf arguments :locals) t)))
       (list *id* :refused "The error no longer stands: the program has left it.")))

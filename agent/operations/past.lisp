@@ -48,6 +48,17 @@ little else."
                       while (consp rest)
                       thereis (defining-form-p (first rest) (1+ depth)))))))
 
+(defun changes-package-p (form &optional (depth 0))
+  "True if FORM is an IN-PACKAGE, also within forms that are treated as top-level forms."
+  (and (consp form)
+       (< depth 20)
+       (or (eq (first form) 'in-package)
+           (and (member (first form) '(progn eval-when))
+                (loop for rest = (rest form) then (rest rest)
+                      repeat 1000
+                      while (consp rest)
+                      thereis (changes-package-p (first rest) (1+ depth)))))))
+
 (defun evaluate-again (text package-name evaluation &key from until)
   "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
 Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
@@ -107,8 +118,10 @@ package, is not evaluated: it would define something else."
                         (push piece left))
                     (when condition
                       (fail form condition)
-                      (when (mentions-p form '(in-package))
-                        (leave-rest (second piece) package-name condition)
+                      (when (changes-package-p form)
+                        (leave-rest (second piece) package-name
+                                    (make-condition 'simple-error
+                                                    :format-control "Not evaluated, because the change of the package before it failed."))
                         (loop-finish))))))))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
 

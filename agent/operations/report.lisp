@@ -253,13 +253,16 @@ which can be larger than the heap has room for: so it prints the first elements 
              (applicable-restarts condition)))
 
 (defconstant +restarts-sent+ 200
-  "Restarts in a report besides ABORT. Those that are further out have no number; their names can be used.")
+  "Restarts in a report besides ABORT: the innermost and the outermost one. The others have no number.")
 
 (defun numbered-restarts (condition)
   "List the restarts that have a number in the report of CONDITION, and return how many more there are."
   (let* ((restarts (shown-restarts condition))
          (more (max 0 (- (length restarts) +restarts-sent+))))
-    (values (butlast restarts more) more)))
+    (values (if (plusp more)
+                (append (subseq restarts 0 (1- +restarts-sent+)) (last restarts))
+                restarts)
+            more)))
 
 (defun restart-texts (restarts)
   "List RESTARTS and the agent's ABORT as a report sends them."

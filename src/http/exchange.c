@@ -143,15 +143,20 @@ static bool may_hold(struct exchange *e, size_t len)
                                                principal->answer_bytes <= HTTP_PRINCIPAL_ANSWER_BYTES));
 }
 
+/* Not 503: a client must not take this for an invitation to evaluate the same again. */
+static void leave_out(struct exchange *e)
+{
+    count_unread(e, 0);
+    exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
+                                            .code = JSONRPC_INTERNAL_ERROR,
+                                            .message = "The request was carried out, but its answer is "
+                                                       "left out: too many answers wait to be read"});
+}
+
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len)
 {
     if (!may_hold(e, len)) {
-        count_unread(e, 0);
-        /* Not 503: a client must not take this for an invitation to evaluate the same again. */
-        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
-                                                .code = JSONRPC_INTERNAL_ERROR,
-                                                .message = "The request was carried out, but its answer is "
-                                                           "left out: too many answers wait to be read"});
+        leave_out(e);
         return;
     }
     strbuf_clear(&e->answer);
@@ -170,8 +175,12 @@ static void on_readable(void *arg)
     }
     stream_detach(e->stream);
     e->stream = NULL;
-    count_unread(e, 0);
-    exchange_drop(e);
+    if (e->has_begun) {
+        count_unread(e, 0);
+        exchange_drop(e);
+    } else {
+        leave_out(e);
+    }
 }
 
 static void on_overrun(void *arg)
@@ -262,6 +271,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *bytes, size_t len
 
 static enum MHD_Result queue_stream(struct exchange *e)
 {
+    e->has_begun = true;
     struct MHD_Response *response = daemon_mhd(e->daemon)->create_response_from_callback(
         MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, e, NULL);
     if (response != NULL) {

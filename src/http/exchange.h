@@ -57,7 +57,8 @@ struct exchange {
     struct trimmed *trimmed;     /* copies of header values */
     struct strbuf body;
     size_t drained, accounted;
-    size_t unread; /* bytes of its answer or events that are counted while the client has not read them */
+    bool has_begun; /* a stream of events is being sent */
+    size_t unread;  /* bytes of its answer or events that are counted while the client has not read them */
     uint64_t began_ms;
     unsigned status;
     struct strbuf answer;

@@ -281,6 +281,11 @@ static void destroy(struct channel *c)
     free(c);
 }
 
+void channel_hang_up(struct channel *c)
+{
+    shutdown(c->fd, SHUT_RDWR);
+}
+
 void channel_free(struct channel *c)
 {
     if (c == NULL)

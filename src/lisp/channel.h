@@ -28,9 +28,11 @@ struct channel_events {
 
 /*
  * channel_new(loop, fd, events): ${fd} is taken. channel_free(c): close it; no event follows.
+ * channel_hang_up(c): both ends find it closed, this one in a later turn of the loop.
  */
 struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events);
 void channel_free(struct channel *c);
+void channel_hang_up(struct channel *c);
 
 /*
  * channel_send(c, frame, descriptors, count):

@@ -340,6 +340,8 @@ void worker_begin(struct worker *w, int64_t pid)
         worker_adopt(w, (pid_t)pid);
     if (w->child != NULL)
         child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
+    else if (w->channel != NULL)
+        channel_hang_up(w->channel); /* we could neither stop it nor learn of its end */
     if (w->state == WORKER_STARTING)
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
 }

@@ -90,7 +90,7 @@ bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends 
  * already. */
 void worker_adopt(struct worker *w, pid_t pid);
 /* worker_begin(w, pid): the same for a silent copy; from now on it can be called. ${pid} comes from the
- * reply, unchecked. States: STARTING to IDLE. */
+ * reply, unchecked: if no copy of ours has it, the worker is gone soon. States: STARTING to IDLE. */
 void worker_begin(struct worker *w, int64_t pid);
 
 /* worker_free(w): kills the process and its descendants if they still run; no event comes after this. */

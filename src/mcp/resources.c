@@ -420,6 +420,7 @@ void methods_resources_read(struct request *r, const json_t *params)
     reading->uri = json_incref(json_object_get(params, "uri"));
     struct tool_call_options options = {
         .default_session = client->default_session,
+        .is_for_resource = true,
         .done = on_read,
         .arg = reading,
     };

@@ -468,11 +468,14 @@ static bool runs_this_program(pid_t pid)
            own.st_ino == other.st_ino;
 }
 
-/* A copy has the environment that its Lisp was started with. A program has another, even if it clears it. */
+/* A copy has the environment that its Lisp was started with. A program has another, even if it clears it. If
+ * code has forbidden to look, the copy of its process forbids it too; a program begins by allowing it. */
 static bool can_be_copy(const struct children *c, pid_t pid)
 {
-    return !runs_this_program(pid) && !process_has_variable(pid, CHILD_SESSION_VARIABLE "=") &&
-           (c->mark == NULL || process_has_variable(pid, c->mark));
+    if (runs_this_program(pid))
+        return false;
+    return !process_shows_environment(pid) || (!process_has_variable(pid, CHILD_SESSION_VARIABLE "=") &&
+                                               (c->mark == NULL || process_has_variable(pid, c->mark)));
 }
 
 /* False for a process that has ended or is about to: it has no environment any more, and nothing to lose. */

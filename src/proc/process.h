@@ -23,6 +23,10 @@ char process_state(pid_t pid);
 /* process_directory(pid): its working directory; given. NULL if unknown or removed. */
 char *process_directory(pid_t pid);
 
+/* process_shows_environment(pid): whether we may read with what environment it was started: code can forbid
+ * that for its own process. */
+bool process_shows_environment(pid_t pid);
+
 /* process_has_variable(pid, variable): whether it was started with "NAME=VALUE" in its environment, or for
  * "NAME=" with the variable of that name. */
 bool process_has_variable(pid_t pid, const char *variable);

@@ -67,25 +67,39 @@ char *process_directory(pid_t pid)
     return NULL;
 }
 
-/* Read the whole environment in pieces. Each variable ends with a NUL, and so does ${variable} if it has a
- * value, so that no longer value matches. */
-bool process_has_variable(pid_t pid, const char *variable)
+static int open_environment(pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool process_shows_environment(pid_t pid)
+{
+    int fd = open_environment(pid);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Read the whole environment in pieces. A NUL is before and behind each variable, and so it is with
+ * ${variable}, so that no longer name or value matches. */
+bool process_has_variable(pid_t pid, const char *variable)
+{
+    size_t len = strlen(variable), needle_len = 1 + len + (variable[len - 1] != '=');
+    char needle[256] = "", buffer[8192] = "";
+    int fd = needle_len < sizeof needle ? open_environment(pid) : -1;
     if (fd < 0)
         return false;
-    char buffer[8192];
-    size_t kept = 0, variable_len = strlen(variable);
-    variable_len += variable[variable_len - 1] != '=';
+    memcpy(needle + 1, variable, len);
+    size_t kept = 1;
     bool is_found = false;
     ssize_t n;
     while (!is_found && (n = read(fd, buffer + kept, sizeof buffer - kept)) > 0) {
-        size_t len = kept + (size_t)n;
-        is_found = memmem(buffer, len, variable, variable_len) != NULL;
-        kept = len < variable_len ? len : variable_len;
-        memmove(buffer, buffer + len - kept, kept);
+        size_t there = kept + (size_t)n;
+        is_found = memmem(buffer, there, needle, needle_len) != NULL;
+        kept = there < needle_len ? there : needle_len;
+        memmove(buffer, buffer + there - kept, kept);
     }
     close(fd);
     return is_found;

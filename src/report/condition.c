@@ -187,12 +187,15 @@ static bool is_repeated(const struct shown_restarts *shown, const struct sexp *r
     return false;
 }
 
-/* Of thousands the Lisp sends only the innermost. */
+/* Of thousands the Lisp sends the innermost and the outermost one. */
 static void add_more_restarts(struct strbuf *out, const struct error_record *r)
 {
     int64_t more = sexp_integer(reply_get(r->condition, "more-restarts"), 0);
     if (more > 0)
-        strbuf_addf(out, "(%" PRId64 " more, further out, can be invoked by name)\n", more);
+        strbuf_addf(out,
+                    "(%" PRId64
+                    " more have no number; one can be invoked by name if no inner one has that name)\n",
+                    more);
 }
 
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
@@ -398,9 +401,10 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
         strbuf_addf(out, "\n(no frame from %zu on is kept)", from);
     if (i < kept)
         strbuf_addf(out, "\n... frames %zu to %zu not shown; use max-frames and from", i, kept - 1);
-    else
-        add_left_out(out, r, kept,
-                     error_record_is_enterable(r) ? "; use max-frames and from" : " were not kept");
+    add_left_out(out, r, kept,
+                 !error_record_is_enterable(r) ? ", not kept"
+                 : i < kept                    ? ""
+                                               : "; use max-frames and from");
 }
 
 #define LISTED_BYTES 300

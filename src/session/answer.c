@@ -118,9 +118,10 @@ void answer_keep_examination(struct session *s, struct sexp_document **document)
 {
     const struct operation *op = s->current;
     struct error_record *r = op->is_examination ? error_history_find(&s->errors, op->sequence) : NULL;
-    if (r == NULL || !session_is_reply(*document, "ok") ||
+    const struct sexp *reply = session_is_reply(*document, "ok") ? sexp_root(*document) : NULL;
+    if (r == NULL || sexp_is_nil(sexp_get(reply, 2, "locals")) ||
         (r->details != NULL &&
-         sexp_count(sexp_get(sexp_root(*document), 2, "frames")) <= sexp_count(error_record_frames(r))))
+         sexp_count(sexp_get(reply, 2, "frames")) <= sexp_count(error_record_frames(r))))
         return;
     error_history_add_details(&s->errors, r, *document);
     *document = NULL;

@@ -37,8 +37,9 @@ void answer_note_package(struct session *s, const struct sexp *reply);
 void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome,
                           const struct sexp *reply);
 
-/* answer_keep_examination(s, document): if the current operation was an examination of an error's frames,
- * add its reply to the error's record: taken, and *${document} becomes NULL. */
+/* answer_keep_examination(s, document): if the current operation was an examination of an error, and its
+ * reply holds more frames with their locals than are known, add it to the error's record: taken, and
+ * *${document} becomes NULL. */
 void answer_keep_examination(struct session *s, struct sexp_document **document);
 
 /* answer_all_waiting(s, why): answer every waiting operation as unavailable. */

@@ -50,8 +50,8 @@ struct operation_options {
                           the state after it is made */
     bool goes_on;      /* after an error whose report contains :goes-on, the operation continues; the error is
                           recorded and can be entered */
-    bool is_examination; /* session_enter(): the reply holds the frames with their locals and becomes part of
-                            the error's record */
+    bool is_examination; /* session_enter(): it only reads; a reply with frames and their locals becomes part
+                            of the error's record */
     bool is_look_up;     /* it has no effects, and need not wait for an operation that runs */
     const char *code;    /* borrowed: the code for the journal; NULL for none */
     size_t code_len;

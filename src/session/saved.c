@@ -206,12 +206,14 @@ static char *old_image(const char *description, const char *session)
     return path;
 }
 
+#define UNFINISHED ".new"
+
 static bool write_description(struct commit *c, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
     /* A name that no other server uses, even one with the same pid that is still exiting. */
-    strbuf_addf(&b, "%s.json", c->image);
+    strbuf_addf(&b, "%s" UNFINISHED, c->image);
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
               err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
@@ -226,11 +228,12 @@ static bool write_description(struct commit *c, struct err *err)
     return ok;
 }
 
-/* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or ".core.json"; 0
- * if it is no such file. */
+/* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or the ending of a
+ * description that was not finished; 0 if it is no such file. "x-1-2-3.core.json" can be the description of a
+ * session. */
 static size_t name_of_attempt(const char *file)
 {
-    static const char *const ends[] = {".core", ".core.json"};
+    static const char *const ends[] = {".core", ".core" UNFINISHED};
     size_t len = 0, all = strlen(file);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         if (all > strlen(ends[i]) && strcmp(file + all - strlen(ends[i]), ends[i]) == 0)

@@ -87,6 +87,9 @@ static bool is_open_elsewhere(const char *path)
         return false;
     fcntl(fd, F_SETSIG, SIGURG); /* if somebody opens it now: a signal that is ignored, rather than SIGIO */
     bool is_open = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+    /* One that had it open may have made another name for it instead. */
+    struct stat status;
+    is_open = is_open || fstat(fd, &status) != 0 || status.st_nlink != 1;
     close(fd); /* gives the lease back */
     return is_open;
 }

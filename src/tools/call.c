@@ -55,6 +55,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->client = options->client;
     call->wants_structured = options->wants_structured;
     call->wants_progress = options->wants_progress;
+    call->is_document = options->is_for_resource;
     call->done = options->done;
     call->on_progress = options->on_progress;
     call->on_question = options->on_question;
@@ -165,7 +166,8 @@ static bool takes_session(const struct tool *tool)
  * next reply. */
 static bool may_tell_more(const struct tool_call *call)
 {
-    return call->done != evaluations_on_done && !call->is_of_asked_length && takes_session(call->tool);
+    return call->done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
+           takes_session(call->tool);
 }
 
 /* What the session has to report is not kept for the next evaluation: the client may only look. */

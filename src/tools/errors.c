@@ -39,10 +39,22 @@ static void show_backtrace(struct tool_call *call, const struct error_record *r)
                      (size_t)call_integer(call, "max-frames", 20), call_boolean(call, "locals"));
 }
 
+/* Why the Lisp has read no more of the error. */
+static void add_failure(struct tool_call *call, const struct outcome *o)
+{
+    strbuf_adds(&call->text, "\n(The Lisp could not read more: ");
+    if (o->kind == OUTCOME_ERROR)
+        strbuf_addf(&call->text, "%s", o->error->message);
+    else if (o->kind == OUTCOME_REFUSED)
+        reply_add_string(&call->text, sexp_nth(o->reply, 2));
+    else
+        strbuf_adds(&call->text, o->why == NULL ? "it did not answer." : o->why);
+    strbuf_addc(&call->text, ')');
+}
+
 /*
- * The locals were read from a copy of the frozen process and are in the record now; if that failed, the
- * frames are shown without them. Show the error that was chosen when the call came: another error, or a
- * success, may have followed.
+ * Frames with locals are in the record now, others only in the reply. Show the error that was chosen when the
+ * call came: another error, or a success, may have followed.
  */
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
@@ -50,7 +62,13 @@ static void on_examined(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < session_error_count(o->session); i++)
         if (session_error(o->session, i)->sequence == (int)call->step)
             r = session_error(o->session, i);
-    show_backtrace(call, r);
+    if (o->kind == OUTCOME_OK && !call_boolean(call, "locals")) {
+        look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
+    } else {
+        show_backtrace(call, r);
+        if (o->kind != OUTCOME_OK)
+            add_failure(call, o);
+    }
     call_finish(call);
 }
 
@@ -124,9 +142,11 @@ static void get_backtrace(struct tool_call *call)
         call->takes_unavailable = true;
         call->step = (size_t)r->sequence;
         call_begin_request(call, "frames");
-        call_write_integer(call, "from", 0);
-        call_write_integer(call, "count", frames_wanted(call));
-        call_write_flag(call, "locals", true);
+        bool locals = call_boolean(call, "locals"); /* then all are read, and kept */
+        int64_t from = locals ? 0 : call_integer(call, "from", 0), count = frames_wanted(call) - from;
+        call_write_integer(call, "from", from);
+        call_write_integer(call, "count", count > 0 ? count : 0);
+        call_write_flag(call, "locals", locals);
         call_enter(call, s,
                    &(struct operation_options){
                        .what = "get-backtrace", .timeout_ms = LOOK_UP_MS, .is_examination = true},

@@ -207,6 +207,7 @@ static void session_history(struct tool_call *call)
     const struct journal *j = session_journal(s);
     const char *format = call_string(call, "format", NULL);
     bool is_lisp = format != NULL && strcmp(format, "lisp") == 0;
+    call->is_document = call->is_document || is_lisp;
     size_t limit = (size_t)call_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
     double from = call_number(call, "from", 0);
     size_t first = j->count > limit ? j->count - limit : 0;

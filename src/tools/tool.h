@@ -82,6 +82,7 @@ struct tool_call_options {
     const char *default_session; /* borrowed; the session to use when the argument is absent */
     bool wants_structured;
     bool wants_progress;
+    bool is_for_resource; /* its text is a resource, to which nothing is added */
     tool_call_done *done;
     tool_call_progress *on_progress; /* may be NULL */
     tool_call_question *on_question; /* NULL: nobody can be asked */

@@ -43,6 +43,7 @@ struct tool_call {
     json_t *structured;            /* owned */
     bool is_error, is_absent;      /* as in struct tool_result */
     bool is_of_asked_length;       /* the client chose the length: call_finish() cuts nothing */
+    bool is_document;              /* the text is a file or a resource: call_finish() adds nothing */
     uint64_t started_ns;
 };
 

@@ -62,11 +62,19 @@ class Deep(mcp.TestCase):
     def test_all_frames_of_a_deep_stack_can_be_read(self):
         self.s.evaluate('(defun deep (n) (if (= n 0) (error "deep") (+ 1 (deep (1- n)))))')
         self.s.evaluate("(deep 300)")
-        self.assertIn("100: (DEEP 100)\n... 201 more frames; use max-frames and from", self.s.call("get-backtrace", {"from": 99, "max-frames": 2}).text)
+        self.assertIn("100: (DEEP 100)\n... more frames; max-frames and from show them", self.s.call("get-backtrace", {"from": 99, "max-frames": 2}).text)
         self.assertRegex(self.s.call("get-backtrace", {"from": 250, "locals": True}).text, r"\n250: \(DEEP 250\)\n.*\n +N = 250\n")
         self.assertIn("\n301: (EVAL (DEEP 300))", self.s.call("get-backtrace", {"from": 299}).text)
         self.s.evaluate("(deep 3000)")
-        self.assertTrue(self.s.call("get-backtrace", {"from": 998, "max-frames": 9}).text.endswith("998: (DEEP 998)\n999: (DEEP 999)"))
+        self.assertIn(":\n998: (DEEP 998)\n999: (DEEP 999)\n... more frames", self.s.call("get-backtrace", {"from": 998, "max-frames": 9}).text)
+
+    def test_frames_that_take_too_long_to_print_are_reported_as_such(self):
+        self.s.evaluate("(defclass slow () ()) (defmethod print-object ((x slow) stream) (sleep 0.05) (call-next-method))"
+                        ' (defun deep (n x) (if (= n 0) (error "deep") (+ 1 (deep (1- n) x))))')
+        self.s.evaluate("(deep 900 (make-instance 'slow))")
+        text = self.s.call("get-backtrace", {"from": 400, "max-frames": 300}).text
+        self.assertRegex(text, r"\(no frame from 400 on is kept\)(?s:.*)\(The Lisp could not read more: .*time limit")
+        self.assertIn("\n401: (DEEP 401 ", self.s.call("get-backtrace", {"from": 400, "max-frames": 3}).text)
 
 
 class ManyRestarts(mcp.TestCase):
@@ -76,12 +84,13 @@ class ManyRestarts(mcp.TestCase):
             ' (out () :report (lambda (s) (format s "~d ~a" n (make-string 200 :initial-element #\\x))) n) (far () :test (lambda (c) c (= n 2900)) n))))'
         )
         report = self.s.evaluate("(nest 3000)").text
-        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more, further out, can be invoked by name)", report)
+        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more have no number; one can be invoked by name if no inner one has that name)", report)
         described = self.s.call("describe-last-error").text
-        self.assertIn("\n  200. OUT - 200 x", described)
-        self.assertIn("\n(2801 more, further out, can be invoked by name)\n", described)
-        self.assertEqual("=> 200", self.s.call("invoke-restart", restart="200").text)
-        for restart, result in (("201", "ABORT"), ("far", "=> 2900"), ("abort", "ABORT")):
+        self.assertIn("\n  199. OUT - 199 x", described)
+        self.assertIn("\n  200. RETRY - Evaluate the form again.\n", described)
+        self.assertIn("\n(2801 more have no number; one can be invoked by name if no inner one has that name)\n", described)
+        self.assertEqual("=> 199", self.s.call("invoke-restart", restart="199").text)
+        for restart, result in (("200", "nested"), ("201", "ABORT"), ("far", "=> 2900"), ("abort", "ABORT")):
             self.s.evaluate("(nest 3000)")
             self.assertIn(result, self.s.call("invoke-restart", restart=restart).text)
         self.s.evaluate("(nest 3000)")

@@ -27,6 +27,20 @@ class Surface(mcp.TestCase):
             lambda m: m["method"] == "notifications/" + method and all(m["params"].get(k) == v for k, v in params.items()))
 
 
+class Notices(Surface):
+    def test_what_a_session_has_to_report_goes_to_the_next_tool_and_into_no_document(self):
+        self.s.evaluate("(defvar *x* (list 1 2))")
+        self.s.evaluate("(push 3 *x*)")
+        pid = self.s.evaluate("(sb-posix:getpid)").value
+        os.kill(int(pid), signal.SIGKILL)
+        mcp.wait_until(lambda: "idle, process %s" % pid not in self.s.call("list-sessions").text, 20, "the death is not noticed")
+        for part in ("transcript", "source"):
+            self.assertNotIn("[Session]", self.read("lisp://session/default/" + part))
+        self.assertNotIn("[Session]", self.s.call("session-history", format="lisp").text)
+        self.assertRegex(self.s.call("describe-symbol", name="car").text, r"\n\n\[Session\]\nBetween two calls: The Lisp process was killed")
+        self.assertEqual("", self.s.evaluate("*x*").session)
+
+
 class Reading(Surface):
     def test_every_listed_resource_can_be_read(self):
         self.assertEqual(["lisp://guide"], [r["uri"] for r in self.s.request("resources/list")["resources"]])

@@ -235,7 +235,7 @@ class WhenASaveFails(saves.Saves):
         with self.subTest("the description is limited"):
             # The image is written by the Lisp, the description by the server.
             self.limit_files(self.s.pid, 16)
-            self.assertRefuses(self.s.call("save-session"), r"cannot write .*default-\S+\.json")
+            self.assertRefuses(self.s.call("save-session"), r"cannot write .*default-\S+\.core\.new")
             self.limit_files(self.s.pid)
             self.assertOneSave()
             self.assertEvaluates("*n*", "2")
@@ -333,9 +333,9 @@ class WhenTheServerIsKilled(saves.Saves):
         torn = self.wait_for_image()
         self.kill(self.s)
         client = self.server()
-        left = {torn: 7200, "default-1-2-3.core": 7200, "default-1-2-4.core.json": 7200, "other-1-2-3.core": 7200, "x-1-2-3-4.core.json": 7200}
+        left = {torn: 7200, "default-1-2-3.core": 7200, "default-1-2-4.core.new": 7200, "other-1-2-3.core": 7200, "x-1-2-3-4.core.new": 7200}
         kept = {"default-1-2-5.core": 0, "default-1-2.core": 7200, "default-1-2-3.core.txt": 7200, "named-1-2-3.core": 7200,
-                "named.json": 7200, "-1-2-3.core": 7200}
+                "named.json": 7200, "exp-2026-11-25.core.json": 7200, "-1-2-3.core": 7200}
         now = time.time()
         for name, age in {**left, **kept}.items():
             path = os.path.join(self.state, name)

@@ -608,12 +608,11 @@ static void backtrace_shows_locals_under_each_frame(void **state)
     assert_string_equal(text_of(f), "Backtrace (3 frames):\n"
                                     "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
                                     "1: (BAR X) at b.lisp:1\n     (no locals known)\n"
-                                    "... 1 more frame were not kept");
+                                    "... 1 more frame, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(
-        text_of(f),
-        "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use max-frames and from");
+    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use "
+                                    "max-frames and from\n... 1 more frame, not kept");
 }
 
 static void backtrace_shows_the_requested_part(void **state)
@@ -622,21 +621,20 @@ static void backtrace_shows_the_requested_part(void **state)
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
-                                    "not shown; use max-frames and from");
+                                    "not shown; use max-frames and from\n... 150 more frames, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F99)\n... 150 more frames were not kept");
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F99)\n... 150 more frames, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 100, 20, false);
     assert_string_equal(
-        text_of(f),
-        "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames were not kept");
+        text_of(f), "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept");
     reply_with_frames(f, 100, -1000);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(
         text_of(f),
-        "Backtrace (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames were not kept");
+        "Backtrace (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames, not kept");
     reply_with_frames(f, 1, 1);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 20, false);
