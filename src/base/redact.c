@@ -5,6 +5,7 @@
 #include "base/redact.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,7 +14,6 @@
 #define LONGEST_GAP 8           /* between a name and its value */
 #define LONGEST_LINE 100        /* the first line of a private key */
 #define LONGEST_SCHEME_PART 256 /* user and password in a URL */
-#define SHORTEST_REST 40        /* of a key after a cut, if its end is missing, too */
 
 /* The text that remains, whether a word begins at this position, and how far lines of base64 were followed.
  */
@@ -91,6 +91,29 @@ static bool is_base64(char c)
     return is_key_character(c) && c != '_' && c != '-' && c != '.';
 }
 
+/* Whether these are lines as in the middle of a key: all of 64, 70 or 76 characters, as PEM, OpenSSH and MIME
+ * have them, but for the first, which may be cut, and the last; in both cases of letters. */
+static bool is_inside_key(const char *text, const char *end)
+{
+    size_t longest = 0, shortest_inside = SIZE_MAX;
+    bool has_upper = false, has_lower = false;
+    for (const char *line = text, *next_line; line < end; line = next_line) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        next_line = newline == NULL ? end : newline + 1;
+        size_t len = (size_t)((newline == NULL ? end : newline) - line);
+        len -= len > 0 && line[len - 1] == '\r';
+        longest = len > longest ? len : longest;
+        if (line > text && next_line < end && len < shortest_inside)
+            shortest_inside = len;
+    }
+    for (const char *p = text; p < end && !(has_upper && has_lower); p++) {
+        has_upper = has_upper || (*p >= 'A' && *p <= 'Z');
+        has_lower = has_lower || (*p >= 'a' && *p <= 'z');
+    }
+    return (longest == 64 || longest == 70 || longest == 76) && shortest_inside >= longest && has_upper &&
+           has_lower;
+}
+
 /* The lines of base64 before the last line of a private key whose first line is not in the text. After a cut,
  * which may be just before the end of a line, the last may be missing, too. */
 static struct credential rest_of_private_key(struct view *v)
@@ -108,7 +131,7 @@ static struct credential rest_of_private_key(struct view *v)
     struct view rest = {.at = p, .end = v->end};
     size_t left = (size_t)(v->end - p), line = left > LONGEST_LINE ? LONGEST_LINE : left;
     bool is_key = begins_with(&rest, "-----END ") && memmem(p, line, "PRIVATE KEY-----", 16) != NULL;
-    if (is_key || (v->is_cut && v->at - v->text <= 2 && p == v->end && len >= SHORTEST_REST))
+    if (is_key || (v->is_cut && v->at - v->text <= 2 && p == v->end && is_inside_key(v->at, p)))
         return (struct credential){.len = len};
     return (struct credential){0};
 }

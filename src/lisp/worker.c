@@ -334,13 +334,15 @@ void worker_adopt(struct worker *w, pid_t pid)
         w->child = child_adopt(w->children, pid, on_child_exit, w);
 }
 
+/* A look-up, whose answer is awaited from the start, may be answered by a thread of its original's process.
+ */
 void worker_begin(struct worker *w, int64_t pid)
 {
     if (pid > 1 && pid <= INT32_MAX)
         worker_adopt(w, (pid_t)pid);
     if (w->child != NULL)
         child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
-    else if (w->channel != NULL)
+    else if (w->awaited_count == 0 && w->channel != NULL)
         channel_hang_up(w->channel); /* we could neither stop it nor learn of its end */
     if (w->state == WORKER_STARTING)
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;

@@ -35,6 +35,17 @@ void capture_move(struct capture *to, struct capture *from)
     capture_init_small(from, from->part);
 }
 
+void capture_copy(struct capture *to, const struct capture *from)
+{
+    *to = *from;
+    strbuf_init(&to->head, from->part);
+    strbuf_add(&to->head, from->head.bytes, from->head.len);
+    if (from->tail != NULL) {
+        to->tail = xmalloc(from->part);
+        memcpy(to->tail, from->tail, from->part);
+    }
+}
+
 size_t capture_bytes(const struct capture *c)
 {
     return c->head.capacity + (c->tail != NULL ? c->part : 0);

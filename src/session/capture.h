@@ -31,6 +31,9 @@ void capture_init_small(struct capture *c, size_t part);
 void capture_fini(struct capture *c);
 void capture_move(struct capture *to, struct capture *from);
 
+/* capture_copy(to, from): ${to} is initialized. */
+void capture_copy(struct capture *to, const struct capture *from);
+
 /* capture_bytes(c): the memory that it occupies. */
 size_t capture_bytes(const struct capture *c);
 

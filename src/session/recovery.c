@@ -315,10 +315,8 @@ static void answer(struct session *s, const char *text)
         return;
     }
     error_record_free(record);
-    /* Nobody asked for it, or who did has cancelled the call. That a session comes back on first use is no
-     * news. */
-    bool is_first_use = s->recovery->cause == RECOVERY_RESTORE && s->recovery->replaced.at == 0;
-    if (op == NULL || (op->done == NULL && !is_first_use))
+    /* Nobody asked for it, or who did has cancelled the call. */
+    if (op == NULL || op->done == NULL)
         strbuf_addf(&s->notice, "%s\n", text);
     if (op != NULL)
         answer_text(s, op, text);

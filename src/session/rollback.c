@@ -22,8 +22,7 @@
 #include "session/saved.h"
 #include "session/session_core.h"
 
-#define START_MS 20000     /* for a saved image to start */
-#define LONGEST_NAMED 2000 /* bytes of the list of named checkpoints that a save does not hold */
+#define START_MS 20000 /* for a saved image to start */
 
 /* The evaluations are counted anew, after those that wait: they keep the numbers that their clients were
  * told. */
@@ -137,9 +136,10 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &s->notice))
         strbuf_addc(&s->notice, '\n');
     if (op->done == NULL)
-        strbuf_addf(&s->notice,
-                    "%s What is done now is not saved when the server ends, unless save-session is called.\n",
-                    why);
+        strbuf_addf(&s->notice, "%s\n", why);
+    if (s->is_unrestored && s->all->store != NULL && saved_exists(s->all->store, op->name))
+        strbuf_adds(&s->notice,
+                    "What is done now is not saved when the server ends, unless save-session is called.\n");
     answer_unavailable(s, op, why);
 }
 
@@ -186,12 +186,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     rollback_clear(s);
     strbuf_clear(&s->notice);
     if (saved_take_loss(s->all->store, op->name, &s->notice))
-        strbuf_adds(&s->notice, " This is its save from before.\n");
-    /* If nobody waits for the report, the next reply names them. */
-    if (saved->checkpoints != NULL && op->done == NULL)
-        strbuf_addf(&s->notice, "Named checkpoints, which its save does not hold: %.*s.\n",
-                    (int)utf8_floor(saved->checkpoints, strlen(saved->checkpoints), LONGEST_NAMED),
-                    saved->checkpoints);
+        strbuf_addc(&s->notice, '\n');
     if (op->done != NULL)
         take_limits(s, saved);
     s->journal = *journal;

@@ -168,8 +168,8 @@ bool session_evaluation_at(const struct session *s, size_t n, struct session_eva
 void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out);
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what);
 
-/* session_output(s, stream): what the current operation has printed so far, after
- * session_redact(); borrowed, by enum worker_stream. */
+/* session_output(s, stream): what the current operation has printed so far; borrowed, by enum
+ * worker_stream. */
 const struct capture *session_output(struct session *s, int stream);
 
 /* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only

@@ -312,6 +312,19 @@ void call_add_system_form(struct strbuf *out, const char *function, const char *
     strbuf_addf(out, ")) (%s \"%.*s\"))", function, (int)strlen(name) - 4, name);
 }
 
+/* An earlier session of that name that was not saved when its server ended. */
+static bool take_loss(const struct tool_call *call, const char *name, struct strbuf *out)
+{
+    return call->toolbox->is_persistent && strchr(name, '/') == NULL &&
+           saved_take_loss(call->toolbox->store, name, out);
+}
+
+void call_tell_loss(const struct tool_call *call, struct session *s)
+{
+    if (take_loss(call, session_name(s), session_notice(s)))
+        strbuf_adds(session_notice(s), " It begins empty.\n");
+}
+
 struct session *call_session(struct tool_call *call)
 {
     const char *name = call_session_name(call);
@@ -335,11 +348,12 @@ struct session *call_session(struct tool_call *call)
             call_answer(call, true, "%s", err.message);
         else if (is_saved)
             session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
-        else if (call->toolbox->is_persistent && strchr(name, '/') == NULL &&
-                 saved_take_loss(call->toolbox->store, name, session_notice(s)))
-            strbuf_adds(session_notice(s), " It begins empty.\n");
+        else
+            call_tell_loss(call, s);
         return s;
     }
+    if (take_loss(call, name, &call->text))
+        strbuf_addc(&call->text, '\n');
     call_unknown_session(call, name);
     return NULL;
 }

@@ -52,6 +52,10 @@ void call_write_flag(struct tool_call *call, const char *key, bool value);
 /* call_write_asks(call): what its code reads from a terminal is asked for, if its client can be asked. */
 void call_write_asks(struct tool_call *call);
 
+/* call_tell_loss(call, session): for a new session: if one of its name was lost when a server ended, the next
+ * reply says so. */
+void call_tell_loss(const struct tool_call *call, struct session *session);
+
 /* call_unknown_session(call, name): answer that there is no such session; name the most similar one and
  * list the others. */
 void call_unknown_session(struct tool_call *call, const char *name);

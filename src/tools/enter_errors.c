@@ -34,9 +34,39 @@ static const struct error_record *error_meant(struct tool_call *call, const stru
     return NULL;
 }
 
+/* After an evaluation that succeeded, the error that is meant instead of ${r} may be that of a thread, which
+ * is newer. Its index; 0: there is none. */
+static size_t rival_of(const struct tool_call *call, const struct session *s, const struct error_record *r)
+{
+    if (r == NULL || call_has(call, "index") || session_last_error(s) != NULL)
+        return 0;
+    for (size_t i = 0; session_error(s, i) != r; i++)
+        if (!session_error(s, i)->is_stray)
+            return i + 1;
+    return 0;
+}
+
+static void ask_for_index(struct tool_call *call, const struct session *s, const struct error_record *r,
+                          size_t rival)
+{
+    size_t index = 1;
+    while (session_error(s, index - 1) != r)
+        index++;
+    call_answer(
+        call, true,
+        "Pass index: error %zu is that of the thread %s (%s), error %zu that of the newest evaluation that "
+        "failed (%s). list-errors shows all.",
+        rival, session_error(s, rival - 1)->thread, session_error(s, rival - 1)->type, index, r->type);
+}
+
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s)
 {
     const struct error_record *r = error_meant(call, s);
+    size_t rival = rival_of(call, s, r);
+    if (rival > 0) {
+        ask_for_index(call, s, r, rival);
+        return NULL;
+    }
     if (r != NULL && error_record_is_enterable(r)) {
         call->since = (size_t)r->sequence;
         return r;

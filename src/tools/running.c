@@ -71,6 +71,12 @@ void running_add(struct strbuf *out, struct session *session, const struct sessi
     if (where.len > 0)
         strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));
     strbuf_fini(&where);
-    for (int i = 0; i < 2 && e->is_running; i++)
-        add_output(out, headings[i], session_output(session, i), &seen[i], most);
+    for (int i = 0; i < 2 && e->is_running; i++) {
+        /* A copy is redacted: what is printed next may be the rest of a credential. */
+        struct capture printed;
+        capture_copy(&printed, session_output(session, i));
+        session_redact(session, &printed);
+        add_output(out, headings[i], &printed, &seen[i], most);
+        capture_fini(&printed);
+    }
 }

@@ -134,6 +134,7 @@ static void create_session(struct tool_call *call)
         return;
     }
     session_confine(s, confinement);
+    call_tell_loss(call, s);
     call->takes_unavailable = true;
     next_step(call, s);
 }

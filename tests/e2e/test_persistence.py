@@ -52,8 +52,8 @@ class Persistence(saves.Saves):
         self.s.close(wait=60)
         self.assertEqual(["default.lost"], self.files())
         client = self.server("--persist")
-        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*: unnamed thread\. %s"
-        self.assertRegex(client.evaluate("(defvar *n* 1)").session, lost % (1, "It begins empty"))
+        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*: unnamed thread\.%s"
+        self.assertRegex(client.evaluate("(defvar *n* 1)").session, lost % (1, " It begins empty"))
         self.assertEqual("", client.evaluate("*n*").session)
         client.close(wait=60)
         self.assertOneSave("default")
@@ -64,10 +64,23 @@ class Persistence(saves.Saves):
         client = self.server("--persist")
         report = client.evaluate("*n*")
         self.assertValue(report, "1")
-        self.assertRegex(report.session, lost % (4, "This is its save from before"))
+        self.assertRegex(report.session, lost % (4, "\nRestored session default, the state after evaluation 2"))
         client.evaluate("(setf *n* 2)")
         client.close(wait=60)
         self.assertOneSave("default")
+
+    def test_the_loss_of_a_session_with_a_name_is_reported_where_that_is_used(self):
+        for name in ("one", "two"):
+            self.s.call("create-session", name=name)
+            self.s.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))", session=name)
+        self.s.close(wait=60)
+        client = self.server("--persist")
+        reply = client.call("evaluate-lisp", code="1", session="one")
+        self.assertRegex(reply.text, r"session one, the state after evaluation 1, was lost\.(?s:.*)\nNo session named one\.")
+        client.call("create-session", name="two")
+        self.assertRegex(client.evaluate("1", session="two").session, "session two, the state after evaluation 1, was lost.* It begins empty")
+        self.assertEqual([], [name for name in self.files() if name.endswith(".lost")])
+        self.kill(client)
 
     def test_limits_come_back_and_checkpoints_that_do_not_are_named(self):
         self.s.call("configure-limits", **{"timeout": 77, "max-heap": 1024})
@@ -85,7 +98,8 @@ class Persistence(saves.Saves):
             self.assertIn("  %s\n" % line, limits)
         report = client.evaluate("(list *n* (floor (sb-ext:dynamic-space-size) 1048576))")
         self.assertValue(report, "(2 1024)")
-        self.assertEqual("Named checkpoints, which its save does not hold: good (evaluation 1), new (evaluation 1).", report.session)
+        self.assertEqual("Restored session default, the state after evaluation 2. A save holds no checkpoints and errors.\n"
+                         "Named checkpoints, which this save does not hold: good (evaluation 1), new (evaluation 1).", report.session)
         self.assertEqual(limits, client.call("configure-limits").text)
         self.assertEqual("", client.evaluate("1").session)
         # What is no limit in the file is left out.
@@ -115,7 +129,7 @@ class Persistence(saves.Saves):
         other = self.server("--persist")
         report = other.evaluate("*n*")
         self.assertValue(report, "2")
-        self.assertRegex(report.session, "was lost. The server was told a second time to end, before the session was saved. This is its save from before.")
+        self.assertRegex(report.session, "was lost. The server was told a second time to end, before the session was saved.\nRestored session default")
         self.assertOneSave()
         self.kill(other)
 

