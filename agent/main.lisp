@@ -77,10 +77,19 @@ While unwinding to the top level, do not serve: carry the report there and conti
                (*settles* (throw 'settled (append message '(:settled t)))))
          (serve-inside condition frame message (null more)))))))
 
+(defvar *heap-was-filled* nil
+  "True from the report of a full heap until what filled it can be freed: when the error has been unwound.")
+
+(defun free-what-filled-heap ()
+  (when (shiftf *heap-was-filled* nil)
+    (free-full-heap)))
+
 (defun serve-inside (condition frame message may-stand)
   "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, the error gets
 a number and stands while other requests are performed; otherwise it stands until the server requests an abort or a
 restart continues."
+  (when (eq :heap (storage-kind condition))
+    (setf *heap-was-filled* t))
   (let* ((may-stand (and may-stand (not (eq :stack (storage-kind condition)))))
          (number (if (and may-stand *stands* (or *post* (among-threads-p)))
                      (next-error-number)
@@ -293,6 +302,7 @@ of which would be copied after each copy of the process."
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
+        (call-atomically #'free-what-filled-heap)
         (unless *pending*
           (call-atomically
            (lambda ()

@@ -642,6 +642,10 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
   "Collect all garbage."
   (values))
 
+(define-port-operation free-full-heap ()
+  "Collect all garbage if there is certainly room for the objects that are kept."
+  (values))
+
 (define-port-operation generation-readings ()
   "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
 the Lisp was started with."

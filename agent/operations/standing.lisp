@@ -316,6 +316,7 @@
              (funcall operation arguments))
             ((among-threads-p)
              (end-standing-errors #'standing-fills-heap)
+             (free-what-filled-heap)
              (evaluate-in-thread message))
             (*standing*
              ;; It cannot be unwound from inside, so it is unwound first.

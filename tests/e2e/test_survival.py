@@ -177,6 +177,16 @@ class Exhaustion(Survival):
     def test_heap_exhaustion_by_large_objects(self):
         self.assertStorage("(let ((l nil)) (loop (push (make-array 1000000) l)))")
 
+    def test_what_filled_the_heap_is_free_with_the_next_evaluation(self):
+        in_use = "(< (sb-kernel:dynamic-usage) (floor (sb-ext:dynamic-space-size) 4))"
+        for objects in ("(make-array 1000000)", "(list 1 2 3)"):
+            with self.subTest(objects):
+                self.assertTrue(self.s.evaluate("(let ((l nil)) (loop (push %s l)))" % objects, timeout=60).is_error)
+                self.assertEvaluates(in_use, "T")
+        self.s.evaluate("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.assertTrue(self.s.evaluate("(let ((l nil)) (loop (push (make-array 1000000) l)))", timeout=60).is_error)
+        self.assertEvaluates(in_use, "T")
+
     def test_heap_exhaustion_by_small_objects(self):
         self.assertStorage("(let ((l nil)) (loop (push (list 1 2 3) l)))", timeout=60)
 

@@ -33,6 +33,11 @@
                    (incf pages)))))
     (* pages sb-vm:gencgc-page-bytes)))
 
+(implement free-full-heap ()
+  ;; What filled the heap is in old generations, which SBCL collects only when it must.
+  (when (< (+ (sb-kernel:dynamic-usage) (movable-octets)) (sb-ext:dynamic-space-size))
+    (sb-ext:gc :full t)))
+
 (defun check-heap ()
   "Signal HEAP-NEARLY-FULL if the next collections may not have enough room; once for each growth."
   (let ((size (sb-ext:dynamic-space-size))
