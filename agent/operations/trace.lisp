@@ -166,12 +166,19 @@ earlier one. Return the part of the reply about this."
   (declare (type function make))
   (let ((old (runners-needed))
         (new '())
+        (kept '())
         (problems '()))
     (dolist (text texts)
       (dolist (name (functions-named text))
-        (let ((known (tracing-of name)))
-          (unless (and known (equalp (tracing-request known) (tracing-request (funcall make name))))
-            (stop-tracing-names (list name))))))
+        (let* ((known (tracing-of name))
+               (tracing (and known (funcall make name)))
+               (changes (and known (not (equalp (tracing-request known) (tracing-request tracing)))))
+               (problem (and changes (problem-of tracing))))
+          (cond (problem
+                 (push (name-text name) kept)
+                 (push (list (name-text name) (format nil "~a~&It is traced as before." problem)) problems))
+                (changes
+                 (stop-tracing-names (list name)))))))
     (multiple-value-bind (reply names)
         (start-watching texts 'traced
                         (lambda (name)
@@ -194,6 +201,7 @@ earlier one. Return the part of the reply about this."
                   for tracing = (tracing-of name)
                   when tracing
                     collect (tracing-text tracing))
+            (getf reply :already) (set-difference (getf reply :already) kept :test #'string=)
             (getf reply :problems) (append (getf reply :problems) (reverse problems)))
       reply)))
 

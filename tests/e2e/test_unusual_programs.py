@@ -45,6 +45,16 @@ class Unusual(mcp.TestCase):
         self.s.call("trace-functions", action="stop")
         self.assertIn("(SEEN 2)", self.s.evaluate("(seen 2)").stdout)
 
+    def test_a_condition_that_cannot_be_used_leaves_a_trace_as_it_is(self):
+        self.s.evaluate("(defun safe (x) x)")
+        self.s.call("trace-functions", {"action": "start", "functions": ["safe"], "break": "call"})
+        text = self.s.call("trace-functions", action="start", functions=["safe"], condition="(> zz 1)").text
+        self.assertIn("undefined variable: ZZ", text)
+        self.assertIn("It is traced as before.", text)
+        self.assertNotIn("Already", text)
+        self.assertIn("SAFE", self.s.call("trace-functions", action="list").text)
+        self.assertTrue(self.s.evaluate("(safe 3)").is_error)
+
     def test_accessors_count_as_methods(self):
         self.s.evaluate("(defclass box () ((content :accessor content)))")
         self.assertIn("Methods: 1, of which 1 reads or writes a slot", self.s.call("describe-symbol", {"name": "content"}).text)
