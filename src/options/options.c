@@ -181,7 +181,7 @@ static const struct option_definition table[] = {
      TEXT(metrics_address)},
     {SERVER, "log-level", "LEVEL", "Log to standard error from this level: error, warning, info or debug",
      "warning", .set = set_log_level, COMMON},
-    {SERVER, "audit", "FILE", "Append a line of JSON to FILE for each tool call; SIGHUP reopens FILE",
+    {SERVER, "audit", "FILE", "Append a line of JSON to FILE for each call and typed line; SIGHUP reopens it",
      TEXT(audit_file)},
     {SERVER, "redact", NULL, "Remove what looks like a credential from replies and the audit log",
      FLAG(redacts)},

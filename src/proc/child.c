@@ -40,8 +40,6 @@
 #define LONGEST_WALK_NS 5000000 /* a longer series of walks is interrupted for the loop */
 #define WALK_SHARE 20           /* time spent elsewhere, in multiples of the time spent walking */
 
-#define LONGEST_ENDING_NS 20000000 /* killing orphans is interrupted after this, for the loop */
-
 #define LAST_WAIT_MS 2000 /* for the processes that are killed at the end */
 
 #define MOST_EXPENDABLE 1000 /* the kernel's maximum */
@@ -49,14 +47,6 @@
 struct early_end {
     pid_t pid;
     int status;
-};
-
-/* The orphans of a session that are still to be killed. */
-struct orphans {
-    struct list node; /* in ${endings} of the children */
-    char *variable;
-    pid_t *candidates; /* all our children */
-    size_t count, next;
 };
 
 struct children {
@@ -68,8 +58,6 @@ struct children {
     struct list ended;    /* of struct child: reaped, and their owners are still to be told */
     struct list told;     /* of struct child: their owners have been told */
     struct hash_table by_pid; /* those that run or are dying */
-    struct list endings;      /* of struct orphans, if there were too many for one turn of the loop */
-    uv_timer_t *end_more;     /* while there are any */
     uv_timer_t *walk;         /* the deferred walk over all children */
     uint64_t walk_ns;         /* the duration of the last one */
     int64_t own_score;        /* the server's oom_score_adj */
@@ -253,7 +241,6 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     list_init(&c->dying);
     list_init(&c->ended);
     list_init(&c->told);
-    list_init(&c->endings);
     hash_table_init(&c->by_pid);
     c->sigchld = xcalloc(1, sizeof *c->sigchld);
     c->wake = xcalloc(1, sizeof *c->wake);
@@ -261,92 +248,17 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     CHECK(uv_async_init(loop, c->wake, on_wake) == 0);
     c->sigchld->data = c->wake->data = c;
     c->walk = loop_handle_timer(loop, c);
-    c->end_more = loop_handle_timer(loop, c);
     CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
     /* These handles must not keep the loop alive. */
     uv_unref((uv_handle_t *)c->walk);
-    uv_unref((uv_handle_t *)c->end_more);
     uv_unref((uv_handle_t *)c->sigchld);
     uv_unref((uv_handle_t *)c->wake);
     return c;
 }
 
-static bool is_orphan(struct children *c, pid_t pid, const char *variable)
+bool children_have(struct children *c, pid_t pid)
 {
-    return find(c, pid) == NULL && process_has_variable(pid, variable);
-}
-
-size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity)
-{
-    size_t n, found = 0;
-    pid_t *all = tree_all_children(getpid(), &n);
-    for (size_t i = 0; i < n && found < capacity; i++)
-        if (is_orphan(c, all[i], variable))
-            out[found++] = all[i];
-    free(all);
-    return found;
-}
-
-static void orphans_free(struct orphans *o)
-{
-    list_remove(&o->node);
-    free(o->variable);
-    free(o->candidates);
-    free(o);
-}
-
-/* Kill as many as the time allows. In later turns of the loop a candidate may be another process, so it is
- * looked at right before. Returns how many there were. */
-static size_t end_some(struct children *c, struct orphans *o, uint64_t until_ns)
-{
-    size_t killed = 0;
-    for (; o->next < o->count && uv_hrtime() < until_ns; o->next++) {
-        pid_t pid = o->candidates[o->next];
-        if (!is_orphan(c, pid, o->variable))
-            continue;
-        kill(pid, SIGSTOP); /* so that it cannot fork while its children are listed */
-        tree_kill_descendants(pid);
-        kill(pid, SIGKILL);
-        killed++;
-    }
-    return killed;
-}
-
-static void on_end_more(uv_timer_t *timer)
-{
-    struct children *c = timer->data;
-    uint64_t until_ns = uv_hrtime() + LONGEST_ENDING_NS;
-    struct list *node, *next;
-    list_for_each(node, next, &c->endings)
-    {
-        struct orphans *o = list_entry(node, struct orphans, node);
-        end_some(c, o, until_ns);
-        if (o->next == o->count)
-            orphans_free(o);
-    }
-    if (!list_is_empty(&c->endings))
-        uv_timer_start(timer, on_end_more, 1, 0);
-}
-
-/* The list is made again at once only: an earlier state of the session, which goes on after this, has the
- * same mark, and what its programs leave behind later must stay. */
-void children_end_orphans(struct children *c, const char *variable)
-{
-    uint64_t until_ns = uv_hrtime() + LONGEST_ENDING_NS;
-    struct orphans *o = xcalloc(1, sizeof *o);
-    o->variable = xstrdup(variable);
-    list_init(&o->node);
-    do {
-        free(o->candidates);
-        o->next = 0;
-        o->candidates = tree_all_children(getpid(), &o->count);
-    } while (end_some(c, o, until_ns) > 0 && o->next == o->count);
-    if (o->next == o->count) {
-        orphans_free(o);
-        return;
-    }
-    list_append(&c->endings, &o->node);
-    uv_timer_start(c->end_more, on_end_more, 1, 0);
+    return find(c, pid) != NULL;
 }
 
 /* Wait until the killed process has ended, but not beyond the time. Returns whether it has. The SIGCHLD of
@@ -403,10 +315,7 @@ void children_free(struct children *c)
             child->owner = NULL;
             list_remove(&child->node);
         }
-    while (!list_is_empty(&c->endings))
-        orphans_free(list_entry(c->endings.next, struct orphans, node));
     hash_table_fini(&c->by_pid);
-    loop_handle_free(c->end_more);
     loop_handle_free(c->sigchld);
     loop_handle_free(c->wake);
     loop_handle_free(c->walk);

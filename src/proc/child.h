@@ -90,12 +90,7 @@ void child_expendable(struct child *child, int more);
 /* child_kill_tree(child): SIGKILL to the process and all its descendants. */
 void child_kill_tree(struct child *child);
 
-/* children_orphans(c, variable, out, capacity): the processes that a dead Lisp has left behind, with
- * ${variable}, "NAME=VALUE", in the environment that they were started with. Returns the number written. */
-size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity);
-
-/* children_end_orphans(c, variable): send SIGKILL to all of these and to their descendants. Of very many, the
- * last follow from the loop. */
-void children_end_orphans(struct children *c, const char *variable);
+/* children_have(c, pid): whether a child with that pid has an owner, or had one that has freed it. */
+bool children_have(struct children *c, pid_t pid);
 
 #endif

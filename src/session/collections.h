@@ -17,6 +17,7 @@
 struct confinements;
 struct control_groups;
 struct memory_watch;
+struct orphans;
 
 /* members are used by sessions.c */
 struct sessions {
@@ -49,6 +50,7 @@ struct session_host {
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
+    struct orphans *orphans;           /* owned */
     bool redacts;
     struct list idle; /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "proc/loop_handle.h"
+#include "proc/orphans.h"
 #include "session/collections.h"
 #include "session/memory_watch.h"
 #include "session/run.h"
@@ -57,6 +58,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->confinements = options->confinements;
     host->groups = options->groups;
     host->redacts = options->redacts;
+    host->orphans = orphans_new(host->loop);
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
@@ -105,6 +107,7 @@ void session_host_free(struct session_host *host)
     image_store_free(host->image_store);
     loop_handle_free(host->idle_timer);
     memory_watch_free(host->memory_watch);
+    orphans_free(host->orphans);
     free(host);
 }
 

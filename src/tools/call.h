@@ -24,9 +24,6 @@
  */
 struct session *call_session(struct tool_call *call);
 
-/* call_session_name(call): the name of that session, whether it exists or not; borrowed. */
-const char *call_session_name(const struct tool_call *call);
-
 /*
  * call_begin(call, operation), call_begin_request(call, operation):
  * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(). The

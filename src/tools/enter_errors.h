@@ -34,7 +34,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
 #define ENTERED_INDEX_ARGUMENT                                                                               \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Index from list-errors; default: the newest."                                        \
+        .description = "Index from list-errors; default: the newest of an evaluation."                       \
     }
 
 #endif

@@ -4,6 +4,7 @@
 #include "tools/look_up.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 
 #include "base/text.h"
 #include "report/section.h"
@@ -70,6 +71,8 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
     }
     if (total == 0)
         strbuf_adds(&call->text, "\n(no frames of the program)");
+    else if (is_more && from + shown >= (size_t)-total)
+        strbuf_addf(&call->text, "\n(only the first %" PRId64 " can be read)", -total);
     else if (shown == 0)
         strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
     else if (is_more || from + shown < (size_t)total)

@@ -34,6 +34,12 @@ bool call_boolean(const struct tool_call *call, const char *name)
     return json_is_true(json_object_get(call->arguments, name));
 }
 
+const char *call_session_name(const struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    return name != NULL ? name : call->default_session;
+}
+
 int call_timeout_ms(const struct tool_call *call)
 {
     if (!call_has(call, "timeout"))

@@ -56,6 +56,9 @@ double call_number(const struct tool_call *call, const char *name, double fallba
 int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
 bool call_boolean(const struct tool_call *call, const char *name);
 
+/* call_session_name(call): the name of its session, whether that exists or not; borrowed. */
+const char *call_session_name(const struct tool_call *call);
+
 /* call_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
 int call_timeout_ms(const struct tool_call *call);
 

@@ -342,7 +342,7 @@ class Machines(mcp_http.TestCase):
                     # What was evaluated may have been, and its answer lost.
                     last = -abs(last)
                     continue
-                match = re.match(r"=> (\d+)$", text)
+                match = re.match(r"=> (\d+)(\n\n\[Session\]\nRestored session .*)?$", text)
                 now = int(match.group(1)) if match else None
                 if now is None or (last >= 0 and now != last + 1) or (last < 0 and now not in (-last + 1, -last + 2)):
                     wrong.append((name, last, text))

@@ -1,0 +1,160 @@
+/*
+ * Adds to the text of a finished call what the session and other clients have to tell, takes credentials out
+ * of it and cuts it; and records the call in the audit log.
+ */
+#include "tools/reply_text.h"
+
+#include <string.h>
+#include <uv.h>
+
+#include "base/strbuf.h"
+#include "report/section.h"
+#include "session/session.h"
+#include "session/sessions.h"
+#include "tools/audit.h"
+#include "tools/cut.h"
+#include "tools/evaluations.h"
+#include "tools/others.h"
+#include "tools/tool_call.h"
+#include "tools/user_tools.h"
+
+/* A reply shows several parts of up to max-output bytes each, but at most this many times max-output in
+ * all. */
+#define MOST_PARTS 4
+#define MOST_OF_AN_ERROR 9900 /* clients cut longer texts */
+
+/* The session that an argument names, even if the call is not for a session that exists. */
+static const char *session_concerned(const struct tool_call *call)
+{
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (a->names_session && call_has(call, a->name))
+            return call_string(call, a->name, NULL);
+    return call_session_name(call);
+}
+
+void reply_text_record(const struct tool_call *call, const json_t *arguments, const char *outcome)
+{
+    if (call->toolbox->audit == NULL)
+        return;
+    audit_record(call->toolbox->audit, &(struct audit_call){
+                                           .principal = call->toolbox->owner,
+                                           .session = session_concerned(call),
+                                           .tool = call->tool->name,
+                                           .arguments = arguments,
+                                           .outcome = outcome,
+                                           .took_ms = (uv_hrtime() - call->started_ns) / 1000000,
+                                           .bytes = call->text.len,
+                                       });
+}
+
+static void redact_structured(struct tool_call *call)
+{
+    if (!call->toolbox->redacts || call->structured == NULL)
+        return;
+    json_t *structured = audit_redacted(call->structured);
+    json_decref(call->structured);
+    call->structured = structured;
+}
+
+/* The session whose limits apply to the reply, and which keeps the rest; NULL if there is none yet. */
+static struct session *limiting_session(const struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    if (call->toolbox->sessions == NULL)
+        return NULL;
+    struct session *s = name == NULL ? NULL : sessions_find(call->toolbox->sessions, name);
+    return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
+}
+
+/* Cut the reply to the limits of its session, whatever the tool wrote. */
+static void bound_text(struct tool_call *call)
+{
+    struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);
+    if (s == NULL)
+        return;
+    size_t most = MOST_PARTS *
+                  (size_t)call_integer(call, "max-output", limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
+    cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
+}
+
+/* A reply from the middle of an operation begins by saying so. */
+static void add_moment(struct tool_call *call)
+{
+    struct strbuf text;
+    if (call->moment == NULL)
+        return;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "(%s)\n", call->moment);
+    strbuf_add(&text, call->text.bytes, call->text.len);
+    strbuf_fini(&call->text);
+    call->text = text;
+}
+
+static bool takes_session(const struct tool *tool)
+{
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, "session") == 0)
+            return true;
+    return false;
+}
+
+/* The answer goes to a client, and more than was asked may be added. After an early answer that goes into the
+ * next reply. */
+static bool may_tell_more(const struct tool_call *call)
+{
+    return call->done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
+           takes_session(call->tool);
+}
+
+/* What the session has to report is not kept for the next evaluation: the client may only look. */
+static void add_notice(struct tool_call *call)
+{
+    struct sessions *all = call->toolbox->sessions;
+    struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record
+                            ? NULL
+                            : sessions_find(all, call_session_name(call));
+    if (s == NULL || session_notice(s)->len == 0)
+        return;
+    section_begin(&call->text, "[Session]");
+    strbuf_add(&call->text, session_notice(s)->bytes, session_notice(s)->len);
+    section_end(&call->text);
+    strbuf_clear(session_notice(s));
+}
+
+/* Other clients are told its code, or the name of the tool. */
+static void add_to_others(const struct tool_call *call, struct others *others, const char *session)
+{
+    struct strbuf name;
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    strbuf_init(&name, 0);
+    strbuf_adds(&name, call->tool->name);
+    if (call->tool == &tool_user)
+        strbuf_addf(&name, ".%s", call_string(call, "tool", NULL));
+    others_evaluated(others, call->client, session, code != NULL ? code : strbuf_string(&name),
+                     code != NULL ? len : name.len);
+    strbuf_fini(&name);
+}
+
+/* Record the evaluation for other clients, and add what they evaluated. */
+static void tell_others(struct tool_call *call)
+{
+    struct others *others = call->toolbox->others;
+    const char *session = call_session_name(call);
+    if (others == NULL || call->client == 0 || sessions_find(call->toolbox->sessions, session) == NULL)
+        return;
+    if (may_tell_more(call))
+        others_tell(others, call->client, session, &call->text);
+    if (call->is_evaluation)
+        add_to_others(call, others, session);
+}
+
+void reply_text_complete(struct tool_call *call)
+{
+    add_notice(call);
+    tell_others(call);
+    add_moment(call);
+    call_redact(call, &call->text);
+    bound_text(call);
+    redact_structured(call);
+}
