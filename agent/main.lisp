@@ -302,7 +302,6 @@ of which would be copied after each copy of the process."
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
-        (call-atomically #'free-what-filled-heap)
         (unless *pending*
           (call-atomically
            (lambda ()

@@ -326,6 +326,8 @@
             (t
              (when *standing-errors*
                (end-standing-errors))
+             ;; Not while the error is unwound: the collection can take longer than the server waits for that.
+             (free-what-filled-heap)
              (funcall operation arguments))))))
 
 (defun perform-in-error (number message operation)

@@ -49,16 +49,21 @@ static void leftovers_free(struct leftovers *l)
     free(l);
 }
 
+static void remove_now(const char *parent, const char *prefix)
+{
+    DIR *entries = opendir(parent);
+    const struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            remove_if_left(parent, entry->d_name);
+    if (entries != NULL)
+        closedir(entries);
+}
+
 static void *remove_all(void *arg)
 {
     struct leftovers *l = arg;
-    DIR *entries = opendir(l->parent);
-    const struct dirent *entry;
-    while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (strncmp(entry->d_name, l->prefix, strlen(l->prefix)) == 0)
-            remove_if_left(l->parent, entry->d_name);
-    if (entries != NULL)
-        closedir(entries);
+    remove_now(l->parent, l->prefix);
     leftovers_free(l);
     return NULL;
 }
@@ -91,7 +96,12 @@ char *own_directory_make(const char *parent, const char *prefix, int *lock, stru
         struct stat s;
         strbuf_clear(&path);
         strbuf_addf(&path, "%s/%sXXXXXX", parent, prefix);
-        if (mkdtemp(path.bytes) == NULL)
+        bool is_made = mkdtemp(path.bytes) != NULL;
+        if (!is_made && attempt == 0 && (errno == ENOSPC || errno == EDQUOT)) {
+            remove_now(parent, prefix); /* the leftovers may take all the room */
+            continue;
+        }
+        if (!is_made)
             break;
         *lock = open(path.bytes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &s) == 0 && s.st_nlink > 0) {

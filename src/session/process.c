@@ -4,6 +4,7 @@
 #include "session/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -250,7 +251,7 @@ void process_came(struct session *s)
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
     const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
-    if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
+    if (s->evaluations == 0 && strstr(strbuf_string(&s->notice), notices) == NULL)
         strbuf_adds(&s->notice, notices);
 }
 

@@ -84,7 +84,7 @@ static bool is_open_elsewhere(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return true;             /* code can take away the right to read it, and keep it open */
     fcntl(fd, F_SETSIG, SIGURG); /* if somebody opens it now: a signal that is ignored, rather than SIGIO */
     bool is_open = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
     /* One that had it open may have made another name for it instead. */

@@ -243,7 +243,7 @@ void call_done(void *arg, const struct outcome *outcome)
         call->moment = xstrdup(outcome->moment);
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
-    } else if (outcome->kind == OUTCOME_REFUSED) {
+    } else if (outcome->kind == OUTCOME_REFUSED && !call->takes_refusal) {
         /* That nothing has the requested name is an answer, not a failure. */
         bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);

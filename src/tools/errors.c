@@ -139,7 +139,7 @@ static void get_backtrace(struct tool_call *call)
         (r->thread == NULL || error_record_stands(r))) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
          * been read. */
-        call->takes_unavailable = true;
+        call->takes_unavailable = call->takes_refusal = true;
         call->step = (size_t)r->sequence;
         call_begin_request(call, "frames");
         bool locals = call_boolean(call, "locals"); /* then all are read, and kept */

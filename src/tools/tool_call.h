@@ -26,6 +26,7 @@ struct tool_call {
     bool is_evaluation; /* it has evaluated something that is reported to other clients of the session */
     bool wants_structured, wants_progress;
     bool takes_unavailable; /* its on_outcome handles OUTCOME_UNAVAILABLE itself */
+    bool takes_refusal;     /* and OUTCOME_REFUSED */
     tool_call_done *done;   /* NULL once cancelled */
     tool_call_progress *on_progress;
     tool_call_question *on_question; /* NULL: nobody can be asked */

@@ -441,7 +441,7 @@ class Work(Sandbox):
         self.assertIn("The session has the sandbox read-only", report.text)
 
     def assertEvaluatesIn(self, client, code, value):
-        self.assertEqual("=> " + value, client.evaluate(code).text)
+        self.assertValue(client.evaluate(code), value)
 
     def test_an_error_that_the_sandbox_causes_names_it(self):
         report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
@@ -829,7 +829,7 @@ class OfASession(Sandbox):
         self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="strict").text)
         restored = client.call("restore-session", name="strict")
         self.assertFalse(restored.is_error, restored.text)
-        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
+        self.assertValue(client.evaluate("*x*", session="strict"), "1")
         self.assertReadOnly(client, "strict")
         client.close()
         client = self.start("workspace")
@@ -851,7 +851,7 @@ class OfASession(Sandbox):
         client.evaluate("(defvar *x* 1)", session="strict")
         client.close()
         client = self.start("off", "--persist")
-        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
+        self.assertValue(client.evaluate("*x*", session="strict"), "1")
         self.assertReadOnly(client, "strict")
         client.destroy()  # what it would save at its end is of no use
 

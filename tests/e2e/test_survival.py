@@ -183,6 +183,12 @@ class Exhaustion(Survival):
             with self.subTest(objects):
                 self.assertTrue(self.s.evaluate("(let ((l nil)) (loop (push %s l)))" % objects, timeout=60).is_error)
                 self.assertEvaluates(in_use, "T")
+        # What is reachable stays, however long the collection takes.
+        self.s.evaluate("(defvar *kept* '())")
+        self.assertTrue(self.s.evaluate("(loop (push (list 1 2 3 4) *kept*))", timeout=60).is_error)
+        report = self.s.evaluate("(> (length *kept*) 1000000)")
+        self.assertEqual(("T", ""), (report.value, report.session))
+        self.s.evaluate("(progn (setf *kept* nil) (sb-ext:gc :full t))")
         self.s.evaluate("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))")
         self.assertTrue(self.s.evaluate("(let ((l nil)) (loop (push (make-array 1000000) l)))", timeout=60).is_error)
         self.assertEvaluates(in_use, "T")
