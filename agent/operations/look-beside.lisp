@@ -74,6 +74,13 @@
           (t
            (close-descriptors (list channel))))))
 
+(defun note-looker (id)
+  "Note that this thread answers the look-up ID, and forget those that have ended."
+  (let ((threads (all-threads)))
+    (call-locked (lambda ()
+                   (setf *lookers* (acons id (current-thread)
+                                          (remove-if-not (lambda (looker) (member (cdr looker) threads)) *lookers*)))))))
+
 (defun look-in-thread (id request channel running)
   (let ((ready (make-signal))
         (thread (cond ((not running) nil)
@@ -84,12 +91,13 @@
                    (*output-octets* (make-buffer +buffer-length+))
                    (*output-end* 0)
                    (*running-thread* thread))
-               (call-locked (lambda () (push (cons id (current-thread)) *lookers*)))
+               (note-looker id)
                (raise-signal ready)
                (send-message (list 0 :hello))
                (unwind-protect (send-look-reply id (perform-look id request))
+                 ;; It is no thread of the program until it has ended.
                  (call-locked (lambda ()
-                                (setf *lookers* (remove (current-thread) *lookers* :key #'cdr))))
+                                (setf (car (rassoc (current-thread) *lookers*)) nil)))
                  (close-descriptors (list channel))))))
       ;; A new thread inherits the set of blocked signals from its creator.
       (call-openly (lambda () (make-thread "look-up" #'answer)))

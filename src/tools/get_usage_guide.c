@@ -85,7 +85,7 @@ static const struct {
      "reset-session: see\n"
      "describe-last-error and get-backtrace. list-errors lists the older ones; pass their index to those "
      "tools. The last five can be entered.\n"
-     "[ERROR] TIMEOUT: the call reached its time limit (by default 30 s, 300 s for loading and tests) and "
+     "[ERROR] TIMEOUT: the call reached its time limit (30 s by default) and "
      "was stopped. invoke-restart "
      "CONTINUE with a longer timeout\n"
      "continues it; configure-limits changes the limit of the session.\n"
