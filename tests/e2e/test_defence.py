@@ -189,6 +189,11 @@ class Program(mcp.TestCase):
         with open(mcp.SERVER, "rb") as program:
             self.assertGreater(program.read().count(b"\xf3\x0f\x1e\xfa"), 100)  # endbr64
 
+    @unittest.skipUnless(platform.machine() == "x86_64", "the instruction is one of x86-64")
+    def test_no_page_of_the_stack_is_skipped(self):
+        with open(mcp.SERVER, "rb") as program:
+            self.assertGreater(program.read().count(b"\x48\x83\x0c\x24\x00"), 0)  # orq $0,(%rsp), between the pages of a large frame
+
 
 if __name__ == "__main__":
     mcp.main()
