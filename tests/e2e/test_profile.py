@@ -43,7 +43,9 @@ class Timing(Measuring):
         minimum = float(re.findall(r"([\d.,]+) us", re.search("real time.*", text).group(0))[3].replace(",", ""))
         self.assertLess(0, minimum)
         self.assertLess(minimum, 1000, text)
-        self.assertIn("816 bytes", re.search("consed.*", text).group(0))  # an array of 100 elements and its header
+        # An array of 100 elements and its header; a collection meanwhile moves the figure by a little.
+        consed = int(re.search(r"consed +(\d+) bytes", text).group(1))
+        self.assertTrue(808 <= consed <= 824, text)
         self.assertTrue(text.endswith("Result:\n=> 100"), text)
 
     def test_runs_0_calls_long_code_a_few_times(self):
