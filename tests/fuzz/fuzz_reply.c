@@ -68,7 +68,7 @@ static void check_outcome(struct session *s, enum outcome_kind kind, const struc
     capture_fini(&printed[1]);
 }
 
-static void check_others(const struct sexp *reply)
+static void check_others(const struct session *s, const struct sexp *reply)
 {
     struct strbuf out;
     strbuf_init(&out, 0);
@@ -77,7 +77,7 @@ static void check_others(const struct sexp *reply)
     report_compilation(&out, reply);
     check_text(&out);
     report_tests_counted(reply);
-    report_tests(&out, reply);
+    report_tests(&out, s, reply);
     check_text(&out);
     strbuf_fini(&out);
 }
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct sexp *reply = sexp_root(document);
         check_outcome(s, OUTCOME_OK, reply);
         check_outcome(s, OUTCOME_REFUSED, reply);
-        check_others(reply);
+        check_others(s, reply);
         struct error_record *r = error_record_new(document); /* owns it from here on */
         check_record(s, r);
         check_outcome(s, OUTCOME_ERROR, r->condition);
