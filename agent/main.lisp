@@ -123,8 +123,8 @@ restart continues."
       (funcall function))))
 
 (defun fails-aside-p (condition)
-  "True if CONDITION is an error of what CALL-ASIDE runs. It is none if the agent prints there, for another thread, or if it
-ends the interrupted code, as WITH-TIMEOUT does."
+  "True if what CALL-ASIDE runs has failed with CONDITION. It has not if the agent prints there for another thread, or if
+CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
   (and (consp *aside*)
        (eq (first *aside*) *guard*)
        (not (time-limit-passed-p condition))))

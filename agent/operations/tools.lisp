@@ -98,7 +98,7 @@ the function receives."
   "What the server takes for a missing maximum, and negated for a missing minimum.")
 
 (defun finite-double (number)
-  "Return NUMBER as a finite double float, or NIL if there is none."
+  "Return NUMBER as a double float, or NIL if it is infinite or too large for one."
   (ignore-errors
    (let ((double (coerce number 'double-float)))
      (and (<= (abs double) most-positive-double-float)

@@ -151,10 +151,9 @@ static bool keeps_save(const struct owned *o, const struct session *s)
     return session_is_unrestored(s) && saved_exists(o->store, session_name(s));
 }
 
-/* Whether it should be saved at the end. */
-static bool is_worth_saving(const struct owned *o, const struct session *s)
+static bool has_state_to_save(const struct owned *o, const struct session *s)
 {
-    return o->toolbox.is_persistent && !keeps_save(o, s) && session_evaluations(s) > 0;
+    return o->toolbox.is_persistent && session_evaluations(s) > 0;
 }
 
 static void for_each_session(struct toolboxes *t,
@@ -171,7 +170,7 @@ static void for_each_session(struct toolboxes *t,
 
 static void announce(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (is_worth_saving(o, s))
+    if (has_state_to_save(o, s) && !keeps_save(o, s))
         saved_announce(o->store, session_name(s));
 }
 
@@ -197,12 +196,13 @@ static void note_loss(const struct owned *o, const struct session *s, const char
 
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (o->toolbox.is_persistent && keeps_save(o, s) && session_evaluations(s) > 0) {
+    if (!has_state_to_save(o, s))
+        return;
+    if (keeps_save(o, s)) {
         log_error("session %s was not saved: " KEEPS_SAVE, session_name(s));
         note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
-    }
-    if (!is_worth_saving(o, s))
         return;
+    }
     struct planned_save *p = xcalloc(1, sizeof *p);
     p->toolboxes = t;
     p->owner = o;

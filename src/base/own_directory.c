@@ -68,8 +68,8 @@ static void *remove_all(void *arg)
     return NULL;
 }
 
-/* A Lisp may have left millions of files, so a thread of its own removes them. Nobody waits for it: what it
- * has not removed when the server ends, the next server finds. */
+/* A Lisp may have left millions of files, so a thread of its own removes them. The server does not wait
+ * for it: the next server removes what it has left. */
 static void remove_leftovers(const char *parent, const char *prefix)
 {
     pthread_t thread;

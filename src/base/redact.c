@@ -220,7 +220,7 @@ static struct view view_of(const char *text, size_t len, bool is_cut)
                          .followed = text};
 }
 
-/* Go to the end of the next credential. Returns its length; 0: there is none. */
+/* Move behind the next credential. Returns its length, or 0 if none follows. */
 static size_t next(struct view *v)
 {
     struct credential f = {0};

@@ -73,6 +73,11 @@ void stream_prime(struct stream *s)
     tell(s);
 }
 
+size_t stream_unread(const struct stream *s)
+{
+    return s->pending.len - s->taken;
+}
+
 void stream_send(struct stream *s, const char *bytes, size_t len)
 {
     s->sequence++;
@@ -80,7 +85,7 @@ void stream_send(struct stream *s, const char *bytes, size_t len)
         event_log_add(s->log, s->id, s->sequence, bytes, len);
     if (s->reader == NULL)
         return;
-    if (s->pending.len - s->taken > HTTP_MOST_PENDING_BYTES) {
+    if (stream_unread(s) > HTTP_MOST_PENDING_BYTES) {
         let_go(s);
         return;
     }
@@ -136,14 +141,9 @@ void stream_replay(struct stream *s, uint64_t after)
         tell(s);
 }
 
-size_t stream_unread(const struct stream *s)
-{
-    return s->pending.len - s->taken;
-}
-
 ssize_t stream_take(struct stream *s, char *bytes, size_t len)
 {
-    size_t there = s->pending.len - s->taken;
+    size_t there = stream_unread(s);
     if (there == 0)
         return s->is_ended ? -1 : 0;
     if (len > there)

@@ -334,8 +334,6 @@ void worker_adopt(struct worker *w, pid_t pid)
         w->child = child_adopt(w->children, pid, on_child_exit, w);
 }
 
-/* A look-up, whose answer is awaited from the start, may be answered by a thread of its original's process.
- */
 void worker_begin(struct worker *w, int64_t pid)
 {
     if (pid > 1 && pid <= INT32_MAX)
@@ -343,7 +341,9 @@ void worker_begin(struct worker *w, int64_t pid)
     if (w->child != NULL)
         child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
     else if (w->awaited_count == 0 && w->channel != NULL)
-        channel_hang_up(w->channel); /* we could neither stop it nor learn of its end */
+        /* We could neither stop this process nor learn of its end. A look-up, whose answer is awaited from
+         * the start, is another matter: a thread of its original's process may answer it. */
+        channel_hang_up(w->channel);
     if (w->state == WORKER_STARTING)
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
 }

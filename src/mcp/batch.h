@@ -26,7 +26,7 @@ struct batch *batch_new(struct outbox *outbox, struct transport_origin *origin);
 void batch_hold(struct batch *b);
 void batch_release(struct batch *b);
 
-/* What is said when the answers to a batch have reached their bound. */
+/* Why a batch gets no more answers. */
 #define BATCH_IS_FULL "the answers to this batch exceed 16 MiB: send fewer requests in a batch"
 
 /* batch_is_full(b): they have. What has not begun is refused. */

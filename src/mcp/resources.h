@@ -37,7 +37,7 @@ const struct resource *resource_find_template(const char *uri, size_t len);
 
 /* resource_changed_by(uri, len, session): the news, 1u << enum sessions_news, after which the text at this
  * address may have changed, even if it does not exist now; 0: it does not change. ${session} receives the
- * name of the session whose news they are; given, NULL if there are none. */
+ * name of the session whose news they are; given; NULL if it does not change. */
 unsigned resource_changed_by(const char *uri, size_t len, char **session);
 
 /* resources_changed_by(): the news after which any text may have changed. */

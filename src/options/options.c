@@ -360,7 +360,7 @@ static void find_defaults(struct options *o)
         o->state_directory = o->found_state_directory = find_state_directory();
 }
 
-/* The option that has an effect only in a sandbox, where nobody has said whether there is one; NULL: none. */
+/* The name of a given option that works only in a sandbox, if --sandbox was not given; else NULL. */
 static const char *without_sandbox(const struct options *o)
 {
     return o->is_sandbox_given         ? NULL

@@ -56,9 +56,9 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
 uint64_t capture_floor(const struct capture *c, uint64_t offset);
 
 /* capture_last_line(c, out, most, redacts): append the last line that is not blank, at most ${most} bytes of
- * it, as valid UTF-8 without a character that is not complete yet; nothing if there is none near the end.
- * With
- * ${redacts} credentials are marked, also where only the lines before it tell that it is one. */
+ * it, as valid UTF-8; a character that has not arrived whole is left out. Appends nothing if no such line is
+ * near the end. With ${redacts} credentials are marked, also those that only the lines before show to be
+ * one. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts);
 
 /* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */

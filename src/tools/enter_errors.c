@@ -4,8 +4,6 @@
  */
 #include "tools/enter_errors.h"
 
-#include <string.h>
-
 #include "report/reply.h"
 #include "session/session.h"
 #include "tools/look_up.h"
@@ -36,19 +34,11 @@ static const struct error_record *error_meant(struct tool_call *call, const stru
     return NULL;
 }
 
-static bool takes_index(const struct tool *tool)
-{
-    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
-        if (strcmp(a->name, "index") == 0)
-            return true;
-    return false;
-}
-
 /* After an evaluation that succeeded, the error that is meant instead of ${r} may be that of a thread, which
  * is newer. Its index; 0: there is none. */
 static size_t rival_of(const struct tool_call *call, const struct session *s, const struct error_record *r)
 {
-    if (r == NULL || call_has(call, "index") || session_last_error(s) != NULL || !takes_index(call->tool))
+    if (r == NULL || call_has(call, "index") || session_last_error(s) != NULL || !call_takes(call, "index"))
         return 0;
     for (size_t i = 0; session_error(s, i) != r; i++)
         if (!session_error(s, i)->is_stray)

@@ -4,7 +4,6 @@
  */
 #include "tools/reply_text.h"
 
-#include <string.h>
 #include <uv.h>
 
 #include "base/strbuf.h"
@@ -90,20 +89,12 @@ static void add_moment(struct tool_call *call)
     call->text = text;
 }
 
-static bool takes_session(const struct tool *tool)
-{
-    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
-        if (strcmp(a->name, "session") == 0)
-            return true;
-    return false;
-}
-
 /* The answer goes to a client, and more than was asked may be added. After an early answer that goes into the
  * next reply. */
 static bool may_tell_more(const struct tool_call *call)
 {
     return call->done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
-           takes_session(call->tool);
+           call_takes(call, "session");
 }
 
 /* What the session has to report is not kept for the next evaluation: the client may only look. */

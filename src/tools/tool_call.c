@@ -3,7 +3,17 @@
  */
 #include "tools/tool_call.h"
 
+#include <string.h>
+
 #include "base/redact.h"
+
+bool call_takes(const struct tool_call *call, const char *name)
+{
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, name) == 0)
+            return true;
+    return false;
+}
 
 bool call_has(const struct tool_call *call, const char *name)
 {

@@ -48,6 +48,9 @@ struct tool_call {
     uint64_t started_ns;
 };
 
+/* call_takes(call, name): whether its tool has an argument of that name. */
+bool call_takes(const struct tool_call *call, const char *name);
+
 /* call_has(call, name), call_string(call, name, len), call_number(call, name, fallback), call_integer(call,
  * name, fallback), call_boolean(call, name): the checked arguments; ${fallback}, NULL or false if absent.
  * Strings are borrowed from the call and may contain NULs. */
