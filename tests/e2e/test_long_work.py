@@ -129,8 +129,9 @@ class LongWork(mcp.TestCase):
     def test_output_is_shown_in_whole_characters(self):
         self.s.call("configure-limits", max_output=1001)
         gate, release = self.gate()
-        self.s.evaluate("(defvar *raw* (sb-sys:make-fd-stream 1 :output t :element-type '(unsigned-byte 8) :buffering :none))")
-        code = ("(progn (write-sequence #(99 97 102 #xC3) *raw*) %s (write-sequence #(#xA9 33) *raw*) %s"
+        self.s.evaluate("(defvar *raw* (sb-sys:make-fd-stream 1 :output t :element-type '(unsigned-byte 8) :buffering :full))"
+                        "(defun put (&rest octets) (write-sequence octets *raw*) (finish-output *raw*))")  # all in one write
+        code = ("(progn (put 99 97 102 #xC3) %s (put #xA9 33) %s"
                 " (write-string (make-string 2000 :initial-element #\\é)) (write-string \"the end.\") (finish-output) %s)") % (gate, gate, gate)
         self.call("evaluate-lisp", code=code, wait=0)
         for part, shown in ("caf", r"\[stdout\]\ncaf(\n|$)"), ("é!", r"\[stdout\]\né!(\n|$)"), ("the end.", r"\[… 3,008 bytes before this …\]\né{496}the end\."):
