@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/quota.h"
+#include "base/random.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/channel.h"
@@ -263,8 +263,7 @@ static struct worker *make(uv_loop_t *loop, struct children *children, struct qu
     w->events = *events;
     w->state = WORKER_STARTING;
     w->outputs = outputs;
-    if (getrandom(&w->random, sizeof w->random, GRND_NONBLOCK) != (ssize_t)sizeof w->random || w->random == 0)
-        w->random = uv_hrtime() | 1;
+    w->random = random_number();
     struct channel_events channel_events = {.on_message = on_message, .on_closed = on_closed, .arg = w};
     w->channel = channel_new(loop, fd, &channel_events);
     return w;

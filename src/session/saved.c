@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/regular_file.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
@@ -117,11 +117,8 @@ static char *path_of(const struct saved_store *store, const char *name, const ch
 
 void saved_unique_suffix(char out[SAVED_SUFFIX])
 {
-    uint64_t random;
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
-        random = uv_hrtime();
     snprintf(out, SAVED_SUFFIX, "-%lld-%d-%llu.core", (long long)time(NULL), (int)getpid(),
-             (unsigned long long)random);
+             (unsigned long long)random_number());
 }
 
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err)

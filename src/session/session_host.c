@@ -4,10 +4,10 @@
 #include "session/session_host.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "proc/loop_handle.h"
 #include "proc/orphans.h"
 #include "session/collections.h"
@@ -61,8 +61,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->orphans = orphans_new(host->loop);
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
-    if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
-        host->seed = uv_hrtime();
+    host->seed = random_number();
     return host;
 }
 

@@ -244,6 +244,9 @@ def printed(expected):
     return expected if isinstance(expected, str) else "%d" % expected
 
 
+RESTORED = "\n\n[Session]\nRestored session %s, the state after evaluation 1. A save holds no checkpoints and errors."
+
+
 class Sandbox(mcp.TestCase):
     def setUp(self):
         super().setUp()
@@ -441,7 +444,7 @@ class Work(Sandbox):
         self.assertIn("The session has the sandbox read-only", report.text)
 
     def assertEvaluatesIn(self, client, code, value):
-        self.assertValue(client.evaluate(code), value)
+        self.assertEqual("=> " + value, client.evaluate(code).text)
 
     def test_an_error_that_the_sandbox_causes_names_it(self):
         report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
@@ -538,7 +541,7 @@ class Work(Sandbox):
         client.evaluate("(defvar *x* (list 1 2))")
         client.close()
         client = self.start("read-only", "--persist")
-        self.assertEvaluatesIn(client, "*x*", "(1 2)")
+        self.assertEvaluatesIn(client, "*x*", "(1 2)" + RESTORED % "default")
         self.assertConfined(client)
         client.destroy()  # what it would save at its end is of no use
 
@@ -829,7 +832,7 @@ class OfASession(Sandbox):
         self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="strict").text)
         restored = client.call("restore-session", name="strict")
         self.assertFalse(restored.is_error, restored.text)
-        self.assertValue(client.evaluate("*x*", session="strict"), "1")
+        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
         client.close()
         client = self.start("workspace")
@@ -851,7 +854,7 @@ class OfASession(Sandbox):
         client.evaluate("(defvar *x* 1)", session="strict")
         client.close()
         client = self.start("off", "--persist")
-        self.assertValue(client.evaluate("*x*", session="strict"), "1")
+        self.assertEqual("=> 1" + RESTORED % "strict", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
         client.destroy()  # what it would save at its end is of no use
 

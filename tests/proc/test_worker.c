@@ -137,6 +137,13 @@ static void on_gone_of_copy(void *arg, const struct child_end *end)
 {
     (void)arg;
     (void)end;
+    fail_msg("the copy has gone");
+}
+
+static void on_expected_end(void *arg, const struct child_end *end)
+{
+    (void)arg;
+    (void)end;
 }
 
 static void spawn(struct fixture *f, const char *how)
@@ -221,6 +228,19 @@ static void a_worker_answers_one_call_after_the_other(void **state)
     assert_int_equal(f->replies, 50);
 }
 
+/* Start the process and prepare a copy of it; worker_fork() with ${channel} makes it. */
+static struct worker *start_with_copy(struct fixture *f, void (*on_its_end)(void *, const struct child_end *),
+                                      int *channel)
+{
+    struct err err;
+    struct worker_events events = {
+        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_its_end, .arg = f};
+    start(f);
+    struct worker *copy = worker_new_copy(f->worker, &events, channel, &err);
+    assert_non_null(copy);
+    return copy;
+}
+
 static bool is_gone(void *arg)
 {
     return worker_state(arg) == WORKER_GONE;
@@ -229,13 +249,8 @@ static bool is_gone(void *arg)
 static void a_request_for_a_copy_waits_behind_a_call(void **state)
 {
     struct fixture *f = *state;
-    struct err err;
     int channel;
-    start(f);
-    struct worker_events events = {
-        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
-    struct worker *copy = worker_new_copy(f->worker, &events, &channel, &err);
-    assert_non_null(copy);
+    struct worker *copy = start_with_copy(f, on_gone_of_copy, &channel);
     send_code(f, "finish 1");
     worker_fork(f->worker, &channel, 1, WORKER_SILENT);
     worker_interrupt(f->worker); /* the call, not what waits behind it */
@@ -259,13 +274,8 @@ static void a_request_for_a_copy_waits_behind_a_call(void **state)
 static void a_copy_that_claims_the_process_of_another_is_given_up(void **state)
 {
     struct fixture *f = *state;
-    struct err err;
     int channel;
-    start(f);
-    struct worker_events events = {
-        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
-    struct worker *copy = worker_new_copy(f->worker, &events, &channel, &err);
-    assert_non_null(copy);
+    struct worker *copy = start_with_copy(f, on_expected_end, &channel);
     worker_fork(f->worker, &channel, 1, WORKER_SILENT);
     wait_for_reply(f);
     worker_begin(copy, worker_pid(f->worker));
