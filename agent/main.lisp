@@ -272,6 +272,8 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
            (setf *id* id
                  *interrupted* 0
                  *token* (getf arguments :token 0))
+           (when (getf arguments :again)
+             (make-output-files-plain))
            (leave (list id :ok)))
           (t
            (reply (list id :ok))))))
@@ -308,9 +310,12 @@ of which would be copied after each copy of the process."
           (call-atomically
            (lambda ()
              ;; User code can throw anything to this tag, too.
-             (reply (if (and (consp message) (integerp (first message)))
-                        message
-                        (minimal-report *id* :error nil))))))))))
+             (reply (cond ((not (and (consp message) (integerp (first message))))
+                           (minimal-report *id* :error nil))
+                          ((equal '(:ok) (rest message)) ; An error was left.
+                           (append message (list :package (session-package-name))))
+                          (t
+                           message))))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."

@@ -147,6 +147,11 @@ broken.")
   "List the names of the files that are open for writing, except the agent's own."
   '())
 
+(define-port-operation make-output-files-plain ()
+  "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
+session has left before is left once more, in a copy of the process, and the files may be others' by now."
+  (values))
+
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and

@@ -533,7 +533,8 @@ static void serve(struct zygote *z)
     int descriptors[] = {ends.channel, ends.output, ends.error};
     z->copy = w;
     z->is_copy_unwanted = false;
-    worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO);
+    bool is_sent = worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO, &err);
+    CHECK(is_sent); /* READY: it has answered all earlier requests */
     set_deadline(z, FORK_LIMIT_MS);
     r->on_worker(r->arg, w);
 }

@@ -120,7 +120,10 @@ static void add_restored(const struct recovery_facts *f, struct strbuf *out)
 static void add_place(const struct recovery_facts *f, struct strbuf *out)
 {
     unsigned long long at = f->at;
-    if (f->cause == RECOVERY_RESTORE)
+    if (f->cause == RECOVERY_OF_ENTRY)
+        strbuf_adds(out,
+                    "It died in an entry to the error: the session and the error are as they were before.");
+    else if (f->cause == RECOVERY_RESTORE)
         add_restored(f, out);
     else if (f->cause == RECOVERY_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);

@@ -51,9 +51,7 @@ void answer_text(struct session *s, struct operation *op, const char *text)
 
 void answer_add_error(struct session *s, struct error_record *r)
 {
-    error_history_add(
-        &s->errors, r,
-        &(struct errors_in_use){.standing = s->standing, .failed = s->failed, .unwound = s->unwound});
+    error_history_add(&s->errors, r, &(struct errors_in_use){.standing = s->standing, .unwound = s->unwound});
     session_tell(s, SESSIONS_ERROR);
 }
 
@@ -103,6 +101,8 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
     if (!op->keeps_record)
         return;
     session_count(s, metrics[outcome]);
+    if (outcome != JOURNAL_DIED)
+        s->is_untried = s->is_after_hooks = false;
     uint64_t next = s->evaluations + 1;
     s->evaluations = op->number > next ? op->number : next;
     s->skipped += s->evaluations - next;

@@ -12,7 +12,7 @@
 void session_action_ask(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
-    if (op == NULL || op->on_question == NULL || op->questions == MOST_QUESTIONS)
+    if (op == NULL || op->on_question == NULL || op->questions == MOST_QUESTIONS || run_is_stopped(s))
         return;
     op->questions++;
     s->question = e->question;
@@ -59,7 +59,7 @@ static bool waits_for(const struct operation *op, int64_t question)
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len)
 {
     if (waits_for(op, question))
-        session_dispatch(op->session, &(struct event){.kind = EVENT_ANSWERED, .text = text, .text_len = len});
+        session_dispatch(op->session, &(struct event){.kind = EVENT_INPUT, .text = text, .text_len = len});
 }
 
 void session_dismiss(struct operation *op, int64_t question)

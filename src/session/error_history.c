@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "session/error_record.h"
+#include "session/snapshots.h"
 #include "wire/sexp.h"
 
 #define TOO_OLD "Only the last five can be."
@@ -17,13 +18,20 @@ static struct error_record **slot(struct error_history *h, size_t n)
 
 static bool is_in_use(const struct error_record *r, const struct errors_in_use *in_use)
 {
-    return r->is_being_frozen || r == in_use->standing || r == in_use->failed || r == in_use->unwound;
+    return r == in_use->standing || r == in_use->unwound;
+}
+
+static void release(struct error_record *r)
+{
+    if (r != NULL && r->snapshot != NULL)
+        snapshot_forget_error(r->snapshot);
+    error_record_free(r);
 }
 
 /* Those that are older than number ${n} stay so: each moves up by one. */
 static void drop(struct error_history *h, size_t n)
 {
-    error_record_free(*slot(h, n));
+    release(*slot(h, n));
     for (h->kept--; n < h->kept; n++)
         *slot(h, n) = *slot(h, n + 1);
     *slot(h, n) = NULL;
@@ -58,21 +66,6 @@ static void drop_details(struct error_history *h, const struct error_record *exa
     }
 }
 
-/* Starts at number ${first}, counted back from the newest. A copy that is being made stays: its answer is
- * awaited. */
-static size_t drop_copies(struct error_history *h, size_t first, const char *why)
-{
-    size_t dropped = 0;
-    for (size_t i = first; i < error_history_kept(h); i++) {
-        struct error_record *r = error_history_at(h, i);
-        if (r->frozen == NULL || r->is_being_frozen)
-            continue;
-        dropped++;
-        error_record_drop_copy(r, why);
-    }
-    return dropped;
-}
-
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use)
 {
     if (h->kept == ERROR_HISTORY_KEPT)
@@ -85,7 +78,9 @@ void error_history_add(struct error_history *h, struct error_record *r, const st
     drop_details(h, r);
     for (size_t n; bytes_of(h) > ERROR_HISTORY_BYTES && (n = oldest(h, in_use)) > 0;)
         drop(h, n);
-    drop_copies(h, ERROR_HISTORY_ENTERABLE, TOO_OLD);
+    const struct error_record *aged = error_history_at(h, ERROR_HISTORY_ENTERABLE);
+    if (aged != NULL && aged->snapshot != NULL)
+        snapshot_let_age(aged->snapshot, TOO_OLD);
 }
 
 void error_history_add_details(struct error_history *h, struct error_record *r,
@@ -117,14 +112,6 @@ struct error_record *error_history_find(const struct error_history *h, int seque
     return NULL;
 }
 
-struct error_record *error_history_being_frozen(const struct error_history *h)
-{
-    for (size_t i = 0; i < error_history_kept(h); i++)
-        if (error_history_at(h, i)->is_being_frozen)
-            return error_history_at(h, i);
-    return NULL;
-}
-
 size_t error_history_kept(const struct error_history *h)
 {
     return h->kept;
@@ -142,27 +129,9 @@ bool error_history_succeed(struct error_history *h)
     return had_last;
 }
 
-void error_history_drop_copies(struct error_history *h, const char *why)
-{
-    drop_copies(h, 0, why);
-}
-
-size_t error_history_drop_older_copies(struct error_history *h, const char *why)
-{
-    return drop_copies(h, 1, why);
-}
-
-size_t error_history_count_copies(const struct error_history *h)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < error_history_kept(h); i++)
-        n += error_history_at(h, i)->frozen != NULL;
-    return n;
-}
-
 void error_history_clear(struct error_history *h)
 {
     for (size_t i = 0; i < ERROR_HISTORY_KEPT; i++)
-        error_record_free(h->records[i]);
+        release(h->records[i]);
     *h = (struct error_history){0};
 }

@@ -1,6 +1,6 @@
 /*
  * The errors of a session, newest first: which records are kept, which one is the last error, and which keep
- * their copy. They have a budget in number and in bytes: a program can signal an error with megabytes of
+ * their snapshots. They have a budget in number and in bytes: a program can signal an error with megabytes of
  * text.
  */
 #ifndef SESSION_ERROR_HISTORY_H
@@ -11,7 +11,7 @@
 
 #define ERROR_HISTORY_KEPT 32
 #define ERROR_HISTORY_BYTES (4u << 20)
-#define ERROR_HISTORY_ENTERABLE 5 /* errors that keep their copy */
+#define ERROR_HISTORY_ENTERABLE 5 /* errors that keep their snapshots in any case */
 
 struct error_record;
 struct sexp_document;
@@ -25,12 +25,13 @@ struct error_history {
 
 /* Records that others have borrowed from the history; each may be NULL. */
 struct errors_in_use {
-    const struct error_record *standing, *failed, *unwound;
+    const struct error_record *standing, *unwound;
 };
 
 /* error_history_add(h, r, in_use): ${r} is taken and gets its number. It becomes the last error, unless it
- * comes from one of the program's threads. Only the five newest keep their copies. Over the budget, the
- * details of older errors are freed, then the oldest errors that nobody uses; the new one stays. */
+ * comes from one of the program's threads. Snapshots of older ones than the five newest may go. Over the
+ * budget, the details of older errors are freed, then the oldest errors that nobody uses; the new one stays.
+ */
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use);
 
 /* error_history_add_details(h, r, document): the examination of ${r}, one of these, is kept with it;
@@ -44,9 +45,6 @@ struct error_record *error_history_at(const struct error_history *h, size_t n);
 struct error_record *error_history_last(const struct error_history *h);
 struct error_record *error_history_find(const struct error_history *h, int sequence);
 
-/* error_history_being_frozen(h): borrowed; NULL if no copy is being made for one. */
-struct error_record *error_history_being_frozen(const struct error_history *h);
-
 /* error_history_kept(h): how many are kept. error_history_made(h): how many have been added. */
 size_t error_history_kept(const struct error_history *h);
 size_t error_history_made(const struct error_history *h);
@@ -54,14 +52,6 @@ size_t error_history_made(const struct error_history *h);
 /* error_history_succeed(h): an evaluation succeeded: there is no last error now. Returns whether there was
  * one. */
 bool error_history_succeed(struct error_history *h);
-
-/* error_history_drop_copies(h, why): no error can be entered from now on; ${why} gives the reason. */
-void error_history_drop_copies(struct error_history *h, const char *why);
-
-/* error_history_drop_older_copies(h, why): the same for all but the last error. Returns how many were
- * dropped. error_history_count_copies(h): how many errors have a copy. */
-size_t error_history_drop_older_copies(struct error_history *h, const char *why);
-size_t error_history_count_copies(const struct error_history *h);
 
 /* error_history_clear(h): as in a new session. */
 void error_history_clear(struct error_history *h);

@@ -50,8 +50,8 @@ size_t error_record_bytes(const struct error_record *r)
 
 void error_record_cannot_be_entered(struct error_record *r, const char *why)
 {
-    if (r->why_not_frozen == NULL)
-        r->why_not_frozen = xstrdup(why);
+    if (r->why_not == NULL)
+        r->why_not = xstrdup(why);
 }
 
 const struct sexp *error_record_restarts(const struct error_record *r)
@@ -62,24 +62,14 @@ const struct sexp *error_record_restarts(const struct error_record *r)
 const char *error_record_why_not(const struct error_record *r)
 {
     return error_record_is_enterable(r) ? NULL
-           : r->why_not_frozen != NULL  ? r->why_not_frozen
+           : r->why_not != NULL         ? r->why_not
            : r->standing > 0            ? "It no longer stands in its thread."
                                         : "The Lisp has left it, and no copy was made there.";
 }
 
-void error_record_drop_copy(struct error_record *r, const char *why)
-{
-    if (r->frozen != NULL && why != NULL)
-        error_record_cannot_be_entered(r, why);
-    worker_free(r->frozen);
-    r->frozen = NULL;
-    r->is_copy_current = false;
-}
-
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return r->stands_here || error_record_stands(r) ||
-           (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE);
+    return r->stands_here || error_record_stands(r) || r->snapshot != NULL;
 }
 
 bool error_record_stands(const struct error_record *r)
@@ -92,12 +82,10 @@ void error_record_free(struct error_record *r)
 {
     if (r == NULL)
         return;
-    error_record_drop_copy(r, NULL);
+    CHECK(r->snapshot == NULL); /* error_history.c has seen to it */
     sexp_document_free(r->document);
     sexp_document_free(r->details);
-    free(r->why_not_frozen);
-    free(r->severed);
-    free(r->files);
+    free(r->why_not);
     free(r->thread);
     free(r->type);
     free(r->message);

@@ -18,6 +18,7 @@
  * writes the same form for errors that only it can report: a time limit, the death of a process.
  */
 struct session;
+struct snapshot;
 
 struct error_record {
     struct sexp_document *document;
@@ -28,14 +29,10 @@ struct error_record {
     char *message;                 /* likewise; may have several lines */
     char *session_note;            /* the text of a last section [Session]; NULL for none */
     struct session *session;       /* borrowed: whose error it is */
-    struct worker *frozen;         /* owned: a copy of the process, frozen at the error; NULL: none */
+    struct snapshot *snapshot;     /* borrowed: the copy of the process that stands in it; NULL: none */
     bool stands_here;              /* the session's process stands in it */
     bool was_left;                 /* it was left before it was reported: it never could be entered */
-    bool is_copy_current;          /* nothing was evaluated in the error since ${frozen} was made */
-    bool is_being_frozen;          /* requested, not yet confirmed by the process */
-    char *why_not_frozen;          /* NULL, or a sentence */
-    char *severed;                 /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
-    char *files;                   /* NULL, or the files open for writing when ${frozen} was made */
+    char *why_not;                 /* NULL, or a sentence: why it cannot be entered */
     char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
     bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
@@ -60,17 +57,11 @@ struct error_record *error_record_make(const char *type, const char *message, co
 /* error_record_bytes(r): the memory that its texts take. */
 size_t error_record_bytes(const struct error_record *r);
 
-/* error_record_is_enterable(r): the process or a thread stands in it, or its frozen process exists or is
- * being made. */
+/* error_record_is_enterable(r): the process or a thread stands in it, or a snapshot. */
 bool error_record_is_enterable(const struct error_record *r);
 
 /* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
-
-/* error_record_drop_copy(r, why): end its frozen process, if any; the record itself stays. ${why}: a
- * sentence, copied, that says from now on why the error cannot be entered; ignored if there was no process or
- * a reason is known already. NULL: none is given. */
-void error_record_drop_copy(struct error_record *r, const char *why);
 
 /* error_record_cannot_be_entered(r, why): from now on ${why} is the reason, unless one is known already. */
 void error_record_cannot_be_entered(struct error_record *r, const char *why);

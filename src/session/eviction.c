@@ -17,21 +17,19 @@ void eviction_for_memory(struct session_host *host)
     for (owner = host->owners.next; owner != &host->owners; owner = owner->next) {
         struct sessions *all = list_entry(owner, struct sessions, node);
         for (node = all->all.next; node != &all->all; node = node->next)
-            checkpoints_keep_newest(&list_entry(node, struct session, node)->checkpoints);
+            snapshots_keep_newest(&list_entry(node, struct session, node)->snapshots);
     }
 }
 
-typedef bool evict_one(struct checkpoints *c);
-
-static bool drop_one_of(struct sessions *all, evict_one *evict)
+static bool drop_one_of(struct sessions *all, snapshots_evict *evict)
 {
     for (struct list *node = all->all.next; node != &all->all; node = node->next)
-        if (evict(&list_entry(node, struct session, node)->checkpoints))
+        if (evict(&list_entry(node, struct session, node)->snapshots))
             return true;
     return false;
 }
 
-static bool drop_one(struct session *s, evict_one *evict)
+static bool drop_one(struct session *s, snapshots_evict *evict)
 {
     const struct quota *own = &s->all->processes;
     if (drop_one_of(s->all, evict))
@@ -46,10 +44,11 @@ static bool drop_one(struct session *s, evict_one *evict)
 
 bool eviction_for_copy(struct session *s)
 {
-    return drop_one(s, checkpoints_evict_spare);
+    return drop_one(s, snapshots_evict_spare);
 }
 
 bool eviction_for_process(struct session *s)
 {
-    return drop_one(s, checkpoints_evict_spare) || drop_one(s, checkpoints_evict_oldest);
+    return drop_one(s, snapshots_evict_spare) || drop_one(s, snapshots_evict_oldest) ||
+           drop_one(s, snapshots_evict_error);
 }

@@ -8,8 +8,8 @@
 #include "session/error_record.h"
 #include "session/history.h"
 #include "session/process.h"
-#include "session/recovery.h"
 #include "session/run.h"
+#include "session/scratch.h"
 #include "session/session_core.h"
 #include "session/standing.h"
 #include "session/thread_errors.h"
@@ -27,26 +27,25 @@ static void go_on(struct session *s)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-/* An error after which the operation continues: it is recorded like any other and can be entered. */
-static void put_aside(struct session *s, struct error_record *r)
+static void then_go_on(struct session *s, const struct sexp_document *answer)
 {
-    struct operation *op = s->current;
-    r->met = ++op->errors_met;
-    r->evaluation = s->evaluations;
-    answer_add_error(s, r);
-    if (copies_freeze(s, r))
-        session_enter_state(s, SESSION_RECORDING, COPY_MS);
-    else
-        go_on(s);
+    go_on(s);
 }
 
-void session_action_recorded(struct session *s, struct event *e)
+/* An error after which the operation continues: it is recorded like any other and can be entered, but the
+ * session cannot return to it. */
+static void put_aside(struct session *s, struct error_record *r)
 {
-    struct error_record *r = error_history_being_frozen(&s->errors); /* others may have come since */
-    if (r != NULL)
-        copies_note_frozen(r, e->document);
-    sexp_document_free(e->document);
-    go_on(s);
+    struct err err;
+    r->met = ++s->current->errors_met;
+    r->evaluation = s->evaluations;
+    answer_add_error(s, r);
+    if (copies_snapshot(s, r, NULL, then_go_on, &err)) {
+        r->snapshot->is_aside = true;
+    } else {
+        error_record_cannot_be_entered(r, err.message);
+        go_on(s);
+    }
 }
 
 void session_action_put_off(struct session *s, struct event *e)
@@ -67,7 +66,6 @@ static void stay_in_thread(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
     bool is_evaluation = op->keeps_record;
-    copies_drop_ahead(s);
     if (r->standing == 0)
         note_left(r);
     answer_error(s, op, r);
@@ -81,7 +79,6 @@ static void stay_in_thread(struct session *s, struct error_record *r)
  * replaces nothing: the error that was entered still stands. */
 static void fail_in_entry(struct session *s, struct error_record *r)
 {
-    copies_drop_ahead(s);
     history_note_failed_entry(s, s->current, r->condition);
     answer_error_of_entry(s, r);
     checkpointing_settle_down(s);
@@ -96,7 +93,6 @@ static bool goes_on(const struct session *s, const struct error_record *r)
 static void count_evaluation(struct session *s, struct error_record *r)
 {
     bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
-    recovery_note_evaluation(s);
     answer_note_package(s, r->condition);
     answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR, r->condition);
     if (s->current->keeps_record)
@@ -105,15 +101,6 @@ static void count_evaluation(struct session *s, struct error_record *r)
     thread_errors_note_standing(s, r);
     if (is_stopped)
         run_word_stop(s, r, false);
-}
-
-/* The copy that was requested together with the evaluation shows the process at the error. */
-static void use_copy_ahead(struct session *s, struct error_record *r)
-{
-    bool is_wanted = r != NULL && r->stands_here && copies_have_ahead(s) && copies_freeze(s, r);
-    copies_drop_ahead(s);
-    s->failed = r;
-    session_enter_state(s, SESSION_FREEZING, is_wanted ? COPY_MS : COPY_ANSWER_MS);
 }
 
 /* The process waits: it stands in the error, or leaves it. */
@@ -135,16 +122,21 @@ static void end_in_error(struct session *s, struct error_record *r)
     if (!r->stands_here)
         note_left(r);
     answer_error(s, s->current, r);
-    if (worker_state(s->worker) == WORKER_BUSY)
-        use_copy_ahead(s, is_kept ? r : NULL);
-    else
-        stand_or_leave(s, is_kept ? r : NULL);
+    stand_or_leave(s, is_kept ? r : NULL);
 }
 
 void session_action_fail(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
     r->session = s;
+    if (s->scratch != NULL) {
+        scratch_fail(s, r);
+        return;
+    }
+    if (standing_is_entry(s, r->condition)) {
+        standing_fail_entry(s, r);
+        return;
+    }
     session_forget_standing(s); /* a restart has continued from there */
     if (goes_on(s, r)) {
         put_aside(s, r);
@@ -159,26 +151,4 @@ void session_action_fail(struct session *s, struct event *e)
         stay_in_thread(s, r);
     else
         end_in_error(s, r);
-}
-
-void session_action_frozen(struct session *s, struct event *e)
-{
-    struct error_record *r = s->failed;
-    s->failed = NULL;
-    if (r != NULL && r->is_being_frozen)
-        copies_note_frozen(r, e->document);
-    sexp_document_free(e->document);
-    stand_or_leave(s, r);
-}
-
-/* The process does not answer the request for a copy. If the copy has ended as well, continue without one. */
-void session_action_forgo(struct session *s, struct event *e)
-{
-    const struct error_record *r = error_history_being_frozen(&s->errors);
-    if (r != NULL && r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE) {
-        session_action_kill(s, e);
-        return;
-    }
-    worker_forget_fork(s->worker);
-    session_dispatch(s, &(struct event){.kind = EVENT_COPIED});
 }

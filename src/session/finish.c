@@ -1,18 +1,18 @@
 /*
- * Responsible for operations that succeed, and for replies that arrive too late.
+ * Responsible for operations that succeed, and for events that are ignored.
  */
 #include "session/answer.h"
 #include "session/checkpointing.h"
 #include "session/history.h"
-#include "session/recovery.h"
+#include "session/scratch.h"
 #include "session/session_core.h"
+#include "session/standing.h"
 
 /* The session is now in the state after this evaluation. */
 static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
 {
     if (op->errors_met == 0)
         answer_clear_error(s);
-    recovery_note_evaluation(s);
     answer_write_journal(s, op, JOURNAL_OK, reply);
     s->at = s->evaluations;
 }
@@ -35,6 +35,12 @@ static void answer_finished(struct session *s, struct event *e, bool is_evaluati
 
 void session_action_finish(struct session *s, struct event *e)
 {
+    if (s->scratch != NULL && !scratch_finish(s, e))
+        return; /* it has ended in a copy that was discarded */
+    if (standing_is_entry(s, sexp_root(e->document))) {
+        standing_finish_entry(s, e);
+        return;
+    }
     bool is_evaluation = s->current->keeps_record && session_is_reply(e->document, "ok");
     /* The session does not become idle before the answer is delivered: operations that the callback
      * submits wait until this function is done. */
@@ -46,14 +52,7 @@ void session_action_finish(struct session *s, struct event *e)
         checkpointing_settle_down(s);
 }
 
-void session_action_discard(struct session *s, struct event *e)
-{
-    (void)s;
-    sexp_document_free(e->document);
-}
-
 void session_action_ignore(struct session *s, struct event *e)
 {
-    (void)s;
-    (void)e;
+    sexp_document_free(e->document);
 }

@@ -1,6 +1,6 @@
 /*
  * Responsible for look-ups beside the operation that runs. They are not states of the session: the operation
- * continues whatever becomes of them.
+ * is unaffected by their outcome.
  */
 #include "session/looks.h"
 
@@ -238,15 +238,14 @@ static bool is_to_look(const struct session *s, const struct operation *op)
 static bool is_too_early(const struct session *s)
 {
     bool is_awaited = !s->current->is_let_go && s->state != SESSION_ASKING;
-    return (is_awaited && run_elapsed_s(s) * 1000 < RUN_ALONE_MS) ||
-           (s->scratch == NULL && !worker_has_begun(s->worker));
+    return is_awaited && run_elapsed_s(s) * 1000 < RUN_ALONE_MS;
 }
 
 void session_action_look(struct session *s, struct event *e)
 {
     (void)e;
     struct list *node, *next;
-    if (s->is_delivering || !worker_is_alive(s->worker))
+    if (s->is_delivering || !worker_is_alive(s->worker) || run_is_stopped(s))
         return;
     list_for_each(node, next, &s->queue)
     {

@@ -55,7 +55,7 @@ static void add_process(void *watch, pid_t pid)
 
 static bool has_copies(const struct session *s)
 {
-    return s->checkpoints.count > 0 || error_history_count_copies(&s->errors) > 0;
+    return !list_is_empty(&s->snapshots.all);
 }
 
 static bool is_to_be_measured(const struct memory_watch *w, const struct session *s)
@@ -94,15 +94,13 @@ static void measure(uv_work_t *work)
     w->took_ms = (uv_hrtime() - began_ns) / 1000000;
 }
 
-/* Drop old checkpoints first, then the copies of all errors but the last. Named checkpoints stay. */
+/* Drop old states first, then the snapshots of all errors but the last. Named checkpoints stay. */
 static void drop_copies(struct session *s, uint64_t bytes, uint64_t most)
 {
-    size_t before = s->checkpoints.count;
-    checkpoints_keep_newest(&s->checkpoints);
-    size_t dropped = before - s->checkpoints.count, errors = 0;
+    size_t dropped = snapshots_keep_newest(&s->snapshots), errors = 0;
     if (dropped == 0 && s->current == NULL) /* an operation may be waiting for a copy */
-        errors = error_history_drop_older_copies(&s->errors,
-                                                 "the session held more memory than --max-memory allows.");
+        errors = snapshots_drop_older_errors(&s->snapshots, error_history_at(&s->errors, 0),
+                                             "The session held more memory than --max-memory allows.");
     s->footprint.is_known = false;
     if (dropped + errors == 0)
         return;

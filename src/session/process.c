@@ -72,26 +72,6 @@ static void note_refusal(struct session *s, struct sexp_document *reply)
     sexp_document_free(reply);
 }
 
-/* Does the process still stand in the error in which this was done? */
-static bool is_of_entry(const struct session *s, const struct sexp_document *reply)
-{
-    if (s->standing == NULL || s->current == NULL)
-        return false;
-    if (session_is_reply(reply, "error"))
-        return !sexp_is_nil(sexp_get(sexp_root(reply), 2, "settled"));
-    return s->current->kind != OPERATION_RESUME || !session_is_reply(reply, "ok");
-}
-
-static enum session_event event_of(const struct session *s, const struct sexp_document *reply)
-{
-    bool is_error = session_is_reply(reply, "error");
-    if (worker_has_copied(s->worker))
-        return EVENT_COPIED;
-    if (is_of_entry(s, reply))
-        return is_error ? EVENT_ENTRY_FAILED : EVENT_ENTRY_OK;
-    return is_error ? EVENT_FAILED : EVENT_OK;
-}
-
 static void on_reply(void *arg, struct sexp_document *reply)
 {
     struct session *s = arg;
@@ -105,7 +85,8 @@ static void on_reply(void *arg, struct sexp_document *reply)
         process_note_tools(s, tools);
     thread_errors_note(s, sexp_root(reply));
     hooks_note(s, sexp_root(reply));
-    session_dispatch(s, &(struct event){.kind = event_of(s, reply), .document = reply});
+    bool is_error = session_is_reply(reply, "error");
+    session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
 
 static void on_progress(void *arg, const struct sexp *event)
@@ -119,7 +100,9 @@ static void on_progress(void *arg, const struct sexp *event)
 
 static void on_input(void *arg, int64_t question)
 {
-    session_dispatch(arg, &(struct event){.kind = EVENT_ASKED, .question = question});
+    struct session *s = arg;
+    if (s->state == SESSION_RUNNING) /* otherwise it was asked already, or the user's code has forged it */
+        session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
 }
 
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
@@ -133,7 +116,7 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
 static void on_gone(void *arg, const struct child_end *end)
 {
     struct session *s = arg;
-    /* While a scratch copy runs, this is handled after the copy has ended (leave() in scratch.c). */
+    /* While a scratch copy exists, this is handled after that has ended (leave() in scratch.c). */
     if (s->scratch == NULL)
         session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = end});
 }
@@ -181,17 +164,17 @@ static void on_failed(void *arg, const struct err *err)
     session_later(s);
 }
 
-/* Of a process that is no copy of the one before. */
+/* The kind of a process not copied from the previous one. */
 static struct zygote_kind kind_of(const struct session *s)
 {
     return (struct zygote_kind){.heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP),
                                 .confinement = s->confinement};
 }
 
-void process_request(struct session *s, enum session_state state)
+void process_request(struct session *s)
 {
     struct process *p = s->process;
-    session_enter_state(s, state, 0);
+    session_enter_state(s, SESSION_STARTING, 0);
     p->kind = kind_of(s);
     p->request = (struct zygote_request){.events = process_events(s),
                                          .on_worker = on_worker,
@@ -205,10 +188,9 @@ void process_request(struct session *s, enum session_state state)
 
 bool process_request_again(struct session *s)
 {
-    enum session_state state = s->state;
     process_forget(s);
     if (++s->process->attempts < START_ATTEMPTS) {
-        process_request(s, state);
+        process_request(s);
         return true;
     }
     const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
@@ -284,10 +266,9 @@ void process_forget(struct session *s)
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
-    s->failed = NULL;
     session_forget_standing(s);
-    s->checkpoints.making = NULL;
-    s->checkpoints.is_one_owed = false;
-    copies_drop_ahead(s);
+    if (s->snapshots.making != NULL)
+        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+    s->snapshots.is_one_owed = false;
     session_enter_state(s, SESSION_ABSENT, 0);
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "lisp/worker.h"
-#include "session/session_states.h"
 
 struct process;
 struct session;
@@ -16,10 +15,10 @@ struct session;
 struct process *process_new(void);
 void process_free(struct process *p);
 
-/* process_request(s, state): ask the zygote for a process: enter ${state}, STARTING or RESTARTING.
- * process_request_again(s): a process ended before it was ready; false, with the reason for give_up, if
- * that was the third. process_came(s): its hello has arrived. */
-void process_request(struct session *s, enum session_state state);
+/* process_request(s): ask the zygote for a process: STARTING. process_request_again(s): one ended before it
+ * was ready; false, with the reason for give_up, if that was the third. process_came(s): its hello has
+ * arrived. */
+void process_request(struct session *s);
 bool process_request_again(struct session *s);
 void process_came(struct session *s);
 

@@ -17,9 +17,7 @@ void processes_visit(const struct session *s, void (*visit)(void *arg, pid_t pid
 {
     visit_worker(s->worker, visit, arg);
     visit_worker(s->scratch, visit, arg);
-    for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
-        visit_worker(list_entry(node, struct checkpoint, node)->worker, visit, arg);
-    for (size_t i = 0; i < error_history_kept(&s->errors); i++)
-        visit_worker(error_history_at(&s->errors, i)->frozen, visit, arg);
+    for (const struct list *node = s->snapshots.all.next; node != &s->snapshots.all; node = node->next)
+        visit_worker(list_entry(node, struct snapshot, node)->worker, visit, arg);
     looks_for_each_process(s, visit, arg);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "session/answer.h"
+#include "session/becoming.h"
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/error_record.h"
@@ -90,28 +91,20 @@ static void run(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
     if (op->keeps_record)
-        checkpoints_drop_after(&s->checkpoints, s->at);
+        snapshots_leave_after(&s->snapshots, s->at);
     run_send(s);
-    if (!run_is_asked_at_once(s))
-        return;
-    /* An operation that may continue after an error is copied at the error first. */
-    if (op->keeps_record && !op->goes_on)
-        copies_ask_ahead(s);
-    checkpointing_thin_rarely(s);
 }
 
-static void make_checkpoint(struct session *s, struct operation *op)
+static void then_rest(struct session *s, const struct sexp_document *answer)
 {
-    run_take_up(s, op);
-    if (!checkpointing_begin(s, op->name))
-        answer_unavailable(s, op, copies_why_not(s));
+    session_enter_state(s, SESSION_IDLE, 0);
+    session_look_at_queue(s);
 }
 
 static void save(struct session *s, struct operation *op)
 {
-    /* The copy is confirmed like a checkpoint's. */
     if (saving_start(s, op))
-        session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
+        copies_await(s, COPY_MS, then_rest);
 }
 
 static void reset(struct session *s, struct operation *op)
@@ -120,7 +113,7 @@ static void reset(struct session *s, struct operation *op)
     strbuf_clear(&s->notice); /* about what is no more */
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
     if (s->state == SESSION_ABSENT && session_first_operation(s) == NULL)
-        process_request(s, SESSION_STARTING); /* so that the next call finds it ready */
+        becoming_fresh(s); /* so that the next call finds it ready */
 }
 
 typedef void perform(struct session *s, struct operation *op);
@@ -130,7 +123,7 @@ static perform *const performs[] = {
     [OPERATION_LOOK] = scratch_begin,
     [OPERATION_RESUME] = scratch_begin,
     [OPERATION_RESET] = reset,
-    [OPERATION_CHECKPOINT] = make_checkpoint,
+    [OPERATION_CHECKPOINT] = checkpointing_perform,
     [OPERATION_ROLLBACK] = rollback_perform,
     [OPERATION_SAVE] = save,
     [OPERATION_RESTORE] = rollback_restore,
@@ -169,7 +162,7 @@ void session_action_start(struct session *s, struct event *e)
     (void)e;
     proceed(s, SESSION_ABSENT);
     if (s->state == SESSION_ABSENT && next(s) != NULL)
-        process_request(s, SESSION_STARTING);
+        becoming_fresh(s);
 }
 
 void session_action_resume(struct session *s, struct event *e)
@@ -201,15 +194,4 @@ void session_action_serve(struct session *s, struct event *e)
         scratch_begin(s, op);
     else
         standing_end(s);
-}
-
-/* An evaluation may be sent while a checkpoint is being made: the process begins it once it has answered
- * for the copy. */
-void session_action_follow(struct session *s, struct event *e)
-{
-    (void)e;
-    struct operation *op = next(s);
-    if (op != NULL && run_is_asked_at_once(s) && s->checkpoints.making != NULL && s->current == NULL &&
-        op->kind == OPERATION_RUN && op->keeps_record && worker_is_alive(s->worker))
-        run(s, op);
 }

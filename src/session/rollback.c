@@ -17,12 +17,10 @@
 #include "session/eviction.h"
 #include "session/process.h"
 #include "session/programs.h"
-#include "session/recovery.h"
+#include "session/becoming.h"
 #include "session/run.h"
 #include "session/saved.h"
 #include "session/session_core.h"
-
-#define START_MS 20000 /* for a saved image to start */
 
 /* The evaluations are counted anew, after those that wait: they keep the numbers that their clients were
  * told. */
@@ -43,7 +41,7 @@ void rollback_clear(struct session *s)
     process_forget(s);
     programs_end(s);
     stored_image_drop(&s->image);
-    checkpoints_clear(&s->checkpoints);
+    snapshots_clear(&s->snapshots, NULL);
     s->at = s->evaluations = s->skipped = 0;
     s->has_threads = false; /* they ended with the process */
     count_again(s);
@@ -92,8 +90,8 @@ static void refuse_state(struct session *s, struct operation *op, uint64_t evalu
     strbuf_init(&why, 0);
     strbuf_addf(&why, "There is no checkpoint of the state after evaluation %llu",
                 (unsigned long long)evaluation);
-    const struct checkpoint *before = recovery_newest(s, evaluation);
-    const struct checkpoint *after = checkpoints_oldest(&s->checkpoints, evaluation);
+    const struct snapshot *before = becoming_newest(s, evaluation);
+    const struct snapshot *after = snapshots_oldest(&s->snapshots, evaluation);
     if (before != NULL && after != NULL)
         strbuf_addf(&why, ". The nearest are of the states after evaluations %llu and %llu",
                     (unsigned long long)before->evaluation, (unsigned long long)after->evaluation);
@@ -109,23 +107,20 @@ void rollback_perform(struct session *s, struct operation *op)
 {
     uint64_t evaluation;
     checkpointing_thin(s);
-    struct checkpoint *cp = checkpoints_named(&s->checkpoints, op->name);
-    bool is_state = cp == NULL && find_state(s, op->name, &evaluation);
+    struct snapshot *sn = snapshots_named(&s->snapshots, op->name);
+    bool is_state = sn == NULL && find_state(s, op->name, &evaluation);
     if (is_state)
-        cp = checkpoints_find(&s->checkpoints, evaluation);
-    if (cp == NULL && is_state) {
+        sn = snapshots_find(&s->snapshots, evaluation);
+    if (sn == NULL && is_state) {
         refuse_state(s, op, evaluation);
         return;
     }
-    if (cp == NULL) {
+    if (sn == NULL) {
         answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints lists them.");
         return;
     }
     run_take_up(s, op);
-    recovery_begin(s, RECOVERY_ROLLBACK);
-    cp->is_source = true; /* the current process may be a later version of the same state */
-    checkpointing_retire(s);
-    recovery_go_to(s, cp);
+    becoming_snapshot(s, sn);
 }
 
 /* The save is there, but the session does not continue from it. One that is empty must not replace it. If
@@ -157,6 +152,13 @@ static void refuse_empty(struct session *s, struct operation *op, const char *wh
     strbuf_fini(&text);
 }
 
+/* The image did not start: the session is empty now. */
+static void restore_lost(struct session *s)
+{
+    refuse_empty(s, s->current, "Its image was perhaps written by another SBCL.");
+    session_look_at_queue(s);
+}
+
 static void take_limits(struct session *s, const struct saved *saved)
 {
     for (size_t i = 0; i < LIMIT_COUNT; i++)
@@ -180,7 +182,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
                           const struct journal *journal)
 {
     struct err err;
-    char *named = checkpoints_names(&s->checkpoints);
+    char *named = snapshots_names(&s->snapshots);
     struct replaced_facts replaced = {
         .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
     rollback_clear(s);
@@ -203,10 +205,9 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         return;
     }
     run_take_up(s, op);
-    recovery_begin(s, RECOVERY_RESTORE);
-    recovery_note_replaced(s, &replaced, saved->checkpoints);
+    becoming_image(s, RECOVERY_RESTORE, restore_lost);
+    becoming_note_replaced(s, &replaced, saved->checkpoints);
     free(named);
-    session_enter_state(s, SESSION_RESTORING, START_MS);
 }
 
 /* What confined code has left in an image is started no less confined. */
@@ -239,13 +240,4 @@ void rollback_restore(struct session *s, struct operation *op)
         begin_restore(s, op, &saved, &journal);
     }
     saved_fini(&saved);
-}
-
-/* The image of the saved session did not start: the session is empty now. */
-void session_action_fail_restore(struct session *s, struct event *e)
-{
-    sexp_document_free(e->document);
-    session_count(s, METRIC_DEATHS);
-    refuse_empty(s, s->current, "Its image was perhaps written by another SBCL.");
-    session_look_at_queue(s);
 }

@@ -12,8 +12,6 @@
 #include "session/session_core.h"
 #include "session/wording.h"
 
-#define AT_ONCE_NS 2000000 /* since the last answer */
-#define FREEZE_MS 30000    /* for copying the process */
 #define LONGEST_PROGRESS 400
 #define NOTE_EACH_MS 100 /* shortly before its limit an operation notes its position, at this interval */
 #define NOTES 2
@@ -26,10 +24,8 @@ struct run {
     uint64_t started_at; /* loop time in ms when it was sent; later by what does not count */
     uint64_t paused_at;  /* ASKING */
     int timeout_ms;
-    uint64_t answered_at_ns; /* loop time when the last one was answered */
-    bool is_asked_at_once;
     enum stop_reason stop;
-    int interrupts;
+    int interrupts;         /* of the operation, or of the work after it */
     struct strbuf progress; /* the agent's last message */
     uv_timer_t *ticker;
     int notes;
@@ -202,7 +198,6 @@ void run_end(struct session *s)
 {
     run_put_back(s);
     uv_timer_stop(s->run->noter);
-    s->run->answered_at_ns = uv_hrtime();
 }
 
 static struct worker *runner(const struct session *s)
@@ -215,7 +210,7 @@ static struct worker *runner(const struct session *s)
 static void on_note(uv_timer_t *timer)
 {
     struct run *run = timer->data;
-    if (run->session->state == SESSION_RUNNING && worker_has_begun(runner(run->session)))
+    if (run->session->state == SESSION_RUNNING && run->interrupts == 0)
         worker_note(runner(run->session));
     if (++run->notes == NOTES)
         uv_timer_stop(timer);
@@ -231,26 +226,15 @@ static void enter_running(struct session *s, int limit_ms)
         uv_timer_start(s->run->noter, on_note, (uint64_t)limit_ms - NOTES * NOTE_EACH_MS, NOTE_EACH_MS);
 }
 
-bool run_is_asked_at_once(const struct session *s)
-{
-    return s->run->is_asked_at_once;
-}
-
 void run_send(struct session *s)
 {
     struct run *run = s->run;
     struct operation *op = s->current;
-    run->is_asked_at_once = uv_hrtime() - run->answered_at_ns < AT_ONCE_NS;
     run->started_at = now_ms(s);
     run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
                           ? limits_timeout_ms(&s->limits)
                           : op->timeout_ms;
-    /* Sent behind a request for a copy, it begins when that is answered; so does its time. */
-    bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
-    if (is_behind)
-        session_enter_state(s, SESSION_RUNNING, FREEZE_MS);
-    else
-        enter_running(s, deadline_ms(run));
+    enter_running(s, deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -310,17 +294,8 @@ void run_limit(struct session *s)
     if (s->current == NULL || s->run->timeout_ms >= 0)
         return;
     s->run->timeout_ms = limits_timeout_ms(&s->limits);
-    if (s->state == SESSION_RUNNING && worker_has_begun(runner(s)))
-        run_go_on(s); /* otherwise its time starts when it does */
-}
-
-void run_restart_clock(struct session *s)
-{
-    s->run->started_at = now_ms(s);
-    if (s->state == SESSION_RUNNING)
-        enter_running(s, deadline_ms(s->run));
-    else
-        session_enter_state(s, s->state, s->host->waits.step_ms);
+    if (s->state == SESSION_RUNNING && s->run->interrupts == 0)
+        run_go_on(s);
 }
 
 bool run_is_stopped(const struct session *s)
@@ -339,7 +314,7 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
         .interrupts = s->run->interrupts,
         .was_killed = was_killed,
         .is_look_up = s->current != NULL && !s->current->keeps_record,
-        .can_continue = r->frozen != NULL || r->stands_here || r->standing > 0,
+        .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
     };
     s->host->wording->stop(&facts, &text);
     free(r->type);
@@ -348,47 +323,43 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
     r->message = strbuf_steal(&text, NULL);
 }
 
-void session_action_interrupt(struct session *s, struct event *e)
+void run_begin_work(struct session *s, enum session_state state, int deadline_ms)
 {
-    bool has_begun = worker_has_begun(runner(s));
-    if (!has_begun && e->kind == EVENT_DEADLINE) {
-        session_action_kill(s, e); /* the process does not answer the earlier request for a copy */
-        return;
-    }
-    end_pause(s);
-    s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
-    s->run->interrupts = 1;
-    session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
-    worker_interrupt(runner(s)); /* an operation that has not begun is stopped when it begins */
+    s->run->interrupts = 0;
+    session_enter_state(s, state, deadline_ms);
 }
 
-void session_action_insist(struct session *s, struct event *e)
+bool run_is_pressed(const struct session *s)
 {
-    (void)e;
-    s->run->interrupts = 2;
-    session_enter_state(s, SESSION_INSISTING, s->host->waits.step_ms);
-    worker_interrupt(runner(s));
+    bool can_be =
+        s->state == SESSION_RUNNING || s->state == SESSION_EXAMINING || s->state == SESSION_UNWINDING;
+    return can_be && s->run->interrupts > 0;
 }
 
-void session_action_kill(struct session *s, struct event *e)
+void run_kill(struct session *s)
 {
-    sexp_document_free(e->document);
     session_enter_state(s, SESSION_KILLING, 0);
     /* If the pid was not known yet, EVENT_GONE may have been handled before this returns. */
     worker_kill(runner(s));
 }
 
-void session_action_hurry(struct session *s, struct event *e)
+/* An operation is interrupted a second time if it does not stop: the first interrupt makes the Lisp report
+ * where it was and wait there, the second unwinds at once. Other work is interrupted once. */
+void session_action_press(struct session *s, struct event *e)
 {
-    (void)e;
-    session_enter_state(s, SESSION_HURRYING, s->host->waits.step_ms);
-    worker_interrupt(s->worker);
-}
-
-void session_action_force(struct session *s, struct event *e)
-{
-    (void)e;
-    s->run->interrupts = 2;
-    session_enter_state(s, SESSION_FORCING, s->host->waits.step_ms);
-    worker_interrupt(s->worker);
+    struct run *run = s->run;
+    int most = s->current != NULL ? 2 : 1;
+    if (e->kind == EVENT_CANCEL && run->interrupts > 0)
+        return;
+    if (run->interrupts == most) {
+        run_kill(s);
+        return;
+    }
+    if (s->current != NULL && run->interrupts == 0) {
+        end_pause(s);
+        run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
+    }
+    run->interrupts++;
+    session_enter_state(s, s->state == SESSION_ASKING ? SESSION_RUNNING : s->state, s->host->waits.step_ms);
+    worker_interrupt(runner(s));
 }

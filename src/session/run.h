@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/session_states.h"
+
 struct error_record;
 struct operation;
 struct run;
@@ -43,15 +45,8 @@ void run_resume(struct session *s);
  * ${op} is next. */
 void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
 
-/* run_restart_clock(s): it begins only now. */
-void run_restart_clock(struct session *s);
-
 /* run_limit(s): if it has no time limit, the session's applies; the time that it has run counts. */
 void run_limit(struct session *s);
-
-/* run_is_asked_at_once(s): it arrived right after the last answer, so deferrable work is done while the
- * process is busy rather than in a pause. */
-bool run_is_asked_at_once(const struct session *s);
 
 /* run_note_progress(s, message, len): the agent's message about its progress. run_elapsed_s(s): since it
  * was sent. */
@@ -64,6 +59,15 @@ double run_elapsed_s(const struct session *s);
 
 /* run_limit_s(s): its time limit; 0: none. */
 double run_limit_s(const struct session *s);
+
+/* run_begin_work(s, state, deadline_ms): work after or beside operations that can be interrupted begins:
+ * enter
+ * ${state}. run_kill(s): send SIGKILL to the process that runs: KILLING. */
+void run_begin_work(struct session *s, enum session_state state, int deadline_ms);
+void run_kill(struct session *s);
+
+/* run_is_pressed(s): what the process is doing was interrupted, and has not ended yet. */
+bool run_is_pressed(const struct session *s);
 
 /* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_word_stop(s, r,
  * was_killed): describe the stop in the record. */

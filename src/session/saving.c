@@ -40,7 +40,8 @@ struct saving {
     char *refusal;
     bool is_written; /* the image is complete */
     bool is_committing;
-    struct session_host *suspension_host; /* for a suspension: gets STORED; NULL: this is a save */
+    struct session_host *host;
+    saving_stored *stored; /* for a suspension: gets the image; NULL: this is a save */
 };
 
 static void on_committed(void *arg, uint64_t size, const struct err *err);
@@ -53,7 +54,7 @@ static void commit_first(struct session *s)
     list_for_each(node, next, &s->savings)
     {
         struct saving *v = list_entry(node, struct saving, node);
-        if (v->suspension_host != NULL)
+        if (v->stored != NULL)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
@@ -118,9 +119,9 @@ static void saving_free(struct saving *v)
     saved_fini(&v->saved);
     journal_fini(&v->journal);
     free(v->refusal);
-    if (v->suspension_host != NULL) {
-        v->suspension_host->suspending = NULL;
-        session_watch_idle(v->suspension_host);
+    if (v->stored != NULL) {
+        v->host->suspending = NULL;
+        session_watch_idle(v->host);
     }
     free(v);
 }
@@ -129,17 +130,17 @@ static void saving_free(struct saving *v)
 static void tell_stored(struct saving *v, bool ok)
 {
     struct session *s = v->session;
-    struct event event = {.kind = EVENT_STORED};
+    char *image = ok ? v->saved.image : NULL;
     if (ok) {
-        event.image = v->saved.image;
         v->saved.image = NULL;
     } else {
         unlink(v->saved.image);
         log_info("session %s: %s", s->name,
                  v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
     }
+    saving_stored *stored = v->stored;
     saving_free(v);
-    session_dispatch(s, &event);
+    stored(s, image);
 }
 
 /* The end of every save. */
@@ -217,7 +218,7 @@ static void on_gone(void *arg, const struct child_end *end)
     worker_free(v->worker);
     v->worker = NULL;
     bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && take_image(v);
-    if (v->suspension_host != NULL) {
+    if (v->stored != NULL) {
         tell_stored(v, ok);
         return;
     }
@@ -269,6 +270,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
 {
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
+    v->host = s->host;
     v->started_at = uv_now(s->host->loop);
     v->saved = (struct saved){.name = xstrdup(name),
                               .image = image,
@@ -276,7 +278,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
                               .package = xstrdup(session_core_package(s)),
                               .sandbox = xstrdup(confinement_mode(s->confinement)),
                               .network = xstrdup(confinement_network(s->confinement)),
-                              .checkpoints = checkpoints_names(&s->checkpoints),
+                              .checkpoints = snapshots_names(&s->snapshots),
                               .limits = s->limits,
                               .heap_mib = process_heap_mib(s),
                               .evaluations = s->at};
@@ -342,14 +344,14 @@ bool saving_start(struct session *s, struct operation *op)
     return true;
 }
 
-bool saving_start_suspension(struct session *s, char *image, struct err *err)
+bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err)
 {
     struct saving *v = new_saving(s, s->name, image);
     if (!ask_for_copy(v, err)) {
         saving_free(v);
         return false;
     }
-    v->suspension_host = s->host;
+    v->stored = stored;
     return true;
 }
 

@@ -20,8 +20,10 @@ bool saving_start(struct session *s, struct operation *op);
  * store cannot take it; the operation keeps waiting. */
 bool saving_start_suspended(struct session *s, struct operation *op);
 
-/* saving_start_suspension(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
-bool saving_start_suspension(struct session *s, char *image, struct err *err);
+/* saving_start_suspension(s, image, stored, err): have a copy write itself to ${image} (taken). ${stored} is
+ * called when the file is complete, which is given to it, or with NULL when it could not be made. */
+typedef void saving_stored(struct session *s, char *image);
+bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err);
 
 /* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this
  * session. */

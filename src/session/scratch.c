@@ -24,14 +24,13 @@ static void on_scratch_reply(void *arg, struct sexp_document *reply)
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
         told_tools_set(&s->scratch_tools, tools, s->name);
-    session_dispatch(
-        s, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_SCRATCH_FAILED : EVENT_SCRATCH_OK,
-                           .document = reply});
+    bool is_error = session_is_reply(reply, "error");
+    session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
 
 static void on_scratch_gone(void *arg, const struct child_end *end)
 {
-    session_dispatch(arg, &(struct event){.kind = EVENT_SCRATCH_GONE, .end = end});
+    session_dispatch(arg, &(struct event){.kind = EVENT_GONE, .end = end});
 }
 
 static bool copy(struct session *s, struct worker *original, struct err *err)
@@ -39,9 +38,7 @@ static bool copy(struct session *s, struct worker *original, struct err *err)
     struct worker_events events = process_events(s);
     events.on_gone = on_scratch_gone;
     events.on_reply = on_scratch_reply;
-    if (original == NULL || worker_state(original) != WORKER_IDLE)
-        return false;
-    session_enter_state(s, SESSION_COPYING, SCRATCH_MS);
+    session_enter_state(s, SESSION_SCRATCH, SCRATCH_MS);
     do
         s->scratch = copies_of(original, &events, err);
     while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
@@ -66,18 +63,15 @@ static void refuse(struct session *s, const char *why)
 static void ask(struct session *s)
 {
     struct operation *op = s->current;
-    struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
-    struct worker *original = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
-    if (original != NULL && r != NULL && worker_state(original) == WORKER_BUSY) {
-        session_enter_state(s, SESSION_WAITING, SCRATCH_MS);
-        return; /* its answer about the previous copy is on its way */
-    }
     struct err err;
-    if (r != NULL && error_record_why_not(r) != NULL)
+    const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
+    struct snapshot *sn = r == NULL ? NULL : r->snapshot;
+    struct worker *original = op->sequence == 0 ? s->worker : sn == NULL ? NULL : sn->worker;
+    if (original == NULL && r != NULL && error_record_why_not(r) != NULL)
         err_set(&err, ERR_GONE, "This error cannot be entered: %s", error_record_why_not(r));
     else
         err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
-    if (!copy(s, original, &err))
+    if (original == NULL || !copy(s, original, &err))
         refuse(s, err.message);
 }
 
@@ -103,25 +97,8 @@ void scratch_begin(struct session *s, struct operation *op)
     ask(s);
 }
 
-void session_action_ask_scratch(struct session *s, struct event *e)
-{
-    (void)e;
-    ask(s);
-}
-
-/* The frozen process does not respond. */
-void session_action_drop_error(struct session *s, struct event *e)
-{
-    (void)e;
-    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
-    if (r != NULL)
-        error_record_drop_copy(r, "The copy of the process that stood in it did not answer.");
-    ask(s);
-}
-
 void session_action_enter(struct session *s, struct event *e)
 {
-    (void)e;
     run_send(s);
 }
 
@@ -154,13 +131,14 @@ static void promote(struct session *s)
 static void note_streams(struct session *s, const struct operation *op)
 {
     const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
-    if (r != NULL && r->severed != NULL)
-        strbuf_addf(&s->notice, "Open at the error and closed in the copy: %s.\n", r->severed);
-    if (r != NULL && r->files != NULL)
+    const struct snapshot *sn = r == NULL ? NULL : r->snapshot;
+    if (sn != NULL && sn->severed != NULL)
+        strbuf_addf(&s->notice, "Open at the error and closed in the copy: %s.\n", sn->severed);
+    if (sn != NULL && sn->files != NULL)
         strbuf_addf(&s->notice,
                     "Files open for writing at the error: %s. The session has left it since, and its cleanup "
                     "forms may have closed, renamed or deleted them.\n",
-                    r->files);
+                    sn->files);
 }
 
 /* The session continues from an error that a roll-back had undone. */
@@ -186,7 +164,7 @@ static void answer_look(struct session *s, struct event *e, bool ok)
     sexp_document_free(e->document);
 }
 
-void session_action_finish_scratch(struct session *s, struct event *e)
+bool scratch_finish(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
     uv_timer_stop(s->timer);
@@ -195,14 +173,14 @@ void session_action_finish_scratch(struct session *s, struct event *e)
         note_undone(s, s->current);
         promote(s);
         thread_errors_note(s, sexp_root(e->document));
-        session_action_finish(s, e);
-        return;
+        return true;
     }
     answer_look(s, e, ok);
     leave(s);
+    return false;
 }
 
-/* A restart led to another error: the copy stays in it, as that error's frozen process. */
+/* A restart led to another error: the copy stays in it, as the snapshot of that error. */
 static void keep_where_it_stands(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
@@ -211,19 +189,20 @@ static void keep_where_it_stands(struct session *s, struct error_record *r)
     bool is_inside =
         sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
     op->keeps_record = op->keeps_record && !is_settled;
-    if (op->kind == OPERATION_RESUME && is_inside && !is_settled) {
-        r->frozen = s->scratch;
+    if (op->kind == OPERATION_RESUME && op->keeps_record && is_inside) {
+        struct snapshot *sn =
+            snapshots_add(&s->snapshots, s->scratch, s->evaluations + 1, session_core_package(s));
+        struct worker_events events = copies_events(sn);
+        worker_set_events(s->scratch, &events);
         s->scratch = NULL;
-        struct worker_events events = copies_frozen_events(r);
-        worker_set_events(r->frozen, &events);
+        sn->is_aside = true; /* the session stays where it is */
+        snapshot_stands_in(sn, r);
     }
 }
 
-void session_action_fail_scratch(struct session *s, struct event *e)
+void scratch_fail(struct session *s, struct error_record *r)
 {
-    struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
-    r->session = s;
     note_streams(s, op);
     keep_where_it_stands(s, r);
     if (run_is_stopped(s))
@@ -234,26 +213,31 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     leave(s);
 }
 
-/* The process refused, or the copy ended at once. */
+/* The original refused or does not answer, or the copy ended at once. */
 void session_action_refuse_scratch(struct session *s, struct event *e)
 {
-    (void)e;
-    const char *why = copies_why_not(s);
-    answer_unavailable(s, s->current,
-                       why != NULL ? why : "This needs a copy of the Lisp, which could not be made.");
+    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
+    bool is_of_process = s->current->sequence == 0;
+    if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)
+        snapshot_drop(r->snapshot, "The copy of the process that stood in it did not answer.");
+    const char *why = is_of_process || r == NULL ? copies_why_not(s) : error_record_why_not(r);
+    struct err err;
+    err_set(&err, ERR_GONE, "%s%s", is_of_process || why == NULL ? "" : "This error cannot be entered: ",
+            why == NULL ? "This needs a copy of the Lisp, which could not be made." : why);
+    answer_unavailable(s, s->current, err.message);
     leave(s);
 }
 
-void session_action_end_scratch(struct session *s, struct event *e)
+void scratch_end(struct session *s, const struct child_end *end)
 {
     struct operation *op = s->current;
-    struct error_record *r = exit_record_new(s, e->end);
+    struct error_record *r = exit_record_new(s, end);
     if (run_is_stopped(s) && s->state == SESSION_KILLING)
         run_word_stop(s, r, true);
     r->session_note = xstrdup(
-        op->sequence == 0
-            ? "It died in a copy of the session, which itself is as it was."
-            : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
+        op->sequence == 0 ? "It died in a copy of the session, which itself is as it was."
+                          : "It died in a copy of the process that stands in the error: the session and "
+                            "the error are as they were.");
     answer_write_journal(s, op, JOURNAL_DIED, NULL);
     answer_error(s, op, r);
     leave(s);

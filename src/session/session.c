@@ -257,10 +257,10 @@ const struct capture *session_kept(const struct session *s, int ref)
     return session_output_kept(&s->output, ref);
 }
 
-const struct checkpoints *session_checkpoints(struct session *s)
+const struct snapshots *session_snapshots(struct session *s)
 {
     checkpointing_thin(s);
-    return &s->checkpoints;
+    return &s->snapshots;
 }
 
 const struct journal *session_journal(const struct session *s)
@@ -270,7 +270,7 @@ const struct journal *session_journal(const struct session *s)
 
 bool session_delete_checkpoint(struct session *s, const char *name)
 {
-    return checkpoints_delete(&s->checkpoints, name);
+    return snapshots_delete(&s->snapshots, name);
 }
 
 const char *session_why_no_checkpoint(const struct session *s)
@@ -350,9 +350,10 @@ pid_t session_pid(const struct session *s)
 
 const char *session_state_name(const struct session *s)
 {
-    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING;
-    return is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
-                                                   : session_state_text(s->state);
+    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_COPYING;
+    return run_is_pressed(s)                         ? "stopping"
+           : is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
+                                                     : session_state_text(s->state);
 }
 
 double session_age_s(const struct session *s)

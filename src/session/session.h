@@ -18,11 +18,11 @@
 #include "session/limits.h"
 #include "session/outcome.h"
 
-struct checkpoints;
 struct confinement;
 struct journal;
 struct session;
 struct sessions;
+struct snapshots;
 struct operation;
 struct strbuf;
 
@@ -71,10 +71,10 @@ struct operation *session_restore(struct session *s, const char *name, operation
 /* session_delete_checkpoint(s, name): drop the checkpoint of that name; false if there is none. */
 bool session_delete_checkpoint(struct session *s, const char *name);
 
-/* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are
+/* session_snapshots(s), session_journal(s): for reading; borrowed. Snapshots beyond the limit are
  * dropped first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s):
  * the number of the evaluation after which the process is. */
-const struct checkpoints *session_checkpoints(struct session *s);
+const struct snapshots *session_snapshots(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);

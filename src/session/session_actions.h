@@ -4,6 +4,7 @@
 #ifndef SESSION_SESSION_ACTIONS_H
 #define SESSION_SESSION_ACTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,18 +16,18 @@ struct sexp_document;
 
 struct event {
     enum session_event kind;
-    struct sexp_document *document; /* OK, FAILED, COPIED and those of a scratch copy: given to the action */
-    const struct child_end *end;    /* GONE, SCRATCH_GONE, SOURCE_GONE */
-    int64_t question;               /* ASKED */
-    const char *text;               /* ANSWERED: borrowed; NULL: there is no more input */
+    struct sexp_document *document; /* OK, FAILED: given to the action */
+    const struct child_end *end;    /* GONE */
+    bool is_unused;                 /* DEADLINE: the session has not been used for the idle timeout */
+    int64_t question;               /* INPUT: of the operation */
+    const char *text;               /* INPUT: the caller's answer, borrowed; NULL: there is no more input */
     size_t text_len;
-    char *image; /* STORED: path, given to the action; NULL if the image could not be made */
 };
 
 typedef void session_action(struct session *s, struct event *e);
 
 /* Each is in the file that docs/states.md names. */
-#define X(name) session_action session_action_##name;
+#define X(name, file, effect) session_action session_action_##name;
 SESSION_ACTIONS(X)
 #undef X
 

@@ -42,18 +42,16 @@ void session_later(struct session *s)
  * the user's time limits are wall-clock time. */
 static bool counts_processor_time(enum session_state state, int deadline_ms)
 {
-    bool is_copying = state == SESSION_FREEZING || state == SESSION_RECORDING || state == SESSION_INSURING ||
-                      state == SESSION_LEAVING || state == SESSION_CHECKPOINTING;
-    return (is_copying && deadline_ms < COPY_LIMIT_MS) || state == SESSION_STARTING ||
-           state == SESSION_RESTARTING || state == SESSION_RESTORING || state == SESSION_RESUMING ||
-           state == SESSION_SOURCING || state == SESSION_CHECKING || state == SESSION_REPLAYING ||
-           state == SESSION_ABORTING || state == SESSION_FORCING;
+    return state == SESSION_COPYING ? deadline_ms < COPY_LIMIT_MS
+                                    : state == SESSION_STARTING || state == SESSION_CHECKING ||
+                                          state == SESSION_REPLAYING || state == SESSION_UNWINDING;
 }
 
 static pid_t process_waited_for(const struct session *s)
 {
     pid_t pid = session_core_pid(s);
-    return pid == 0 ? s->waits_for : pid;
+    const struct snapshot *source = pid == 0 ? snapshots_source(&s->snapshots) : NULL;
+    return source == NULL ? pid : worker_pid(source->worker);
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -82,7 +80,7 @@ static void on_idle_for_too_long(uv_timer_t *timer)
         struct session *s = list_entry(host->idle.next, struct session, idle_node);
         if (s->idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
             note_idle(s); /* what cannot be suspended now is tried again later */
-            session_dispatch(s, &(struct event){.kind = EVENT_UNUSED});
+            session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE, .is_unused = true});
         }
     }
     session_watch_idle(host);
@@ -112,7 +110,8 @@ static void note_idle(struct session *s)
 static int idle_deadline_ms(const struct session *s)
 {
     size_t most = (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS);
-    return checkpoints_are_due(&s->checkpoints, most) ? s->host->waits.idle_ms : 0;
+    bool is_due = s->snapshots.is_one_owed || snapshots_are_too_many(&s->snapshots, most);
+    return is_due ? s->host->waits.idle_ms : 0;
 }
 
 struct operation *session_first_operation(const struct session *s)
@@ -138,7 +137,7 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
         note_idle(s);
     } else if (state == SESSION_STANDING) {
         note_idle(s);
-    } else if (state != SESSION_CHECKPOINTING) {
+    } else if (state != SESSION_COPYING) {
         list_remove(&s->idle_node);
     }
     if (deadline_ms > 0)

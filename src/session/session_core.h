@@ -6,7 +6,6 @@
 
 #include "lisp/worker.h"
 #include "proc/cpu_grace.h"
-#include "session/checkpoints.h"
 #include "session/collections.h"
 #include "session/error_history.h"
 #include "session/journal.h"
@@ -14,6 +13,7 @@
 #include "session/session_actions.h"
 #include "session/session_output.h"
 #include "session/session_states.h"
+#include "session/snapshots.h"
 #include "session/image_store.h"
 #include "session/told_tools.h"
 
@@ -42,25 +42,27 @@ struct session {
     uint64_t last_number; /* the highest that a client was told; the journal gets it later, or never */
     char *package;
     struct journal journal;
-    struct checkpoints checkpoints;
+    struct snapshots snapshots;
     struct error_history errors;
     struct error_record *standing; /* borrowed: the error that the process stands in; NULL: none */
-    struct error_record *failed;   /* borrowed: FREEZING: the error that was reported; NULL: a look-up's */
     struct error_record *unwound; /* borrowed: unwinding.c: the error that is being left; NULL: a look-up's */
+    void (*after_unwinding)(struct session *s); /* UNWINDING: what follows */
     struct session_output output;
     struct told_tools tools, scratch_tools;
     struct strbuf notice; /* to be added to the next reply */
     bool has_threads;     /* the program runs threads in the process: thread_errors.c */
+    bool is_untried;      /* nothing has been evaluated since the session returned after a death */
+    bool is_after_hooks;  /* nothing has been evaluated since the hooks were called */
     bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
     bool is_unrestored;   /* it began empty where its save could not be restored, which it must not replace
                              unasked */
 
     struct run *run;               /* run.c: the current operation's time, and how it is stopped */
     struct process *process;       /* process.c: how the process is started */
-    struct copies *copies;         /* copies.c: the cost of copies, and the copy requested ahead */
-    struct recovery *recovery;     /* recovery.c: the return to a usable state */
+    struct copies *copies;         /* copies.c: the cost of copies, and what follows one */
+    struct becoming *becoming;     /* becoming.c: the start of a process, and the return to a usable state */
     struct suspension *suspension; /* suspension.c: whether the session was used since its image was begun */
-    struct stored_image image;     /* SUSPENDED and RESUMING */
+    struct stored_image image;     /* SUSPENDED, and until the process from it is healthy */
     struct list savings;           /* saving.c: saves under way */
     struct list looks;             /* looks.c: look-ups under way */
     struct session_footprint {
@@ -69,7 +71,6 @@ struct session {
     } footprint; /* memory_watch.c: its memory when it was last measured */
 
     struct cpu_grace grace; /* for the deadline */
-    pid_t waits_for;        /* without a process: the pid whose CPU time counts */
     struct list idle_node;  /* in ${host->idle} */
     uint64_t idle_since, uses;
     char *why;                        /* UNAVAILABLE: why there is no process */

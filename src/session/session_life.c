@@ -13,14 +13,14 @@
 #include "session/memory_watch.h"
 #include "session/process.h"
 #include "session/programs.h"
-#include "session/recovery.h"
+#include "session/becoming.h"
 #include "session/run.h"
 #include "session/saving.h"
 #include "session/session_core.h"
 #include "session/suspension.h"
 
 static session_action *const actions[SESSION_ACTION_COUNT] = {
-#define X(name) [ACTION_##name] = session_action_##name,
+#define X(name, file, effect) [ACTION_##name] = session_action_##name,
     SESSION_ACTIONS(X)
 #undef X
 };
@@ -40,12 +40,12 @@ struct session *session_new(struct sessions *all, const char *name)
     strbuf_init(&s->notice, (size_t)64 << 10);
     told_tools_init(&s->tools);
     told_tools_init(&s->scratch_tools);
-    checkpoints_init(&s->checkpoints);
+    snapshots_init(&s->snapshots);
     journal_init(&s->journal);
     s->run = run_new(s);
     s->process = process_new();
     s->copies = copies_new();
-    s->recovery = recovery_new();
+    s->becoming = becoming_new();
     s->suspension = suspension_new();
     session_count(s, METRIC_SESSIONS_CREATED);
     return s;
@@ -59,12 +59,12 @@ void session_free(struct session *s)
     process_forget(s);
     programs_end(s);
     stored_image_drop(&s->image);
-    checkpoints_clear(&s->checkpoints);
+    snapshots_clear(&s->snapshots, NULL);
     while (!list_is_empty(&s->queue))
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node), "The session was closed.");
     session_core_fini(s);
     suspension_free(s->suspension);
-    recovery_free(s->recovery);
+    becoming_free(s->becoming);
     copies_free(s->copies);
     process_free(s->process);
     run_free(s->run);

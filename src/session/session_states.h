@@ -1,150 +1,91 @@
 /*
  * The states and events of a session and the table that joins them, apart from the actions, so that a test
- * can walk it.
+ * can walk it. docs/states.md is printed from this file (print_states.c).
  */
 #ifndef SESSION_SESSION_STATES_H
 #define SESSION_SESSION_STATES_H
 
-/* docs/states.md explains each one; the names are the same. One a line: */
+/* Name, text, meaning. How hard a stop is tried, what follows a copy, in which process an operation runs and
+ * why a process starts are not states but fields: run.c, copies.c, scratch.c, becoming.c. */
 /* clang-format off */
-#define SESSION_STATES(X)                                                                                     \
-    X(ABSENT, "absent")               /* no process */                                                        \
-    X(SUSPENDED, "suspended")         /* no process, but an image of the last one */                          \
-    X(STARTING, "starting")           /* the zygote was asked for a process */                                \
-    X(RESTARTING, "restarting")       /* the same, to continue in after a death */                            \
-    X(IDLE, "idle")                   /* nothing to do */                                                     \
-    X(STANDING, "standing")           /* the process stands in an error and serves requests there */          \
-    X(WAITING, "waiting")             /* the frozen process to be copied is answering an earlier request */   \
-    X(COPYING, "copying")             /* a scratch copy is being made */                                      \
-    X(RUNNING, "running")             /* an operation was sent */                                             \
-    X(ASKING, "asking")               /* it waits for a line of input, which its caller is asked for */       \
-    X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                           \
-    X(INSISTING, "insisting")         /* it was interrupted twice */                                          \
-    X(RECORDING, "recording")         /* it met an error and will continue; the process is being copied at the error */ \
-    X(FREEZING, "freezing")           /* it failed, and a copy of the process was requested */                \
-    X(INSURING, "insuring")           /* the process is being copied at the error, before an entry */         \
-    X(LEAVING, "leaving")             /* the same, before the error is left */                                \
-    X(EXAMINING, "examining")         /* no copy can be made: the locals of the frames are being read */      \
-    X(HURRYING, "hurrying")           /* that took too long and was interrupted */                            \
-    X(ABORTING, "aborting")           /* the failed operation is being unwound */                             \
-    X(FORCING, "forcing")             /* that took too long and was interrupted */                            \
-    X(KILLING, "killing")             /* SIGKILL was sent */                                                  \
-    X(CHECKPOINTING, "checkpointing") /* the process is being copied, for later */                            \
-    X(RESTORING, "restoring")         /* a saved image is starting */                                         \
-    X(RESUMING, "resuming")           /* the image of a suspended session is starting */                      \
-    X(SOURCING, "sourcing")           /* the checkpoint to return to is answering an earlier request */       \
-    X(CHECKING, "checking")           /* its copy is the process; the health check is running */              \
-    X(REPLAYING, "replaying")         /* definitions that no checkpoint holds are being replayed */
+#define SESSION_STATES(X)                                                                                       \
+    X(ABSENT, "absent", "The session has no process and has requested none: it is new, or none could be started.") \
+    X(SUSPENDED, "suspended", "It has no process but an image of the last one, from which the next use starts one.") \
+    X(STARTING, "starting", "A process is on its way, from the zygote, from an image or as a copy of a snapshot; its hello is awaited.") \
+    X(CHECKING, "checking", "A process from an image or a snapshot is running its health check.")               \
+    X(REPLAYING, "replaying", "The new process evaluates definitions from the journal that no snapshot held.")  \
+    X(IDLE, "idle", "The process has nothing to do.")                                                           \
+    X(RUNNING, "running", "An operation was sent and is not answered.")                                         \
+    X(ASKING, "asking", "It waits for a line of input, for which its caller was asked; its clock stands still.") \
+    X(STANDING, "standing", "An evaluation failed and was reported. The process stands in the error, with nothing unwound, and serves requests from there.") \
+    X(COPYING, "copying", "The process makes a copy of itself: a snapshot, or one that writes itself to a file.") \
+    X(SCRATCH, "scratch", "A throw-away copy is being made, in which an operation will run.")                   \
+    X(EXAMINING, "examining", "No copy can be made of the error: its frames and their variables are read before it is unwound.") \
+    X(UNWINDING, "unwinding", "The failed operation is being unwound to the top level; its cleanup forms run.") \
+    X(KILLING, "killing", "SIGKILL was sent; the end of the process is awaited.")
 
-#define SESSION_EVENTS(X)                                                                                     \
-    X(SUBMITTED, "submitted")           /* an operation was queued */                                         \
-    X(READY, "ready")                   /* the process said hello */                                          \
-    X(UNAVAILABLE, "unavailable")       /* no process can be started */                                       \
-    X(OK, "ok")                         /* reply :ok or :refused */                                           \
-    X(FAILED, "failed")                 /* reply :error */                                                    \
-    X(DEADLINE, "deadline")             /* the deadline of the state has passed */                            \
-    X(CANCEL, "cancel")                 /* the running operation is to be stopped */                          \
-    X(COPIED, "copied")                 /* reply to the request for a copy */                                 \
-    X(COPY_ENDED, "copy ended")         /* the copy that is being made has ended */                           \
-    X(GONE, "gone")                     /* the process has ended */                                           \
-    X(ENTRY_OK, "entry ok")             /* reply :ok or :refused to an entry; the error stands */             \
-    X(ENTRY_FAILED, "entry failed")     /* reply :error to an entry; the error stands */                      \
-    X(SCRATCH_OK, "scratch ok")         /* reply :ok or :refused of the scratch copy */                       \
-    X(SCRATCH_FAILED, "scratch failed") /* reply :error of the scratch copy */                                \
-    X(SCRATCH_GONE, "scratch gone")     /* the scratch copy has ended */                                      \
-    X(SOURCE_FREE, "source free")       /* the process to be copied has answered for the copy before */       \
-    X(SOURCE_GONE, "source gone")       /* that process has ended */                                          \
-    X(UNUSED, "unused")                 /* it has been idle for the idle timeout */                           \
-    X(STORED, "stored")                 /* the image to suspend the session in is complete, or could not be made */ \
-    X(ASKED, "asked")                   /* the operation waits for a line of input */                         \
-    X(ANSWERED, "answered")             /* the caller has answered, or will not */
+#define SESSION_EVENTS(X)                                                                                       \
+    X(SUBMITTED, "submitted", "An operation was added to the queue.")                                           \
+    X(READY, "ready", "The process that is being started or copied has sent its hello.")                        \
+    X(UNAVAILABLE, "unavailable", "No process can be started.")                                                 \
+    X(OK, "ok", "The reply `:ok` or `:refused` to the last request has arrived.")                               \
+    X(FAILED, "failed", "The reply `:error` to it has arrived.")                                                \
+    X(DEADLINE, "deadline", "The state's time is over, or the session has not been used for the idle timeout.") \
+    X(CANCEL, "cancel", "The operation that runs is to be stopped.")                                            \
+    X(GONE, "gone", "The process in which the operation runs has ended, and everything that it sent and printed has been read.") \
+    X(INPUT, "input", "The operation asks for a line of input; or its caller has answered.")
 
 /* clang-format on */
 enum session_state {
-#define X(name, text) SESSION_##name,
+#define X(name, text, meaning) SESSION_##name,
     SESSION_STATES(X)
 #undef X
         SESSION_STATE_COUNT
 };
 
 enum session_event {
-#define X(name, text) EVENT_##name,
+#define X(name, text, meaning) EVENT_##name,
     SESSION_EVENTS(X)
 #undef X
         SESSION_EVENT_COUNT
 };
 
 /* clang-format off */
-/* The actions, by name; each is a function in the file that docs/states.md names. */
-#define SESSION_ACTIONS(X)                                                                                    \
-    X(ignore)         /* do nothing */                                                                        \
-    X(start)          /* ask the zygote for a process */                                                      \
-    X(begin)          /* the process is there: perform the next operation, if there is one */                 \
-    X(follow)         /* send the next operation behind the request for a copy */                             \
-    X(started)        /* the process is ready */                                                              \
-    X(restarted)      /* the process is ready, and the recovery continues in it */                            \
-    X(give_up)        /* every queued operation ends as unavailable */                                        \
-    X(abandon)        /* the same, and answer the operation that waits for the recovery */                    \
-    X(start_again)    /* the process ended before it was ready: ask once more, or give up */                  \
-    X(cut_short)      /* the process does not send its hello: end it */                                       \
-    X(ask_scratch)    /* ask for the scratch copy, or answer why there is none */                             \
-    X(drop_error)     /* the frozen process does not respond: discard it */                                   \
-    X(enter)          /* the copy exists: send it the operation */                                            \
-    X(refuse_scratch) /* the copy could not be made */                                                        \
-    X(finish_scratch) /* the operation succeeded in the scratch copy */                                       \
-    X(fail_scratch)   /* it failed there */                                                                   \
-    X(end_scratch)    /* the scratch copy ended */                                                            \
-    X(finish)         /* the operation succeeded */                                                           \
-    X(fail)           /* the operation failed: report it and stand in the error */                            \
-    X(frozen)         /* the process has answered for the copy: stand in the error */                         \
-    X(recorded)       /* the process has answered for the copy: the operation continues */                    \
-    X(serve)          /* begin what can be done while the error stands, or leave the error */                 \
-    X(enter_standing) /* the copy is made: send the entry */                                                  \
-    X(finish_entry)   /* an entry succeeded, and the error stands */                                          \
-    X(fail_entry)     /* an entry failed, and the error stands */                                             \
-    X(end_standing)   /* leave the error */                                                                   \
-    X(leave)          /* the process has answered for the copy: unwind */                                     \
-    X(put_off)        /* it is to be stopped, but waits for a copy: stop it when it runs */                   \
-    X(forgo)          /* the process does not answer the request for a copy at the error */                   \
-    X(hasten)         /* the copy has ended: wait briefly for the process to report why */                    \
-    X(look)           /* answer the look-ups that wait beside the operation that runs */                      \
-    X(interrupt)      /* first interrupt */                                                                   \
-    X(insist)         /* second interrupt */                                                                  \
-    X(kill)           /* SIGKILL */                                                                           \
-    X(abort)          /* unwind the failed operation */                                                       \
-    X(hurry)          /* interrupt the look at the frames */                                                  \
-    X(force)          /* interrupt the unwinding */                                                           \
-    X(settle)         /* unwound: the session is as before the operation, except for its effects */           \
-    X(discard)        /* a reply that arrived too late */                                                     \
-    X(checkpoint)     /* make the checkpoint that was deferred */                                             \
-    X(kept)           /* the checkpoint is made, or could not be */                                           \
-    X(keep)           /* the same, and the next operation is already running */                               \
-    X(do_without)     /* the process does not answer the request for a copy */                                \
-    X(handle_exit)    /* the process died: return to the newest usable checkpoint */                          \
-    X(ask_source)     /* ask the checkpoint for a copy */                                                     \
-    X(drop_source)    /* the checkpoint does not answer: go back further */                                   \
-    X(lose_source)    /* the checkpoint has ended: go back further */                                         \
-    X(forget_source)  /* the checkpoint has ended, but its copy may live */                                   \
-    X(check)          /* run the health check of the process that was returned to */                          \
-    X(configure)      /* tell a process from an image where it is */                                          \
-    X(healthy)        /* it passed: the session continues from there */                                       \
-    X(reject)         /* it failed: go back further */                                                        \
-    X(replayed)       /* one entry of the journal was replayed */                                             \
-    X(stop_replay)    /* the replayed code kills the process: return without it */                            \
-    X(fail_restore)   /* the saved image does not start: the session is empty */                              \
-    X(fail_resume)    /* the image of a suspended session does not start */                                   \
-    X(suspend)        /* have a copy write itself to an image */                                              \
-    X(suspended)      /* the session was not used since: end the process */                                   \
-    X(discard_image)  /* it was used: discard the image */                                                    \
-    X(resume)         /* start the image */                                                                   \
-    X(refuse_all)     /* it cannot be started: tell the waiting operations why */                             \
-    X(ask)            /* ask the operation's caller for a line of input */                                    \
-    X(decline)        /* the caller does not answer: the input ends */                                        \
-    X(give_answer)    /* give the operation the answer */
+/* Name, file, effect. Each is a function session_action_NAME in that file. */
+#define SESSION_ACTIONS(X)                                                                                      \
+    X(ignore, "finish.c", "Do nothing. An operation that was submitted stays in the queue until the event that ends this state; a reply that arrives too late is dropped.") \
+    X(start, "queue.c", "Ask the zygote for a process. A reset or a restore at the head of the queue is performed at once.") \
+    X(resume, "queue.c", "Start the image. A reset or a restore needs no process, nor does a save if the image can be linked into its directory.") \
+    X(begin, "queue.c", "Perform the first operation of the queue.")                                            \
+    X(serve, "queue.c", "Perform it if it can run while the error stands: an entry to the error, or a look-up. Anything else ends the error.") \
+    X(look, "looks.c", "Have look-ups in the queue answered beside the operation, once it has run for a tenth of a second.") \
+    X(check, "becoming.c", "A fresh process is ready to work; one from an image or a snapshot is checked first.") \
+    X(healthy, "becoming.c", "The check has passed. Replay what no snapshot held; then answer who waits for this process.") \
+    X(replayed, "becoming.c", "Replay the next entry of the journal, or answer who waits for this process.")    \
+    X(stop_replay, "becoming.c", "The replayed code has killed the process or takes too long: return once more, without replaying.") \
+    X(lose, "becoming.c", "The process does not start or is not healthy: take the next older snapshot. A fresh process is requested three times.") \
+    X(give_up, "becoming.c", "Answer who waits for a process, and every queued operation, with the reason why there is none.") \
+    X(refuse_all, "suspension.c", "The image cannot be started now: answer every queued operation with the reason.") \
+    X(rest, "suspension.c", "Make the snapshot that was put off and drop old ones; or, after the idle timeout, write the image to suspend the session.") \
+    X(ask, "asking.c", "Pass the question on to the operation's caller. Without a caller that can be asked, the input ends.") \
+    X(give_answer, "asking.c", "Send the operation the answer.")                                                \
+    X(decline, "asking.c", "Nobody has answered within ten minutes: the operation reads end of file.")          \
+    X(finish, "finish.c", "Answer the operation. After an evaluation a snapshot is made, or put off if copies are expensive.") \
+    X(fail, "failure.c", "Record the error and answer with it: the process stands in it. One that continues after errors (run-tests) is copied first, and answered later.") \
+    X(end_standing, "standing.c", "Copy the process unless a current copy exists, and unwind.")                 \
+    X(enter, "scratch.c", "The copy is ready: send it the operation.")                                          \
+    X(refuse_scratch, "scratch.c", "There is no copy: answer the operation with the reason.")                   \
+    X(copied, "copies.c", "Keep the snapshot, or note why there is none; then do what the copy was made for.")  \
+    X(forgo, "copies.c", "The process does not answer for the copy: kill it, or continue without if the copy itself has ended.") \
+    X(put_off, "failure.c", "The operation waits for a copy: it is stopped when it runs.")                      \
+    X(unwind, "unwinding.c", "Keep the frames with the record, and unwind.")                                    \
+    X(settle, "unwinding.c", "The error has been left: continue as after a success.")                           \
+    X(press, "run.c", "Interrupt: an operation twice, other work once, a second apart; then kill.")             \
+    X(die, "handle_exit.c", "Answer the operation with how its process ended. If that was the session's own process, it becomes its newest snapshot first.")
 
 /* clang-format on */
 enum session_action {
-#define X(name) ACTION_##name,
+#define X(name, file, effect) ACTION_##name,
     SESSION_ACTIONS(X)
 #undef X
         SESSION_ACTION_COUNT

@@ -56,7 +56,7 @@ static void log_session(const struct sessions *all, const struct session *s, uin
                "%llu evaluations, %zu errors",
                all->owner, all->owner[0] != '\0' ? "/" : "", s->name, session_state_text(s->state),
                (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
-               m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
+               m.unread > 0 ? " or more" : "", queue_length(s), snapshots_count(&s->snapshots),
                (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
 }
 

@@ -1,6 +1,6 @@
 /*
  * Responsible for the error that stands in the process. The process is copied before an entry that may have
- * effects, so an error that is never entered costs no copy.
+ * effects, and before the error is left.
  */
 #include "session/standing.h"
 
@@ -40,34 +40,39 @@ static bool may_have_effects(const struct operation *op)
     return op->kind != OPERATION_RUN && !op->is_examination;
 }
 
+static void then_enter(struct session *s, const struct sexp_document *answer)
+{
+    run_send(s);
+}
+
 void standing_enter(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
     const struct error_record *r = s->standing;
+    struct err err;
     /* A copy from before an entry would bring the state before that back, also after the death of a look-up.
      */
-    bool needs_copy = !r->is_copy_current && (may_have_effects(op) || r->frozen != NULL);
-    if (needs_copy && copies_freeze(s, s->standing))
-        session_enter_state(s, SESSION_INSURING, COPY_MS);
-    else
+    bool needs_copy = r->snapshot == NULL ? may_have_effects(op) : r->snapshot->is_stale;
+    if (!needs_copy || !copies_snapshot(s, s->standing, NULL, then_enter, &err))
         run_send(s);
-}
-
-/* The process has answered for the copy. */
-void session_action_enter_standing(struct session *s, struct event *e)
-{
-    copies_note_frozen(s->standing, e->document);
-    sexp_document_free(e->document);
-    run_send(s);
 }
 
 static void note_effects(struct session *s)
 {
-    if (may_have_effects(s->current))
-        s->standing->is_copy_current = false;
+    if (may_have_effects(s->current) && s->standing->snapshot != NULL)
+        s->standing->snapshot->is_stale = true;
 }
 
-void session_action_finish_entry(struct session *s, struct event *e)
+bool standing_is_entry(const struct session *s, const struct sexp *reply)
+{
+    if (s->standing == NULL || s->current == NULL)
+        return false;
+    if (sexp_is_symbol(sexp_nth(reply, 1), "error"))
+        return !sexp_is_nil(sexp_get(reply, 2, "settled"));
+    return s->current->kind != OPERATION_RESUME || !sexp_is_symbol(sexp_nth(reply, 1), "ok");
+}
+
+void standing_finish_entry(struct session *s, struct event *e)
 {
     const struct sexp *reply = sexp_root(e->document);
     bool ok = session_is_reply(e->document, "ok");
@@ -84,10 +89,8 @@ void session_action_finish_entry(struct session *s, struct event *e)
 
 /* An error inside an entry is reported, but never replaces the one that stands: the Lisp has returned to
  * that. */
-void session_action_fail_entry(struct session *s, struct event *e)
+void standing_fail_entry(struct session *s, struct error_record *r)
 {
-    struct error_record *r = error_record_new(e->document);
-    r->session = s;
     note_effects(s);
     history_note_failed_entry(s, s->current, r->condition);
     uv_timer_stop(s->timer);
@@ -95,48 +98,35 @@ void session_action_fail_entry(struct session *s, struct event *e)
     standing_resume(s);
 }
 
-/* Unwind the error. It can be entered in its copy; without one, its frames are read first. */
+/* Unwind the error. It can be entered in its snapshot; without one, its frames are read first. */
 static void unwind(struct session *s)
 {
     struct error_record *r = s->standing;
     session_forget_standing(s);
-    if (r->frozen != NULL)
+    if (r->snapshot != NULL)
         unwinding_begin(s, r);
     else
         unwinding_examine(s, r);
 }
 
+static void then_unwind(struct session *s, const struct sexp_document *answer)
+{
+    unwind(s);
+}
+
 void standing_end(struct session *s)
 {
-    if (!s->standing->is_copy_current && copies_freeze(s, s->standing))
-        session_enter_state(s, SESSION_LEAVING, COPY_MS);
-    else
+    struct err err;
+    struct error_record *r = s->standing;
+    if (r->snapshot != NULL && !r->snapshot->is_stale) {
         unwind(s);
+    } else if (!copies_snapshot(s, r, NULL, then_unwind, &err)) {
+        error_record_cannot_be_entered(r, err.message);
+        unwind(s);
+    }
 }
 
 void session_action_end_standing(struct session *s, struct event *e)
 {
-    (void)e;
     standing_end(s);
-}
-
-void session_action_leave(struct session *s, struct event *e)
-{
-    copies_note_frozen(s->standing, e->document);
-    sexp_document_free(e->document);
-    unwind(s);
-}
-
-bool standing_recover(struct session *s)
-{
-    struct error_record *r = s->standing;
-    if (r == NULL || s->current == NULL || r->frozen == NULL || worker_state(r->frozen) != WORKER_IDLE)
-        return false;
-    worker_free(s->worker);
-    s->worker = r->frozen;
-    r->frozen = NULL;
-    r->is_copy_current = false;
-    struct worker_events events = process_events(s);
-    worker_set_events(s->worker, &events);
-    return true;
 }

@@ -10,24 +10,31 @@
 #include <stdbool.h>
 
 struct error_record;
+struct event;
 struct operation;
 struct session;
+struct sexp;
 
-/* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING. standing_resume(s): an entry is over.
- */
+/* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING. standing_resume(s): an entry has
+ * ended. */
 void standing_begin(struct session *s, struct error_record *r);
 void standing_resume(struct session *s);
 
 /* standing_accepts(s, op): it can run while the error stands. standing_enter(s, op): begin it, after copying
- * the process if it may have effects: INSURING, RUNNING. */
+ * the process if it may have effects: COPYING, RUNNING. */
 bool standing_accepts(const struct session *s, const struct operation *op);
 void standing_enter(struct session *s, struct operation *op);
 
-/* standing_end(s): copy the process unless a current copy exists, and unwind: LEAVING, ABORTING. */
-void standing_end(struct session *s);
+/* standing_is_entry(s, reply): the process still stands in the error in which the current operation ended
+ * with
+ * ${reply}. standing_finish_entry(s, e), standing_fail_entry(s, r): answer it; the document of ${e} and ${r}
+ * are taken. */
+bool standing_is_entry(const struct session *s, const struct sexp *reply);
+void standing_finish_entry(struct session *s, struct event *e);
+void standing_fail_entry(struct session *s, struct error_record *r);
 
-/* standing_recover(s): the process died during an entry: the copy made before the entry takes its place and
- * the error stands again: STANDING. False if there is none. */
-bool standing_recover(struct session *s);
+/* standing_end(s): copy the process unless a current copy exists, and unwind: COPYING, EXAMINING, UNWINDING.
+ */
+void standing_end(struct session *s);
 
 #endif

@@ -11,15 +11,14 @@
 #include "base/memory.h"
 #include "proc/process.h"
 #include "session/answer.h"
+#include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/eviction.h"
 #include "session/process.h"
 #include "session/programs.h"
-#include "session/recovery.h"
+#include "session/becoming.h"
 #include "session/saving.h"
 #include "session/session_core.h"
-
-#define RESUME_MS 20000 /* for an image to start */
 
 /* The session's figures when the image was begun. */
 struct suspension {
@@ -41,13 +40,15 @@ static bool may_suspend(const struct session *s)
 {
     pid_t program;
     return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
-           !checkpoints_have_named(&s->checkpoints) && programs_list(s, &program, 1) == 0;
+           !snapshots_have_named(&s->snapshots) && programs_list(s, &program, 1) == 0;
 }
+
+static void on_stored(struct session *s, char *image);
 
 static bool begin_image(struct session *s, struct err *err)
 {
     char *image = image_store_prepare(s->host->image_store, err);
-    return image != NULL && saving_start_suspension(s, image, err);
+    return image != NULL && saving_start_suspension(s, image, on_stored, err);
 }
 
 /* At the process limit, drop the session's own old checkpoints, which end with its suspension anyway, so
@@ -57,15 +58,36 @@ static bool begin_image_with_room(struct session *s, struct err *err)
     bool is_begun;
     do
         is_begun = begin_image(s, err);
-    while (!is_begun && err->code == ERR_LIMIT && checkpoints_evict_oldest(&s->checkpoints));
+    while (!is_begun && err->code == ERR_LIMIT && snapshots_evict_oldest(&s->snapshots));
     return is_begun;
 }
 
-void session_action_suspend(struct session *s, struct event *e)
+static void then_rest(struct session *s, const struct sexp_document *answer)
+{
+    session_enter_state(s, SESSION_IDLE, 0);
+    session_look_at_queue(s);
+}
+
+/* Its image is complete, and it was not used since that was begun: end its processes. */
+static void suspend(struct session *s)
+{
+    s->image.directory = process_directory(session_core_pid(s));
+    clock_gettime(CLOCK_REALTIME, &s->image.since);
+    snapshots_clear(&s->snapshots, "The session was suspended meanwhile.");
+    process_forget(s);
+    session_count(s, METRIC_SUSPENDED);
+    session_enter_state(s, SESSION_SUSPENDED, 0);
+}
+
+static void begin(struct session *s)
 {
     struct err err = {0};
     if (!may_suspend(s))
         return;
+    if (s->image.path != NULL) {
+        suspend(s);
+        return;
+    }
     if (!begin_image_with_room(s, &err)) {
         log_warning("session %s was not suspended: %s", s->name, err.message);
         return;
@@ -73,15 +95,7 @@ void session_action_suspend(struct session *s, struct event *e)
     s->host->suspending = s;
     s->suspension->uses = s->uses;
     s->suspension->pid = session_core_pid(s);
-    session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
-}
-
-void session_action_discard_image(struct session *s, struct event *e)
-{
-    log_info("session %s was not suspended", s->name);
-    if (e->image != NULL)
-        unlink(e->image);
-    free(e->image);
+    copies_await(s, COPY_MS, then_rest);
 }
 
 static bool was_used(const struct session *s)
@@ -89,20 +103,27 @@ static bool was_used(const struct session *s)
     return s->uses != s->suspension->uses || session_core_pid(s) != s->suspension->pid;
 }
 
-void session_action_suspended(struct session *s, struct event *e)
+/* The image, a path, is complete: taken; NULL: it could not be made. */
+static void on_stored(struct session *s, char *image)
 {
-    if (was_used(s) || e->image == NULL || !may_suspend(s)) {
-        session_action_discard_image(s, e);
-        return;
+    if (image != NULL && s->state == SESSION_IDLE && !was_used(s)) {
+        s->image.path = image;
+        session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE, .is_unused = true});
+        if (s->state != SESSION_SUSPENDED)
+            stored_image_drop(&s->image);
+    } else if (image != NULL) {
+        unlink(image);
+        free(image);
     }
-    s->image.path = e->image;
-    s->image.directory = process_directory(session_core_pid(s));
-    clock_gettime(CLOCK_REALTIME, &s->image.since);
-    error_history_drop_copies(&s->errors, "The session was suspended meanwhile.");
-    checkpoints_clear(&s->checkpoints);
-    process_forget(s);
-    session_count(s, METRIC_SUSPENDED);
-    session_enter_state(s, SESSION_SUSPENDED, 0);
+    if (s->state != SESSION_SUSPENDED)
+        log_info("session %s was not suspended", s->name);
+}
+
+/* The session has been idle for a while. */
+void session_action_rest(struct session *s, struct event *e)
+{
+    if (!checkpointing_tidy(s) && e->is_unused)
+        begin(s);
 }
 
 static bool start_image(struct session *s, struct err *err)
@@ -126,9 +147,8 @@ void suspension_resume(struct session *s)
         session_later(s);
         return;
     }
-    recovery_begin(s, RECOVERY_RESUME);
     session_count(s, METRIC_RESUMED);
-    session_enter_state(s, SESSION_RESUMING, RESUME_MS);
+    becoming_image(s, RECOVERY_RESUME, NULL);
 }
 
 /* Answer the waiting operations; the image stays for another attempt. */

@@ -12,7 +12,7 @@ struct suspension;
 struct suspension *suspension_new(void);
 void suspension_free(struct suspension *p);
 
-/* suspension_resume(s): SUSPENDED: start the image: RESUMING. */
+/* suspension_resume(s): SUSPENDED: start the image: STARTING. */
 void suspension_resume(struct session *s);
 
 #endif

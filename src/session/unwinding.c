@@ -1,5 +1,5 @@
 /*
- * Responsible for unwinding an error: the states from EXAMINING to FORCING.
+ * Responsible for unwinding an error: the states EXAMINING and UNWINDING.
  */
 #include "session/unwinding.h"
 
@@ -7,20 +7,40 @@
 
 #include "session/answer.h"
 #include "session/checkpointing.h"
-#include "session/copies.h"
 #include "session/error_record.h"
 #include "session/process.h"
+#include "session/run.h"
 #include "session/session_core.h"
 
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 
+static void abort_by(struct session *s, const char *request, void (*then)(struct session *s))
+{
+    s->after_unwinding = then;
+    run_begin_work(s, SESSION_UNWINDING, s->host->waits.abort_ms);
+    process_call(s, request);
+}
+
+/* The session is in the state that the failed evaluation has left behind. */
+static void then_keep_state(struct session *s)
+{
+    bool is_new = s->unwound != NULL && snapshots_find(&s->snapshots, s->at) == NULL;
+    s->unwound = NULL;
+    if (is_new)
+        checkpointing_keep_state(s);
+    else
+        checkpointing_settle_down(s);
+}
+
 void unwinding_begin(struct session *s, struct error_record *r)
 {
     s->unwound = r;
-    session_enter_state(s, SESSION_ABORTING, s->host->waits.abort_ms);
-    process_call(s, ":abort");
-    if (r != NULL)
-        copies_ask_ahead(s); /* of the state that the evaluation leaves behind */
+    abort_by(s, ":abort", then_keep_state);
+}
+
+void unwinding_leave(struct session *s, void (*then)(struct session *s))
+{
+    abort_by(s, ":abort :again t", then);
 }
 
 void unwinding_examine(struct session *s, struct error_record *r)
@@ -28,11 +48,11 @@ void unwinding_examine(struct session *s, struct error_record *r)
     char request[64];
     s->unwound = r;
     snprintf(request, sizeof request, ":frames :from 0 :count %d :locals t", FRAMES_EXAMINED);
-    session_enter_state(s, SESSION_EXAMINING, s->host->waits.examine_ms);
+    run_begin_work(s, SESSION_EXAMINING, s->host->waits.examine_ms);
     process_call(s, request);
 }
 
-void session_action_abort(struct session *s, struct event *e)
+void session_action_unwind(struct session *s, struct event *e)
 {
     struct error_record *r = s->unwound;
     if (r != NULL && r->details == NULL && session_is_reply(e->document, "ok"))
@@ -44,13 +64,8 @@ void session_action_abort(struct session *s, struct event *e)
 
 void session_action_settle(struct session *s, struct event *e)
 {
-    bool is_evaluation = s->unwound != NULL;
-    s->unwound = NULL;
     if (e->document != NULL)
         answer_note_package(s, sexp_root(e->document));
     sexp_document_free(e->document);
-    if (is_evaluation)
-        checkpointing_keep_state(s);
-    else
-        checkpointing_settle_down(s);
+    s->after_unwinding(s);
 }

@@ -32,8 +32,10 @@ struct exit_facts {
 };
 
 enum recovery_cause {
-    RECOVERY_OF_CALL,      /* the process ended during a call */
-    RECOVERY_BETWEEN,      /* it ended between two calls */
+    RECOVERY_NONE,     /* a new session got its first process */
+    RECOVERY_OF_CALL,  /* the process ended during a call */
+    RECOVERY_BETWEEN,  /* it ended between two calls */
+    RECOVERY_OF_ENTRY, /* it ended during an entry to the error in which it stood, and stands there again */
     RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
     RECOVERY_ROLLBACK,     /* by request */
     RECOVERY_RESTORE,      /* from a save */

@@ -12,7 +12,7 @@
 #include "proc/process.h"
 #include "report/report.h"
 #include "report/section.h"
-#include "session/checkpoints.h"
+#include "session/snapshots.h"
 #include "session/programs.h"
 #include "session/saved.h"
 #include "session/sessions.h"
@@ -143,7 +143,7 @@ static void create_session(struct tool_call *call)
 static const char *activity(const struct session *s)
 {
     const char *state = session_state_name(s);
-    return strcmp(state, "checkpointing") == 0 ? "idle" : state;
+    return strcmp(state, "copying") == 0 ? "idle" : state;
 }
 
 /* The memory of all its processes, marked as incomplete if some could not be read in time. */
@@ -233,7 +233,7 @@ static void add_list(struct strbuf *out, const char *label, const struct sexp *l
 
 static void add_checkpoints(struct strbuf *out, struct session *s)
 {
-    strbuf_addf(out, "\nCheckpoints: %zu", session_checkpoints(s)->count);
+    strbuf_addf(out, "\nCheckpoints: %zu", snapshots_count(session_snapshots(s)));
     if (session_checkpoint_cost_ms(s) > 0)
         strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
     if (session_checkpoints_when_idle(s))

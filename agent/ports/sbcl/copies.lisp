@@ -114,6 +114,17 @@ thread would fail."
         when name
           collect name))
 
+(implement make-output-files-plain ()
+  (when (written-files)
+    (sb-vm:map-allocated-objects
+     (lambda (object type size)
+       (declare (ignore type size))
+       ;; CLOSE leaves a file alone to which it believes to have appended.
+       (when (and (typep object 'sb-sys:fd-stream) (sb-impl::fd-stream-file object))
+         (setf (sb-impl::fd-stream-original object) (sb-impl::fd-stream-file object)
+               (sb-impl::fd-stream-delete-original object) nil)))
+     :all)))
+
 (defun socket-text (descriptor)
   "Return what the socket DESCRIPTOR is bound to, or NIL."
   (let ((address *directory-entries*)
