@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "proc/child.h"
 #include "report/report.h"
-#include "session/journal.h"
-#include "session/wording.h"
+#include "session/core/wording.h"
+#include "session/records/journal.h"
 
 #define LONGEST_NAMED 2000 /* bytes of a list of named checkpoints */
 #define UNDONE_SHOWN 10

@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "session/checkpointing.h"
-#include "session/copies.h"
-#include "session/error_record.h"
-#include "session/looks.h"
-#include "session/queue.h"
-#include "session/rollback.h"
-#include "session/run.h"
-#include "session/saving.h"
-#include "session/session_core.h"
+#include "session/core/core.h"
+#include "session/life/queue.h"
+#include "session/life/rollback.h"
+#include "session/life/saving.h"
+#include "session/records/error_record.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/snapshots/copies.h"
+#include "session/work/look_ups.h"
+#include "session/work/run.h"
 
 struct operation *session_run(struct session *s, const struct operation_options *options)
 {
@@ -125,6 +125,28 @@ const char *session_unstoppable(const struct session *s)
         [OPERATION_RESTORE] = "being restored", /* the last kind */
     };
     return s->current == NULL ? NULL : doings[s->current->kind];
+}
+
+bool session_is_asking(const struct operation *op)
+{
+    return op == op->session->current && op->session->state == SESSION_ASKING;
+}
+
+static bool waits_for(const struct operation *op, int64_t question)
+{
+    return session_is_asking(op) && op->session->current->question == question;
+}
+
+void session_answer(struct operation *op, int64_t question, const char *text, size_t len)
+{
+    if (waits_for(op, question))
+        session_dispatch(op->session, &(struct event){.kind = EVENT_INPUT, .text = text, .text_len = len});
+}
+
+void session_dismiss(struct operation *op, int64_t question)
+{
+    if (waits_for(op, question))
+        session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
 }
 
 void session_let_go(struct operation *op)
@@ -295,12 +317,12 @@ const struct confinement *session_confinement(const struct session *s)
 
 bool session_may_have_news(const struct session *s)
 {
-    return s->has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);
+    return s->flags.has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);
 }
 
 bool session_is_unrestored(const struct session *s)
 {
-    return s->is_unrestored;
+    return s->flags.is_unrestored;
 }
 
 double session_checkpoint_cost_ms(const struct session *s)
@@ -320,7 +342,7 @@ struct capture *session_between(struct session *s)
 
 struct strbuf *session_notice(struct session *s)
 {
-    return &s->notice;
+    return &s->told.notice;
 }
 
 struct limits *session_limits(struct session *s)
@@ -330,12 +352,12 @@ struct limits *session_limits(struct session *s)
 
 const char *session_name(const struct session *s)
 {
-    return s->name;
+    return s->id.name;
 }
 
 const struct strbuf *session_tools(const struct session *s)
 {
-    return &s->tools.text;
+    return &s->told.tools.text;
 }
 
 const char *session_package(const struct session *s)
@@ -358,15 +380,15 @@ const char *session_state_name(const struct session *s)
 
 double session_age_s(const struct session *s)
 {
-    return (double)(uv_now(s->host->loop) - s->created_at) / 1000.0;
+    return (double)(uv_now(s->host->loop) - s->id.created_at) / 1000.0;
 }
 
 uint64_t session_evaluations(const struct session *s)
 {
-    return s->evaluations - s->skipped;
+    return s->numbers.evaluations - s->numbers.skipped;
 }
 
 const struct timespec *session_suspended_since(const struct session *s)
 {
-    return s->state == SESSION_SUSPENDED ? &s->image.since : NULL;
+    return s->state == SESSION_SUSPENDED ? &s->suspension.image.since : NULL;
 }

@@ -13,10 +13,10 @@
 
 #include "base/errors.h"
 #include "base/list.h"
-#include "session/capture.h"
-#include "session/error_record.h"
-#include "session/limits.h"
-#include "session/outcome.h"
+#include "session/output/capture.h"
+#include "session/records/error_record.h"
+#include "session/records/limits.h"
+#include "session/records/outcome.h"
 
 struct confinement;
 struct journal;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "lisp/worker.h"
-#include "session/snapshots.h"
+#include "session/records/snapshots.h"
 #include "tools/look_up.h"
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)

@@ -12,10 +12,10 @@
 #include "proc/process.h"
 #include "report/report.h"
 #include "report/section.h"
-#include "session/snapshots.h"
-#include "session/programs.h"
-#include "session/saved.h"
+#include "session/process/programs.h"
+#include "session/records/snapshots.h"
 #include "session/sessions.h"
+#include "session/store/saved.h"
 #include "tools/look_up.h"
 
 #define MOST_LISTED 200

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "lisp/zygotes.h"
 #include "report/report.h"
-#include "session/snapshots.h"
+#include "session/records/snapshots.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/sessions.h"

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "session/error_history.h"
-#include "session/error_record.h"
+#include "session/records/error_history.h"
+#include "session/records/error_record.h"
 
 static struct sexp_document *parsed(const char *text)
 {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../assert_between.h"
-#include "session/session_states.h"
+#include "session/core/states.h"
 
 static const char *state_name(size_t i)
 {

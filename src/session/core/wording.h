@@ -1,0 +1,79 @@
+/*
+ * Facts that only the session knows, and the functions of an upper layer that put them into words.
+ */
+#ifndef SESSION_CORE_WORDING_H
+#define SESSION_CORE_WORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct child_end;
+struct journal;
+struct strbuf;
+
+/* An operation was stopped. */
+struct stop_facts {
+    bool is_limit; /* it reached its time limit; otherwise it was cancelled */
+    int limit_ms, ran_ms;
+    int interrupts;
+    bool was_killed;   /* with its process */
+    bool is_look_up;   /* nobody can set its limit */
+    bool can_continue; /* its error can be entered */
+};
+
+enum exhaustion { EXHAUSTION_NONE, EXHAUSTION_HEAP, EXHAUSTION_STACK };
+
+/* A process ended. */
+struct exit_facts {
+    const struct child_end *end;
+    enum exhaustion exhaustion; /* named by its last words */
+};
+
+enum recovery_cause {
+    RECOVERY_NONE,     /* a new session got its first process */
+    RECOVERY_OF_CALL,  /* the process ended during a call */
+    RECOVERY_BETWEEN,  /* it ended between two calls */
+    RECOVERY_OF_ENTRY, /* it ended during an entry to the error in which it stood, and stands there again */
+    RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
+    RECOVERY_ROLLBACK,     /* by request */
+    RECOVERY_RESTORE,      /* from a save */
+    RECOVERY_RESUME,       /* from the image of a suspended session */
+};
+
+/* What a save took the place of. */
+struct replaced_facts {
+    uint64_t at; /* the state that the session was in; 0: it had evaluated nothing */
+    size_t errors;
+    const char *checkpoints; /* the named ones: "good (evaluation 3), ..."; NULL: none */
+};
+
+/* A session has returned to a usable state. */
+struct recovery_facts {
+    enum recovery_cause cause;
+    const char *name;               /* RESTORE: the name of the save */
+    struct replaced_facts replaced; /* RESTORE */
+    const char *not_held;           /* RESTORE: named checkpoints that the save does not hold; NULL: none */
+    uint64_t at, died_at;           /* the state it is in now, and the one it was in */
+    uint64_t best;                  /* the newest state of which a checkpoint existed */
+    const struct exit_facts *exit;  /* BETWEEN, OF_UNWINDING */
+    bool was_not_resumed;           /* RESUME: its image did not start */
+    const struct timespec *suspended_since;
+    uint64_t idle_timeout_ms;
+    const char *why_not_started;      /* NULL, or why no process could be started */
+    const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
+    uint64_t replayed, replay_failed; /* definitions: all that were replayed, and those that failed */
+    const char *failures;             /* a line for each of the first that failed */
+    const char *severed;              /* NULL, or pipes and sockets that were open in that state */
+    const struct journal *journal;    /* the journal before the undone evaluations are marked in it */
+};
+
+/* Each appends to ${out}. */
+struct session_wording {
+    void (*stop)(const struct stop_facts *facts, struct strbuf *out);
+    void (*exit)(const struct exit_facts *facts, struct strbuf *out);
+    void (*recovery)(const struct recovery_facts *facts, struct strbuf *out);
+};
+
+#endif
