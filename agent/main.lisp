@@ -173,7 +173,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
          (let ((message (list* *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
                                            :kind :interrupt :classes '() :restarts '()
                                            :frames *last-frames* :total-frames (length *last-frames*)
-                                           :package (session-package-name)
+                                           :package (top-package-name)
                                            (done-part nil (first *whole-text*)))))
            (if *settles*
                (throw 'settled (append message '(:settled t)))
@@ -198,6 +198,10 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 
 ;;; The loop
 
+(defparameter *operations-in-errors*
+  '(:evaluate-in-frame :invoke-restart :return-from-frame :restart-frame :frames :fork)
+  "Those that belong to the error in which they are performed.")
+
 (defun perform (id name arguments)
   "Perform the operation NAME and reply, unless it returns that no reply is needed."
   (let ((operation (cdr (assoc name *operations* :test #'eq))))
@@ -219,7 +223,11 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (serve-interrupt))
                    (when (and (= token *early-look*) (plusp token))
                      (take-looks))
-                   (perform-where-due (list* id name arguments) operation)))
+                   ;; A look-up names symbols as the code that is evaluated next will.
+                   (let ((*package* (if (and *error-condition* (not (member name *operations-in-errors*)))
+                                        (top-package)
+                                        *package*)))
+                     (perform-where-due (list* id name arguments) operation))))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
                      (if *error-condition*
@@ -256,6 +264,9 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
       (when *id*                        ; A program has thrown there.
         (reply (minimal-report *id* :error nil))))))
 
+(defvar *is-silent* nil
+  "True while an error that the session has left before is left again: its cleanup forms have printed their output then.")
+
 (defun serve-message (message)
   (let ((id (first message))
         (name (second message))
@@ -273,7 +284,9 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                  *interrupted* 0
                  *token* (getf arguments :token 0))
            (when (getf arguments :again)
-             (make-output-files-plain))
+             (make-output-files-plain)
+             (sever-descriptors '(1 2))
+             (setf *is-silent* t))
            (leave (list id :ok)))
           (t
            (reply (list id :ok))))))
@@ -315,7 +328,9 @@ of which would be copied after each copy of the process."
                           ((equal '(:ok) (rest message)) ; An error was left.
                            (append message (list :package (session-package-name))))
                           (t
-                           message))))))))))
+                           message)))
+             (when (shiftf *is-silent* nil)
+               (restore-outputs)))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."

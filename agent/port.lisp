@@ -147,6 +147,10 @@ broken.")
   "List the names of the files that are open for writing, except the agent's own."
   '())
 
+(define-port-operation top-package ()
+  "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left."
+  *package*)
+
 (define-port-operation make-output-files-plain ()
   "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
 session has left before is left once more, in a copy of the process, and the files may be others' by now."
@@ -180,6 +184,10 @@ false if that failed on a system that can do it."
 (define-port-operation keep-descriptors ()
   "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS."
   nil)
+
+(define-port-operation restore-outputs ()
+  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS."
+  (values))
 
 (define-port-operation repair-descriptors ()
   "Open descriptors 1 and 2 again if user code has closed them."

@@ -61,6 +61,11 @@ that is ASDF-USER, in which ASDF's own frames could not be told from the user's;
   (let ((name (package-name (session-package))))
     (if (string= name "COMMON-LISP-USER") "CL-USER" name)))
 
+(defun top-package-name ()
+  "Return the name of the package that is current when the request, or the error in which it is performed, has been left."
+  (let ((*package* (top-package)))
+    (session-package-name)))
+
 ;;; Guarded printing
 
 (defvar *capture* (make-capture))

@@ -215,6 +215,11 @@ thread would fail."
       (c-call "close" sb-alien:int sb-alien:int descriptor)))
   (setf *kept-descriptors* (list (keep-descriptor 1) (keep-descriptor 2))))
 
+(implement restore-outputs ()
+  (loop for kept in *kept-descriptors*
+        for descriptor from 1
+        do (c-call "dup2" sb-alien:int sb-alien:int kept sb-alien:int descriptor)))
+
 (implement repair-descriptors ()
   (loop for kept in *kept-descriptors*
         for descriptor from 1
