@@ -339,21 +339,11 @@ of which would be copied after each copy of the process."
   (keep-descriptors)
   (ensure-streams)
   (forget-inspections)
-  (setf *memory-compacted* nil)
   (install-interrupt #'route-interrupt #'route-look #'call-signalled)
   (hello)
   (serve-for-ever))
 
 ;;; Operations on the process itself
-
-(defun prepare-copy ()
-  "Make the copy cheap."
-  (compact-memory-once)
-  ;; Inside an error the stack belongs to the user's code.
-  (unless *error-condition*
-    (handler-case (compact-again)
-      (serious-condition (condition)
-        (note-stray-condition condition "while memory was compacted")))))
 
 (define-operation :fork (arguments)
   (let ((descriptors (shiftf *descriptors* '()))
@@ -375,7 +365,9 @@ of which would be copied after each copy of the process."
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
-                         (prepare-copy)
+                         ;; Inside an error the heap may be full.
+                         (unless *error-condition*
+                           (tidy-heap nil))
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
                (process (call-atomically

@@ -546,21 +546,6 @@ begins with user."
   "Visit the live objects of the heap, so that damage to it is detected."
   (values))
 
-(define-port-operation compact-memory (variables)
-  "Make copies of this process cheap, if there is a way. Called once in a process, before its first copy. Each request writes
-the values of VARIABLES, vectors and structures that nothing else refers to; copies may replace them. Never signals.
-Returns a sentence about what is unsupported here, or NIL."
-  (declare (ignore variables))
-  nil)
-
-(define-port-operation compact-again ()
-  "Do the same before a later copy for memory allocated since, if that is worth the time."
-  (values))
-
-(define-port-operation memory-layer ()
-  "List, as strings, what COMPACT-MEMORY has set up in this process, and why something is missing."
-  '())
-
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."
   :unavailable)
@@ -650,6 +635,12 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
     (values (* 1000 real) octets)))
 
 ;;; Memory
+
+(define-port-operation tidy-heap (promote)
+  "Collect garbage before the process is copied, if it is worth the time: a copy costs more the more memory the process has,
+and keeps what is garbage by then. Always do so if PROMOTE is true; what lives is not collected again soon then."
+  (declare (ignore promote))
+  nil)
 
 (define-port-operation collect-garbage ()
   "Collect all garbage."

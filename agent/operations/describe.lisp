@@ -258,7 +258,6 @@ same name in other packages and similar names here; if there are none, similar n
            :threads (thread-names)
            :heap-bytes used
            :heap-limit-bytes limit
-           :memory-layer (memory-layer)
            :features (port-features)
            :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
            (inbox-part))))

@@ -72,9 +72,6 @@ interrupts and errors while it runs."
 (defvar *own-process* 0
   "The id of the process that may use the channel, or 0 before it has sent its hello.")
 
-(defvar *memory-compacted* nil
-  "True once this process, or the one that it is a copy of, was made cheap to copy as far as that works.")
-
 (defvar *snapshot-taken* nil
   "True once this process, or the one that it is a copy of, has recorded what existed before the user's definitions.")
 

@@ -226,12 +226,6 @@ NIL."
 
 ;;; The zygote
 
-(defun compact-memory-once ()
-  "Make copies of this process cheap, unless already done; return a sentence about what does not work here, or NIL."
-  (unless *memory-compacted*
-    (prog1 (compact-memory '(*input* *output-octets* *capture*))
-      (setf *memory-compacted* t))))
-
 (defun forget-build-environment ()
   "Have ASDF take its directories from the environment of this process, not of the one that saved the image,
 whose directories the current user may not be able to write."
@@ -303,7 +297,7 @@ whose directories the current user may not be able to write."
         (setf notices (append notices
                               (list (format nil "Other threads run, so sessions cannot be ~
                                                  copied: ~{~a~^, ~}." threads))))))
-    (let ((warning (when (getf arguments :finish)
-                     (take-snapshot)
-                     (compact-memory-once))))
-      (list *id* :ok :notices notices :forkable (only-thread-p) :warning warning))))
+    (when (getf arguments :finish)
+      (take-snapshot)
+      (tidy-heap t))
+    (list *id* :ok :notices notices :forkable (only-thread-p))))

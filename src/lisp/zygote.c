@@ -192,14 +192,6 @@ static void take_notices(struct zygote *z, const struct sexp *notices)
     }
 }
 
-/* A sentence about what is unsupported here, not worth a notice to the user. */
-static void log_warning_of(const struct sexp *reply)
-{
-    const char *warning = sexp_string(sexp_get(reply, 2, "warning"), NULL);
-    if (warning != NULL)
-        log_warning("%.400s", warning);
-}
-
 static void restart(struct zygote *z)
 {
     worker_free(z->worker);
@@ -242,7 +234,6 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         break;
     case ZYGOTE_WARMING:
         take_notices(z, sexp_get(reply, 2, "notices"));
-        log_warning_of(reply);
         notice_output(z);
         if (ok && sexp_is_nil(sexp_get(reply, 2, "forkable"))) {
             warm_steps_leave_out(&z->steps, "started threads, with which a Lisp cannot be copied",

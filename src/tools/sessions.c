@@ -318,7 +318,6 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));
-        add_list(out, "Memory layer", reply_get(reply, "memory-layer"));
     }
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

@@ -1381,7 +1381,7 @@ class Saving(AgentTest):
         self.save(restored)
         self.assertEqual(self.restore().evaluate("(triple 2)").values, ["60"])
 
-    def test_a_compacted_zygote_can_be_saved(self):
+    def test_a_copy_of_a_warm_zygote_can_be_saved(self):
         zygote = start()
         self.assertEqual(zygote.ask("warm", finish=True).status, "ok")
         session = zygote.fork()
