@@ -223,11 +223,13 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (serve-interrupt))
                    (when (and (= token *early-look*) (plusp token))
                      (take-looks))
-                   ;; A look-up names symbols as the code that is evaluated next will.
-                   (let ((*package* (if (and *error-condition* (not (member name *operations-in-errors*)))
-                                        (top-package)
-                                        *package*)))
-                     (perform-where-due (list* id name arguments) operation))))
+                   (flet ((perform-it ()
+                            (perform-where-due (list* id name arguments) operation)))
+                     (if (and *error-condition* (not (member name *operations-in-errors*)))
+                         ;; A look-up names symbols as the code that is evaluated next will.
+                         (let ((*package* (top-package)))
+                           (perform-it))
+                         (perform-it)))))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
                      (if *error-condition*
@@ -365,8 +367,8 @@ of which would be copied after each copy of the process."
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
-                         ;; Inside an error the heap may be full.
-                         (unless *error-condition*
+                         ;; A full heap or stack is no place to collect.
+                         (unless (and *error-condition* (storage-kind *error-condition*))
                            (tidy-heap nil))
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
