@@ -223,7 +223,7 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
     if (op != NULL && op == s->current)
         run_progress(s, out);
     else if (op != NULL)
-        run_add_behind(s, op, out);
+        queue_add_behind(s, op, out);
 }
 
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)

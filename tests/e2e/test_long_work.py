@@ -210,6 +210,19 @@ class LongWork(mcp.TestCase):
         release()
         self.assertIn("=> #\\x", self.call("evaluation-status", evaluation=11, wait=60).text)
 
+    def test_a_waiting_one_is_answered_at_its_own_limit_and_never_runs(self):
+        first = self.s.start_call("evaluate-lisp", code="(defvar *ran* nil) (loop)", timeout=0)
+        second = self.s.start_call("evaluate-lisp", code="(setf *ran* t)", timeout=0.5)
+        third = self.s.start_call("evaluate-lisp", code="*ran*")
+        report = self.assertErrorReport(second.reply(), "TIMEOUT")
+        self.assertRegex(report.message, r"^The evaluation did not begin within its time limit of 0.5 s and was taken out of the queue; "
+                                         r"nothing of it ran. It waited behind evaluation 1: \(defvar \*ran\* nil\) \(loop\) \(running for \d+ s\); "
+                                         r"cancel-evaluation stops that, and other sessions are free\.$")
+        self.s.call("cancel-evaluation")
+        self.assertErrorReport(first.reply(), "CANCELLED")
+        self.assertValue(third.reply(), "NIL")
+        self.assertIn("cannot be entered: It never ran.", self.s.call("list-errors").text)
+
     def test_a_waiting_one_reports_behind_what_as_progress(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)

@@ -193,6 +193,7 @@ void session_core_init(struct session *s)
     list_init(&s->clock.idle_node);
     s->clock.timer = loop_handle_timer(s->host->loop, s);
     s->clock.later = loop_handle_timer(s->host->loop, s);
+    s->clock.ticker = loop_handle_timer(s->host->loop, s);
 }
 
 void session_core_fini(struct session *s)
@@ -200,6 +201,7 @@ void session_core_fini(struct session *s)
     list_remove(&s->clock.idle_node);
     loop_handle_free(s->clock.timer);
     loop_handle_free(s->clock.later);
+    loop_handle_free(s->clock.ticker);
     free(s->why);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "session/core/core.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
@@ -30,6 +31,120 @@ static uint64_t next_number(struct session *s)
     return ++s->numbers.last;
 }
 
+static uint64_t waited_ms(const struct session *s, const struct operation *op)
+{
+    return uv_now(s->host->loop) - op->submitted_ms;
+}
+
+void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
+{
+    const struct operation *first = session_first_operation(s);
+    if (first == NULL || first == op)
+        return;
+    strbuf_adds(out, "behind ");
+    operation_add_name(first, out);
+    if (first == s->current)
+        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
+    size_t between = 0;
+    for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
+         node = node->next)
+        between++;
+    if (between > 0) {
+        strbuf_adds(out, " and ");
+        text_add_count(out, between, "other call");
+    }
+    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
+}
+
+static void tell_running(struct session *s, struct operation *op)
+{
+    struct strbuf line;
+    strbuf_init(&line, 0);
+    uint64_t printed = run_progress(s, &line);
+    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+/* Tell an operation that waits what it waits behind. */
+static void tell_waiting(struct session *s, struct operation *op)
+{
+    uint64_t ms = waited_ms(s, op);
+    struct strbuf line;
+    if (op->behind.len == 0 || op == session_first_operation(s) ||
+        ms < (uint64_t)s->host->waits.patience_ms)
+        return;
+    strbuf_init(&line, 0);
+    strbuf_adds(&line, "waiting; ");
+    queue_add_behind(s, op, &line);
+    op->on_progress(op->arg, (double)ms / 1000.0, 0, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+/* It ends without having begun. */
+static void answer_unbegun(struct session *s, struct operation *op, const char *type, const char *message)
+{
+    struct error_record *r = error_record_make(type, message, NULL);
+    r->session = s;
+    error_record_cannot_be_entered(r, "It never ran.");
+    answer_error(s, op, r);
+}
+
+/* Its client gave it a time limit, which is over before it could begin. */
+static void expire(struct session *s, struct operation *op)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text,
+                "The evaluation did not begin within its time limit of %.10g s and was taken out of the queue; "
+                "nothing of it ran. It waited ",
+                op->timeout_ms / 1000.0);
+    queue_add_behind(s, op, &text);
+    strbuf_addc(&text, '.');
+    answer_unbegun(s, op, "TIMEOUT", strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+static bool is_limited(const struct operation *op)
+{
+    return op->timeout_ms > 0 && !op->is_look_up;
+}
+
+/* NULL if no limit of a waiting operation is over. */
+static struct operation *first_expired(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        if (op != s->current && op != session_first_operation(s) && is_limited(op) &&
+            waited_ms(s, op) >= (uint64_t)op->timeout_ms)
+            return op;
+    }
+    return NULL;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    struct list *node, *next;
+    bool is_needed = false;
+    for (struct operation *op; (op = first_expired(s)) != NULL;)
+        expire(s, op);
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        is_needed = is_needed || op->on_progress != NULL || is_limited(op);
+        if (op->on_progress == NULL)
+            continue;
+        if (op == s->current)
+            tell_running(s, op);
+        else
+            tell_waiting(s, op);
+    }
+    if (!is_needed)
+        uv_timer_stop(timer);
+}
+
 void queue_add(struct session *s, struct operation *op)
 {
     op->submitted_ms = uv_now(s->host->loop);
@@ -38,8 +153,9 @@ void queue_add(struct session *s, struct operation *op)
         op->number = next_number(s);
     if (!list_is_empty(&s->queue))
         operation_add_name(session_first_operation(s), &op->behind);
-    if (op->on_progress != NULL)
-        run_listen(s);
+    uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
+    if ((op->on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
+        uv_timer_start(s->clock.ticker, on_tick, tick_ms, tick_ms);
     list_append(&s->queue, &op->node);
     s->uses++;
     session_count(s, METRIC_OPERATIONS);
@@ -67,10 +183,7 @@ struct operation *queue_find(const struct session *s, uint64_t number)
 
 void queue_cancel(struct session *s, struct operation *op)
 {
-    struct error_record *r =
-        error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
-    r->session = s;
-    answer_error(s, op, r);
+    answer_unbegun(s, op, "CANCELLED", "The evaluation was cancelled before it began.");
 }
 
 bool queue_cancel_first(struct session *s, struct strbuf *what)

@@ -27,7 +27,6 @@ struct run {
     enum stop_reason stop;
     int interrupts;         /* of the operation, or of the work after it */
     struct strbuf progress; /* the agent's last message */
-    uv_timer_t *ticker;
     int notes;
     uv_timer_t *noter; /* fires shortly before the limit */
 };
@@ -37,14 +36,12 @@ struct run *run_new(struct session *s)
     struct run *run = xcalloc(1, sizeof *run);
     run->session = s;
     strbuf_init(&run->progress, 500);
-    run->ticker = loop_handle_timer(s->host->loop, run);
     run->noter = loop_handle_timer(s->host->loop, run);
     return run;
 }
 
 void run_free(struct run *run)
 {
-    loop_handle_free(run->ticker);
     loop_handle_free(run->noter);
     strbuf_fini(&run->progress);
     free(run);
@@ -80,81 +77,9 @@ uint64_t run_progress(const struct session *s, struct strbuf *line)
     return session_output_printed(&s->output);
 }
 
-static void tell_running(struct session *s, struct operation *op)
-{
-    struct strbuf line;
-    strbuf_init(&line, 0);
-    uint64_t printed = run_progress(s, &line);
-    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
-    strbuf_fini(&line);
-}
-
-void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
-{
-    const struct operation *first = session_first_operation(s);
-    if (first == NULL || first == op)
-        return;
-    strbuf_adds(out, "behind ");
-    operation_add_name(first, out);
-    if (first == s->current)
-        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
-    size_t between = 0;
-    for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
-         node = node->next)
-        between++;
-    if (between > 0) {
-        strbuf_adds(out, " and ");
-        text_add_count(out, between, "other call");
-    }
-    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
-}
-
-/* Tell an operation that waits what it waits behind. */
-static void tell_waiting(struct session *s, struct operation *op)
-{
-    uint64_t waited_ms = now_ms(s) - op->submitted_ms;
-    struct strbuf line;
-    if (op->behind.len == 0 || op == session_first_operation(s) ||
-        waited_ms < (uint64_t)s->host->waits.patience_ms)
-        return;
-    strbuf_init(&line, 0);
-    strbuf_adds(&line, "waiting; ");
-    run_add_behind(s, op, &line);
-    op->on_progress(op->arg, (double)waited_ms / 1000.0, 0, strbuf_string(&line));
-    strbuf_fini(&line);
-}
-
 double run_limit_s(const struct session *s)
 {
     return (double)deadline_ms(s->run) / 1000.0;
-}
-
-static void on_tick(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-    struct session *s = run->session;
-    struct list *node, *next;
-    bool is_heard = false;
-    list_for_each(node, next, &s->queue)
-    {
-        struct operation *op = list_entry(node, struct operation, node);
-        if (op->on_progress == NULL)
-            continue;
-        is_heard = true;
-        if (op == s->current)
-            tell_running(s, op);
-        else
-            tell_waiting(s, op);
-    }
-    if (!is_heard)
-        uv_timer_stop(timer);
-}
-
-void run_listen(struct session *s)
-{
-    uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
-    if (!uv_is_active((uv_handle_t *)s->run->ticker))
-        uv_timer_start(s->run->ticker, on_tick, tick_ms, tick_ms);
 }
 
 void run_note_progress(struct session *s, const char *message, size_t len)

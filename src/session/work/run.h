@@ -41,19 +41,14 @@ void run_go_on(struct session *s);
 void run_pause(struct session *s);
 void run_resume(struct session *s);
 
-/* run_add_behind(s, op, out): append what the waiting ${op} waits behind and how to stop that; nothing if
- * ${op} is next. */
-void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
-
 /* run_limit(s): if it has no time limit, the session's applies; the time that it has run counts. */
 void run_limit(struct session *s);
 
 /* run_note_progress(s, message, len): the agent's message about its progress. run_elapsed_s(s): since it
  * was sent. */
 void run_note_progress(struct session *s, const char *message, size_t len);
-/* run_listen(s): an operation wants progress reports. run_progress(s, line): append the agent's progress
- * message, or the last line printed. Returns the number of bytes printed. */
-void run_listen(struct session *s);
+/* run_progress(s, line): append the agent's progress message, or the last line printed. Returns the number of
+ * bytes printed. */
 uint64_t run_progress(const struct session *s, struct strbuf *line);
 double run_elapsed_s(const struct session *s);
 
