@@ -56,13 +56,13 @@ struct recovery_facts {
     struct replaced_facts replaced; /* RESTORE */
     const char *not_held;           /* RESTORE: named checkpoints that the save does not hold; NULL: none */
     uint64_t at, died_at;           /* the state it is in now, and the one it was in */
-    uint64_t best;                  /* the newest state of which a checkpoint existed */
+    uint64_t best;                  /* the newest state of which a snapshot existed */
     const struct exit_facts *exit;  /* BETWEEN, OF_UNWINDING */
     bool was_not_resumed;           /* RESUME: its image did not start */
     const struct timespec *suspended_since;
     uint64_t idle_timeout_ms;
     const char *why_not_started;      /* NULL, or why no process could be started */
-    const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
+    const char *why_not_copied;       /* NULL, or why the last snapshot could not be made */
     uint64_t replayed, replay_failed; /* definitions: all that were replayed, and those that failed */
     const char *failures;             /* a line for each of the first that failed */
     const char *severed;              /* NULL, or pipes and sockets that were open in that state */
