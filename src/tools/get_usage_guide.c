@@ -83,7 +83,7 @@ static const struct {
      "error down to your form,\n"
      "[Restarts], [Slots], often a [Hint]. The server keeps it until the next error, the next success or "
      "reset-session: see\n"
-     "describe-last-error and get-backtrace. list-errors lists the older ones and marks those that can be "
+     "describe-last-error and get-backtrace. list-errors lists older ones and marks those that can be "
      "entered; pass their index "
      "to those tools.\n"
      "[ERROR] TIMEOUT: the call reached its time limit (30 s by default) and was stopped. invoke-restart "
