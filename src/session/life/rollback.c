@@ -205,7 +205,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         return;
     }
     run_take_up(s, op);
-    becoming_image(s, RECOVERY_RESTORE, restore_lost);
+    becoming_image(s, START_RESTORE, restore_lost);
     becoming_note_replaced(s, &replaced, saved->checkpoints);
     free(named);
 }

@@ -133,7 +133,7 @@ void suspension_resume(struct session *s)
         return;
     }
     session_count(s, METRIC_RESUMED);
-    becoming_image(s, RECOVERY_RESUME, NULL);
+    becoming_image(s, START_RESUME, NULL);
 }
 
 /* Answer the waiting operations; the image stays for another attempt. */
