@@ -347,7 +347,7 @@ void worker_begin(struct worker *w, int64_t pid)
 
 static void destroy(struct worker *w)
 {
-    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more
+    /* A snapshot is dropped after almost every evaluation; looking for its children would cost more
      * than everything else. */
     if (w->child != NULL && w->is_pristine)
         child_signal(w->child, SIGKILL);

@@ -1,5 +1,5 @@
 /*
- * The public interface of a session. Its life is in the table of session_states.c, the collections of
+ * The public interface of a session. Its life is in the table of core/states.c, the collections of
  * sessions in sessions.c.
  */
 #include "session/session.h"
@@ -40,9 +40,9 @@ static struct operation *later(struct session *s, struct operation *op)
 }
 
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool resumes)
+                                bool continues)
 {
-    struct operation *op = operation_new_run(s, resumes ? OPERATION_RESUME : OPERATION_LOOK, options);
+    struct operation *op = operation_new_run(s, continues ? OPERATION_CONTINUE : OPERATION_VISIT, options);
     op->sequence = sequence;
     const struct error_record *r = sequence == 0 ? NULL : error_history_find(&s->errors, sequence);
     if (r != NULL && error_record_stands(r)) {

@@ -41,15 +41,15 @@ struct operation *session_run(struct session *s, const struct operation_options 
 bool session_has_room(const struct session *s, const struct operation_options *options);
 
 /*
- * session_enter(s, options, sequence, resumes):
- * The same in a copy of the process that is frozen at an error.
+ * session_enter(s, options, sequence, continues):
+ * The same at an error: in the process or the thread that stands in it, otherwise in a copy of its snapshot.
  *
  * sequence    of the error's record; 0: a copy of the session's process as it is now
- * resumes     true: if it succeeds, the copy becomes the session's process and the old process a checkpoint;
+ * continues   true: if it succeeds, the copy becomes the session's process and the old process a snapshot;
  *             false: the copy is discarded
  */
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool resumes);
+                                bool continues);
 
 /*
  * session_checkpoint(s, name, done, arg): save the current state as a named checkpoint; an older one of that
@@ -212,8 +212,8 @@ const char *session_state_name(const struct session *s);
  * it. */
 const struct timespec *session_suspended_since(const struct session *s);
 
-/* The memory of its processes: itself, scratch copies, checkpoints, frozen errors; each page divided by the
- * number of processes that share it. */
+/* The memory of its processes: itself, scratch copies and snapshots; each page divided by the number of
+ * processes that share it. */
 struct session_memory {
     uint64_t bytes;
     size_t processes;

@@ -139,7 +139,7 @@ static void create_session(struct tool_call *call)
     next_step(call, s);
 }
 
-/* Nobody waits for a checkpoint copy, so it does not count as activity. */
+/* Nobody waits for a snapshot, so making one does not count as activity. */
 static const char *activity(const struct session *s)
 {
     const char *state = session_state_name(s);

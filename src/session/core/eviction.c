@@ -1,5 +1,5 @@
 /*
- * Responsible for choosing the checkpoints to drop.
+ * Responsible for choosing the snapshots to drop.
  */
 #include "session/core/eviction.h"
 
@@ -35,7 +35,7 @@ static bool drop_one(struct session *s, snapshots_evict *evict)
     if (drop_one_of(s->all, evict))
         return true;
     if (own->most > 0 && own->used >= own->most)
-        return false; /* dropping other owners' checkpoints would not help */
+        return false; /* dropping other owners' snapshots would not help */
     for (struct list *owner = s->host->owners.next; owner != &s->host->owners; owner = owner->next)
         if (drop_one_of(list_entry(owner, struct sessions, node), evict))
             return true;

@@ -60,11 +60,11 @@ enum session_event {
     X(serve, "life/queue.c", "Perform it if it can run while the error stands: an entry to the error, or a look-up. Anything else ends the error.") \
     X(look, "work/look_ups.c", "Have look-ups in the queue answered beside the operation, once it has run for a tenth of a second.") \
     X(check, "life/becoming.c", "A fresh process is ready to work; one from an image or a snapshot is checked first.") \
-    X(healthy, "life/becoming.c", "The check has passed. Replay what no snapshot held; then answer who waits for this process.") \
-    X(replayed, "life/becoming.c", "Replay the next entry of the journal, or answer who waits for this process.")    \
+    X(healthy, "life/becoming.c", "The check has passed. Replay what no snapshot held; then answer the operation that waits for this process.") \
+    X(replayed, "life/becoming.c", "Replay the next entry of the journal, or answer the operation that waits for this process.")    \
     X(stop_replay, "life/becoming.c", "The replayed code has killed the process or takes too long: return once more, without replaying.") \
     X(lose, "life/becoming.c", "The process does not start or is not healthy: take the next older snapshot. A fresh process is requested three times.") \
-    X(give_up, "life/becoming.c", "Answer who waits for a process, and every queued operation, with the reason why there is none.") \
+    X(give_up, "life/becoming.c", "Answer every operation with the reason why there is no process.") \
     X(refuse_all, "life/suspension.c", "The image cannot be started now: answer every queued operation with the reason.") \
     X(rest, "life/suspension.c", "Make the snapshot that was put off and drop old ones; or, after the idle timeout, write the image to suspend the session.") \
     X(ask, "work/asking.c", "Pass the question on to the operation's caller. Without a caller that can be asked, the input ends.") \

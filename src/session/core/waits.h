@@ -8,7 +8,7 @@
 struct session_waits {
     int step_ms;     /* between the steps of the escalation: interrupt, interrupt again, kill */
     int progress_ms; /* between two progress reports */
-    int idle_ms;     /* until an idle session makes deferred checkpoints */
+    int idle_ms;     /* until an idle session makes deferred snapshots */
     int hello_ms;    /* for the hello of a new process */
     int examine_ms;  /* for reading the frames of an error */
     int abort_ms;    /* for unwinding a failed operation */

@@ -31,15 +31,17 @@ struct exit_facts {
     enum exhaustion exhaustion; /* named by its last words */
 };
 
-enum recovery_cause {
-    RECOVERY_NONE,     /* a new session got its first process */
-    RECOVERY_OF_CALL,  /* the process ended during a call */
-    RECOVERY_BETWEEN,  /* it ended between two calls */
-    RECOVERY_OF_ENTRY, /* it ended during an entry to the error in which it stood, and stands there again */
-    RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
-    RECOVERY_ROLLBACK,     /* by request */
-    RECOVERY_RESTORE,      /* from a save */
-    RECOVERY_RESUME,       /* from the image of a suspended session */
+/* Why a session gets a process: those after a death are recoveries. */
+enum start_cause {
+    START_NEW,            /* a new session got its first process */
+    START_DEATH_IN_CALL,  /* the process ended during a call */
+    START_DEATH_BETWEEN,  /* it ended between two calls */
+    START_DEATH_IN_ENTRY, /* it ended during an entry to the error in which it stood, and stands there again
+                           */
+    START_DEATH_IN_UNWINDING, /* it ended while a failed call was being unwound */
+    START_ROLLBACK,           /* by request */
+    START_RESTORE,            /* from a save */
+    START_RESUME,             /* from the image of a suspended session */
 };
 
 /* What a save took the place of. */
@@ -49,20 +51,20 @@ struct replaced_facts {
     const char *checkpoints; /* the named ones: "good (evaluation 3), ..."; NULL: none */
 };
 
-/* A session has returned to a usable state. */
-struct recovery_facts {
-    enum recovery_cause cause;
+/* A session has got a process, or none can be started. */
+struct start_facts {
+    enum start_cause cause;
     const char *name;               /* RESTORE: the name of the save */
     struct replaced_facts replaced; /* RESTORE */
     const char *not_held;           /* RESTORE: named checkpoints that the save does not hold; NULL: none */
     uint64_t at, died_at;           /* the state it is in now, and the one it was in */
-    uint64_t best;                  /* the newest state of which a checkpoint existed */
-    const struct exit_facts *exit;  /* BETWEEN, OF_UNWINDING */
+    uint64_t best;                  /* the newest state of which a snapshot existed */
+    const struct exit_facts *exit;  /* DEATH_BETWEEN, DEATH_IN_UNWINDING */
     bool was_not_resumed;           /* RESUME: its image did not start */
     const struct timespec *suspended_since;
     uint64_t idle_timeout_ms;
     const char *why_not_started;      /* NULL, or why no process could be started */
-    const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
+    const char *why_not_copied;       /* NULL, or why the last snapshot could not be made */
     uint64_t replayed, replay_failed; /* definitions: all that were replayed, and those that failed */
     const char *failures;             /* a line for each of the first that failed */
     const char *severed;              /* NULL, or pipes and sockets that were open in that state */
@@ -73,7 +75,7 @@ struct recovery_facts {
 struct session_wording {
     void (*stop)(const struct stop_facts *facts, struct strbuf *out);
     void (*exit)(const struct exit_facts *facts, struct strbuf *out);
-    void (*recovery)(const struct recovery_facts *facts, struct strbuf *out);
+    void (*start)(const struct start_facts *facts, struct strbuf *out);
 };
 
 #endif

@@ -16,7 +16,7 @@
 #include "session/work/answer.h"
 #include "session/work/run.h"
 
-#define SCRATCH_MS 5000 /* for copying a frozen error */
+#define SCRATCH_MS 5000 /* for copying a snapshot or the process */
 
 static void on_scratch_reply(void *arg, struct sexp_document *reply)
 {
@@ -75,10 +75,10 @@ static void ask(struct session *s)
         refuse(s, err.message);
 }
 
-/* The copy would replace a process that no checkpoint can hold. */
+/* The copy would replace a process of which there can be no snapshot. */
 static bool would_lose_the_process(const struct session *s, const struct operation *op)
 {
-    return op->kind == OPERATION_RESUME && s->flags.has_threads;
+    return op->kind == OPERATION_CONTINUE && s->flags.has_threads;
 }
 
 void scratch_begin(struct session *s, struct operation *op)
@@ -115,7 +115,7 @@ static void leave(struct session *s)
     }
 }
 
-/* The restart succeeded: the copy becomes the process, and the old process a checkpoint. */
+/* The restart succeeded: the copy becomes the process, and the old process a snapshot. */
 static void promote(struct session *s)
 {
     checkpointing_retire(s);
@@ -169,7 +169,7 @@ bool scratch_finish(struct session *s, struct event *e)
     bool ok = session_is_reply(e->document, "ok");
     uv_timer_stop(s->clock.timer);
     note_streams(s, s->current);
-    if (ok && s->current->kind == OPERATION_RESUME) {
+    if (ok && s->current->kind == OPERATION_CONTINUE) {
         note_undone(s, s->current);
         promote(s);
         thread_errors_note(s, sexp_root(e->document));
@@ -189,7 +189,7 @@ static void keep_where_it_stands(struct session *s, struct error_record *r)
     bool is_inside =
         sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
     op->keeps_record = op->keeps_record && !is_settled;
-    if (op->kind == OPERATION_RESUME && op->keeps_record && is_inside) {
+    if (op->kind == OPERATION_CONTINUE && op->keeps_record && is_inside) {
         struct snapshot *sn =
             snapshots_add(&s->snapshots, s->scratch, s->numbers.evaluations + 1, session_core_package(s));
         struct worker_events events = copies_events(sn);

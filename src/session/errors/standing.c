@@ -29,7 +29,7 @@ void standing_resume(struct session *s)
 
 bool standing_accepts(const struct session *s, const struct operation *op)
 {
-    bool is_entry = op->kind == OPERATION_LOOK || op->kind == OPERATION_RESUME;
+    bool is_entry = op->kind == OPERATION_VISIT || op->kind == OPERATION_CONTINUE;
     return is_entry ? op->sequence == s->at_error.standing->sequence
                     : op->kind == OPERATION_RUN && !op->keeps_record && !op->has_code;
 }
@@ -69,7 +69,7 @@ bool standing_is_entry(const struct session *s, const struct sexp *reply)
         return false;
     if (sexp_is_symbol(sexp_nth(reply, 1), "error"))
         return !sexp_is_nil(sexp_get(reply, 2, "settled"));
-    return s->current->kind != OPERATION_RESUME || !sexp_is_symbol(sexp_nth(reply, 1), "ok");
+    return s->current->kind != OPERATION_CONTINUE || !sexp_is_symbol(sexp_nth(reply, 1), "ok");
 }
 
 void standing_finish_entry(struct session *s, struct event *e)

@@ -33,7 +33,7 @@ enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE };
 
 struct becoming {
     bool is_under_way;
-    enum recovery_cause cause;
+    enum start_cause cause;
     enum origin origin;
     void (*lost)(struct session *s); /* FROM_IMAGE */
     uint64_t best;                   /* the newest state of which a snapshot existed when the process died */
@@ -97,23 +97,23 @@ static void set_severed(struct becoming *b, const char *severed)
 }
 
 /* Start from the current state. */
-static void begin(struct session *s, enum recovery_cause cause)
+static void begin(struct session *s, enum start_cause cause)
 {
     struct becoming *b = s->becoming;
     b->is_under_way = true;
     b->cause = cause;
     forget_replaced(b);
     s->flags.has_hooks = false;
-    if (cause != RECOVERY_ROLLBACK)
+    if (cause != START_ROLLBACK)
         s->flags.has_threads = false; /* otherwise checkpointing_retire() needs it */
-    b->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
+    b->may_replay = cause != START_ROLLBACK && cause != START_RESTORE;
     b->next = 0;
     b->replayed = b->replay_failed = 0;
     strbuf_clear(&b->failures);
     b->was_not_resumed = false;
     set_severed(b, NULL);
     b->died_at = s->at;
-    b->best = cause == RECOVERY_RESUME ? 0 : s->at;
+    b->best = cause == START_RESUME ? 0 : s->at;
 }
 
 void becoming_note_replaced(struct session *s, const struct replaced_facts *replaced, const char *not_held)
@@ -167,8 +167,8 @@ static void go_back(struct session *s)
     struct snapshot *sn;
     worker_free(s->worker);
     s->worker = NULL;
-    if (s->becoming->cause == RECOVERY_OF_ENTRY) /* the error is lost, too */
-        s->becoming->cause = RECOVERY_OF_CALL;
+    if (s->becoming->cause == START_DEATH_IN_ENTRY) /* the error is lost, too */
+        s->becoming->cause = START_DEATH_IN_CALL;
     session_forget_standing(s);
     while ((sn = becoming_newest(s, s->becoming->died_at)) != NULL) {
         if (start_copy(s, sn))
@@ -186,14 +186,14 @@ static void go_back(struct session *s)
 
 void becoming_fresh(struct session *s)
 {
-    begin(s, RECOVERY_NONE);
+    begin(s, START_NEW);
     s->becoming->origin = FROM_ZYGOTE;
     process_request(s);
 }
 
 void becoming_snapshot(struct session *s, struct snapshot *sn)
 {
-    begin(s, RECOVERY_ROLLBACK);
+    begin(s, START_ROLLBACK);
     sn->is_source = true; /* the current process may be a later version of the same state */
     checkpointing_retire(s);
     if (start_copy(s, sn))
@@ -202,7 +202,7 @@ void becoming_snapshot(struct session *s, struct snapshot *sn)
     go_back(s);
 }
 
-void becoming_image(struct session *s, enum recovery_cause cause, void (*lost)(struct session *s))
+void becoming_image(struct session *s, enum start_cause cause, void (*lost)(struct session *s))
 {
     begin(s, cause);
     s->becoming->origin = FROM_IMAGE;
@@ -221,7 +221,7 @@ static bool is_state_suspect(struct session *s, const struct child_end *end)
            (b->killer == NULL || strcmp(b->killer, strbuf_string(&op->code)) != 0);
 }
 
-void becoming_survivor(struct session *s, enum recovery_cause cause, struct error_record *record,
+void becoming_survivor(struct session *s, enum start_cause cause, struct error_record *record,
                        const struct child_end *end)
 {
     struct becoming *b = s->becoming;
@@ -240,7 +240,7 @@ void becoming_survivor(struct session *s, enum recovery_cause cause, struct erro
         snapshot_drop(newest, "The state in which it stood was damaged.");
     worker_free(s->worker);
     s->worker = NULL;
-    if (cause != RECOVERY_OF_ENTRY || !start_copy(s, s->at_error.standing->snapshot))
+    if (cause != START_DEATH_IN_ENTRY || !start_copy(s, s->at_error.standing->snapshot))
         go_back(s);
 }
 
@@ -254,7 +254,7 @@ static void request_check(struct session *s)
     struct strbuf request;
     strbuf_init(&request, 0);
     process_is_first(s);
-    zygotes_configure_request(s->host->zygotes, s->becoming->cause == RECOVERY_RESTORE, &request);
+    zygotes_configure_request(s->host->zygotes, s->becoming->cause == START_RESTORE, &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -307,7 +307,7 @@ static void word(const struct session *s, const char *why_not_started, struct st
 {
     const struct becoming *b = s->becoming;
     struct exit_facts exit = {.end = &b->end};
-    struct recovery_facts facts = {
+    struct start_facts facts = {
         .cause = b->cause,
         .name = s->current == NULL ? NULL : s->current->name,
         .replaced = b->replaced,
@@ -327,7 +327,7 @@ static void word(const struct session *s, const char *why_not_started, struct st
         .journal = &s->journal,
         .severed = b->severed,
     };
-    s->host->wording->recovery(&facts, out);
+    s->host->wording->start(&facts, out);
 }
 
 /* Answer the operation that asked for the return; if none did, the next reply reports it. */
@@ -356,7 +356,7 @@ static void finish(struct session *s, const char *why_not_started)
     struct becoming *b = s->becoming;
     struct strbuf text;
     b->is_under_way = false;
-    if (b->cause == RECOVERY_NONE)
+    if (b->cause == START_NEW)
         return;
     strbuf_init(&text, (size_t)64 << 10);
     word(s, why_not_started, &text);
@@ -366,8 +366,8 @@ static void finish(struct session *s, const char *why_not_started)
         s->at = b->died_at; /* replayed evaluations remain part of the session's history */
     journal_settle(&s->journal, s->at);
     session_tell(s, SESSIONS_STATE);
-    s->flags.is_untried = b->cause != RECOVERY_RESTORE && b->cause != RECOVERY_ROLLBACK &&
-                          b->cause != RECOVERY_OF_ENTRY && !(b->cause == RECOVERY_RESUME && is_complete);
+    s->flags.is_untried = b->cause != START_RESTORE && b->cause != START_ROLLBACK &&
+                          b->cause != START_DEATH_IN_ENTRY && !(b->cause == START_RESUME && is_complete);
     stored_image_drop(&s->suspension.image);
     answer(s, strbuf_string(&text));
     strbuf_fini(&text);
@@ -398,7 +398,7 @@ static void replay(struct session *s, const struct journal_entry *entry)
 static void call_hooks(struct session *s, bool is_new_image)
 {
     struct becoming *b = s->becoming;
-    bool is_asked_for = is_new_image || b->cause == RECOVERY_ROLLBACK;
+    bool is_asked_for = is_new_image || b->cause == START_ROLLBACK;
     if (s->flags.is_after_hooks && !is_asked_for) {
         hooks_leave_out(s);
         return;
@@ -425,8 +425,8 @@ static void continue_(struct session *s)
         replay(s, entry);
         return;
     }
-    bool is_new_image = b->cause == RECOVERY_RESTORE || b->cause == RECOVERY_RESUME;
-    bool is_first = b->cause == RECOVERY_NONE;
+    bool is_new_image = b->cause == START_RESTORE || b->cause == START_RESUME;
+    bool is_first = b->cause == START_NEW;
     session_enter_state(s, SESSION_IDLE, 0);
     finish(s, NULL);
     if (!is_first)
@@ -455,7 +455,7 @@ void session_action_healthy(struct session *s, struct event *e)
 {
     struct becoming *b = s->becoming;
     sexp_document_free(e->document);
-    if (b->cause == RECOVERY_OF_ENTRY)
+    if (b->cause == START_DEATH_IN_ENTRY)
         stand_again(s);
     else if (b->origin == FROM_SNAPSHOT && b->is_in_error)
         unwinding_leave(s, at_top_level);

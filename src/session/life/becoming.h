@@ -32,7 +32,7 @@ void becoming_snapshot(struct session *s, struct snapshot *sn);
 
 /* becoming_image(s, cause, lost): a process from an image was started, by a restore or a resume: STARTING.
  * ${lost}: what to do if it turns out not to work; NULL: continue in a fresh process. */
-void becoming_image(struct session *s, enum recovery_cause cause, void (*lost)(struct session *s));
+void becoming_image(struct session *s, enum start_cause cause, void (*lost)(struct session *s));
 
 /* becoming_note_replaced(s, replaced, not_held): for the report of a restore that has begun; borrowed,
  * copied. */
@@ -40,8 +40,8 @@ void becoming_note_replaced(struct session *s, const struct replaced_facts *repl
 
 /* becoming_survivor(s, cause, r, end): the process died. ${r}, taken, becomes the answer once the session has
  * a process; NULL if no operation waits for one. Evaluations that no snapshot holds are replayed. With
- * RECOVERY_OF_ENTRY the process stands in the error again in which the entry ended it. */
-void becoming_survivor(struct session *s, enum recovery_cause cause, struct error_record *r,
+ * START_DEATH_IN_ENTRY the process stands in the error again in which the entry ended it. */
+void becoming_survivor(struct session *s, enum start_cause cause, struct error_record *r,
                        const struct child_end *end);
 
 /* becoming_newest(s, most): the newest snapshot of a state after at most ${most} evaluations that leads to

@@ -28,13 +28,13 @@ static bool has_not_begun(const struct session *s)
            (s->state == SESSION_RUNNING || s->state == SESSION_KILLING) && worker_has_missed(s->worker);
 }
 
-static enum recovery_cause cause_of(const struct session *s, bool was_put_back)
+static enum start_cause cause_of(const struct session *s, bool was_put_back)
 {
     const struct error_record *r = s->at_error.standing;
     bool is_between = s->state == SESSION_IDLE || s->state == SESSION_STANDING || s->state == SESSION_COPYING;
     if (s->current != NULL)
-        return r != NULL && r->snapshot != NULL ? RECOVERY_OF_ENTRY : RECOVERY_OF_CALL;
-    return is_between || was_put_back ? RECOVERY_BETWEEN : RECOVERY_OF_UNWINDING;
+        return r != NULL && r->snapshot != NULL ? START_DEATH_IN_ENTRY : START_DEATH_IN_CALL;
+    return is_between || was_put_back ? START_DEATH_BETWEEN : START_DEATH_IN_UNWINDING;
 }
 
 /* The programs and the copy that the process had started end with it: without its answer nobody knows whether
@@ -61,7 +61,7 @@ void session_action_die(struct session *s, struct event *e)
     bool is_put_back = has_not_begun(s);
     if (is_put_back)
         run_put_back(s);
-    enum recovery_cause cause = cause_of(s, is_put_back);
+    enum start_cause cause = cause_of(s, is_put_back);
     struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
     if (s->current != NULL)
         answer_write_journal(s, s->current, JOURNAL_DIED, NULL);

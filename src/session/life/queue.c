@@ -223,7 +223,7 @@ static void save(struct session *s, struct operation *op)
 static void reset(struct session *s, struct operation *op)
 {
     rollback_clear(s);
-    strbuf_clear(&s->told.notice); /* about what is no more */
+    strbuf_clear(&s->told.notice); /* about the discarded process */
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
     if (s->state == SESSION_ABSENT && session_first_operation(s) == NULL)
         becoming_fresh(s); /* so that the next call finds it ready */
@@ -233,8 +233,8 @@ typedef void perform(struct session *s, struct operation *op);
 
 static perform *const performs[] = {
     [OPERATION_RUN] = run,
-    [OPERATION_LOOK] = scratch_begin,
-    [OPERATION_RESUME] = scratch_begin,
+    [OPERATION_VISIT] = scratch_begin,
+    [OPERATION_CONTINUE] = scratch_begin,
     [OPERATION_RESET] = reset,
     [OPERATION_CHECKPOINT] = checkpointing_perform,
     [OPERATION_ROLLBACK] = rollback_perform,
@@ -303,7 +303,7 @@ void session_action_serve(struct session *s, struct event *e)
         return;
     if (standing_accepts(s, op))
         standing_enter(s, op);
-    else if (op->kind == OPERATION_LOOK)
+    else if (op->kind == OPERATION_VISIT)
         scratch_begin(s, op);
     else
         standing_end(s);

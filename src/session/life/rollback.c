@@ -83,7 +83,7 @@ static bool find_state(const struct session *s, const char *to, uint64_t *evalua
     return true;
 }
 
-/* The checkpoint was dropped, or could not be made: name those next to it, and do nothing. */
+/* The snapshot was dropped, or could not be made: name those next to it, and do nothing. */
 static void refuse_state(struct session *s, struct operation *op, uint64_t evaluation)
 {
     struct strbuf why;
@@ -205,7 +205,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         return;
     }
     run_take_up(s, op);
-    becoming_image(s, RECOVERY_RESTORE, restore_lost);
+    becoming_image(s, START_RESTORE, restore_lost);
     becoming_note_replaced(s, &replaced, saved->checkpoints);
     free(named);
 }

@@ -1,5 +1,5 @@
 /*
- * Returning by request to a checkpoint or to a save.
+ * Returning by request to a snapshot or to a save.
  */
 #ifndef SESSION_LIFE_ROLLBACK_H
 #define SESSION_LIFE_ROLLBACK_H

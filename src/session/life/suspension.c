@@ -35,7 +35,7 @@ static bool begin_image(struct session *s, struct err *err)
     return image != NULL && saving_start_suspension(s, image, on_stored, err);
 }
 
-/* At the process limit, drop the session's own old checkpoints, which end with its suspension anyway, so
+/* At the process limit, drop the session's own old snapshots, which end with its suspension anyway, so
  * that the copy that writes the image has room. */
 static bool begin_image_with_room(struct session *s, struct err *err)
 {
@@ -133,7 +133,7 @@ void suspension_resume(struct session *s)
         return;
     }
     session_count(s, METRIC_RESUMED);
-    becoming_image(s, RECOVERY_RESUME, NULL);
+    becoming_image(s, START_RESUME, NULL);
 }
 
 /* Answer the waiting operations; the image stays for another attempt. */

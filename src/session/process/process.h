@@ -37,7 +37,7 @@ int process_heap_mib(const struct session *s);
 bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
                          struct err *err);
 
-/* process_forget(s): the process no longer exists: ABSENT. Checkpoints stay. */
+/* process_forget(s): the process no longer exists: ABSENT. Snapshots stay. */
 void process_forget(struct session *s);
 
 /* process_events(s): the callbacks for the worker of the process. */

@@ -8,7 +8,7 @@
 #include "session/records/snapshots.h"
 #include "wire/sexp.h"
 
-#define TOO_OLD "Only the last five can be."
+#define TOO_OLD "It is no longer one of the last five."
 
 /* Where record ${n} is, counted back from the newest. */
 static struct error_record **slot(struct error_history *h, size_t n)

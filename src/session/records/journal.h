@@ -1,6 +1,6 @@
 /*
  * What was evaluated in a session, in order, and how it ended: for the transcript, for reporting what a
- * rollback undid, and for replaying definitions that no checkpoint holds.
+ * rollback undid, and for replaying definitions that no snapshot holds.
  */
 #ifndef SESSION_RECORDS_JOURNAL_H
 #define SESSION_RECORDS_JOURNAL_H

@@ -9,12 +9,14 @@
 #include "session/records/outcome.h"
 
 enum operation_kind {
-    OPERATION_RUN,        /* evaluate in the session's process */
-    OPERATION_LOOK,       /* evaluate in a scratch copy of a frozen error or of the process */
-    OPERATION_RESUME,     /* evaluate in a scratch copy of a frozen error, which is promoted if it succeeds */
-    OPERATION_RESET,      /* start a fresh process */
-    OPERATION_CHECKPOINT, /* make a named checkpoint */
-    OPERATION_ROLLBACK,   /* return to a checkpoint */
+    OPERATION_RUN,   /* evaluate in the session's process */
+    OPERATION_VISIT, /* enter an error, or a copy of the process, without leaving it: code in a frame, frames.
+                        It may have effects, which a scratch copy discards. */
+    OPERATION_CONTINUE, /* enter an error and continue from there: a restart, a frame that returns. A scratch
+                           copy in which it succeeds becomes the process. */
+    OPERATION_RESET,    /* start a fresh process */
+    OPERATION_CHECKPOINT, /* make a named snapshot */
+    OPERATION_ROLLBACK,   /* return to a snapshot */
     OPERATION_SAVE,       /* have a copy write itself to a file while the session continues */
     OPERATION_RESTORE,    /* start a process from such a file */
 };
@@ -31,11 +33,11 @@ struct operation {
     struct strbuf code; /* to be kept in the journal */
     size_t weight;      /* what it counts as */
     size_t *total;      /* borrowed: what it is counted in; NULL: in nothing */
-    bool is_in_copy;    /* LOOK and RESUME: run in a copy, not in the error that stands */
+    bool is_in_copy;    /* VISIT and CONTINUE: run in a copy, not in the error that stands */
     char *
         package; /* the package in which the code is read: given with it, or the session's when it was sent */
     bool has_code; /* it is an evaluation of ${code} */
-    int sequence;  /* LOOK and RESUME: the error; 0: the session's own process */
+    int sequence;  /* VISIT and CONTINUE: the error; 0: the session's own process */
     char *name;    /* CHECKPOINT: the new name; ROLLBACK: the target; RESTORE, SAVE: the save; NULL: the
                       session's */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */

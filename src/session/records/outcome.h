@@ -46,7 +46,7 @@ struct operation_options {
         *request;      /* borrowed: "(OPERATION . plist)" without parentheses, as for worker_call() */
     const char *what;  /* borrowed: shown while it runs, e.g. the beginning of the code */
     int timeout_ms;    /* from when it starts to run; 0: the session's limit at that time; -1: none */
-    bool keeps_record; /* an error becomes the session's last error and a success clears it; a checkpoint of
+    bool keeps_record; /* an error becomes the session's last error and a success clears it; a snapshot of
                           the state after it is made */
     bool goes_on;      /* after an error whose report contains :goes-on, the operation continues; the error is
                           recorded and can be entered */

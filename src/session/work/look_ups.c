@@ -197,7 +197,7 @@ static void begin(struct session *s, struct operation *op)
                                    .on_gone = on_gone,
                                    .arg = look};
     do
-        look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_LOOK, &events, &err);
+        look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_VISIT, &events, &err);
     while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
     if (look->worker == NULL) {
         look->has_reacted = true;
@@ -230,7 +230,7 @@ static struct look *unread(const struct session *s)
 
 static bool is_to_look(const struct session *s, const struct operation *op)
 {
-    return op != s->current && (op->is_look_up || (op->kind == OPERATION_LOOK && op->sequence == 0));
+    return op != s->current && (op->is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
 }
 
 /* Calls that a client sends together are done in order: a look-up waits until the operation has ended or has

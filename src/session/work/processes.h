@@ -10,8 +10,7 @@ struct session;
 
 /*
  * processes_visit(s, visit, arg):
- * Call ${visit} for the session's own process, its scratch copy, its checkpoints and the copies of its
- * errors.
+ * Call ${visit} for the session's own process, its scratch copy and its snapshots.
  * Those whose pid is not known yet are left out.
  */
 void processes_visit(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
