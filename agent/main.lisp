@@ -370,6 +370,8 @@ of which would be copied after each copy of the process."
                          ;; A full heap or stack is no place to collect.
                          (unless (and *error-condition* (storage-kind *error-condition*))
                            (tidy-heap nil))
+                         (when (and silent *error-condition*)
+                           (flush-output-files))
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
                (process (call-atomically

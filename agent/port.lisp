@@ -151,6 +151,10 @@ broken.")
   "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left."
   *package*)
 
+(define-port-operation flush-output-files ()
+  "Write what the streams to files have buffered, so that a copy of the process does not write it once more."
+  (values))
+
 (define-port-operation make-output-files-plain ()
   "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
 session has left before is left once more, in a copy of the process, and the files may be others' by now."

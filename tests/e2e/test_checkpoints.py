@@ -569,6 +569,16 @@ class AfterAFailure(Checkpoints):
             self.assertEvaluates("(progn (princ :heard) *n*)", "2")
             self.assertIn("HEARD", self.s.evaluate("(princ :heard)").stdout)
 
+    def test_what_was_written_is_not_written_again(self):
+        path = os.path.join(self.folder(), "f")
+        self.assertErrorReport(self.s.evaluate(
+            '(let ((o (open "%s" :direction :output))) (unwind-protect (progn (write-line "one" o) (error "x")) (close o)))' % path), "SIMPLE-ERROR")
+        self.s.evaluate("1")
+        self.rollback(1)
+        self.s.evaluate(KILL_SELF)
+        with open(path) as f:
+            self.assertEqual("one\n", f.read())
+
     def test_a_death_after_it_leads_there_too(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "f")

@@ -114,16 +114,30 @@ thread would fail."
         when name
           collect name))
 
+(defun output-files ()
+  "List the streams to files that are open for writing."
+  (let ((streams '()))
+    (when (written-files)
+      (sb-vm:map-allocated-objects
+       (lambda (object type size)
+         (declare (ignore type size))
+         (when (and (typep object 'sb-sys:fd-stream)
+                    (sb-impl::fd-stream-file object)
+                    (open-stream-p object)
+                    (output-stream-p object))
+           (push object streams)))
+       :all))
+    streams))
+
+(implement flush-output-files ()
+  (dolist (stream (output-files))
+    (ignore-errors (finish-output stream))))
+
 (implement make-output-files-plain ()
-  (when (written-files)
-    (sb-vm:map-allocated-objects
-     (lambda (object type size)
-       (declare (ignore type size))
-       ;; CLOSE leaves a file alone to which it believes to have appended.
-       (when (and (typep object 'sb-sys:fd-stream) (sb-impl::fd-stream-file object))
-         (setf (sb-impl::fd-stream-original object) (sb-impl::fd-stream-file object)
-               (sb-impl::fd-stream-delete-original object) nil)))
-     :all)))
+  (dolist (stream (output-files))
+    ;; CLOSE leaves a file alone to which it believes to have appended.
+    (setf (sb-impl::fd-stream-original stream) (sb-impl::fd-stream-file stream)
+          (sb-impl::fd-stream-delete-original stream) nil)))
 
 (defun socket-text (descriptor)
   "Return what the socket DESCRIPTOR is bound to, or NIL."

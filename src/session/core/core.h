@@ -84,7 +84,7 @@ struct session {
     struct session_clock {
         uv_timer_t *timer;      /* the deadline of the state */
         struct cpu_grace grace; /* for the deadline */
-        uv_timer_t *ticker;               /* queue.c: reports progress */
+        uv_timer_t *ticker;     /* queue.c: reports progress */
         uv_timer_t *later;      /* work that must not be done inside the caller's call */
         void (*close)(
             struct session *s); /* what it calls to close the session; NULL: it is not to be closed */

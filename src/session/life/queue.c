@@ -70,8 +70,7 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
     struct strbuf line;
-    if (op->behind.len == 0 || op == session_first_operation(s) ||
-        ms < (uint64_t)s->host->waits.patience_ms)
+    if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     strbuf_init(&line, 0);
     strbuf_adds(&line, "waiting; ");
@@ -94,10 +93,11 @@ static void expire(struct session *s, struct operation *op)
 {
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_addf(&text,
-                "The evaluation did not begin within its time limit of %.10g s and was taken out of the queue; "
-                "nothing of it ran. It waited ",
-                op->timeout_ms / 1000.0);
+    strbuf_addf(
+        &text,
+        "The evaluation did not begin within its time limit of %.10g s and was taken out of the queue; "
+        "nothing of it ran. It waited ",
+        op->timeout_ms / 1000.0);
     queue_add_behind(s, op, &text);
     strbuf_addc(&text, '.');
     answer_unbegun(s, op, "TIMEOUT", strbuf_string(&text));

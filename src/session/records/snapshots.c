@@ -267,7 +267,7 @@ void snapshots_leave_after(struct snapshots *c, uint64_t evaluation)
             continue;
         sn->is_aside = true;
         if (!sn->is_error_recent)
-            snapshot_drop(sn, NULL);
+            snapshot_drop(sn, "Its checkpoint was dropped: the session has taken another way since.");
     }
 }
 

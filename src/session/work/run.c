@@ -273,14 +273,15 @@ void run_kill(struct session *s)
 void session_action_press(struct session *s, struct event *e)
 {
     struct run *run = s->run;
-    int most = s->current != NULL ? 2 : 1;
+    bool is_operation = s->state == SESSION_RUNNING || s->state == SESSION_ASKING;
+    int most = is_operation ? 2 : 1;
     if (e->kind == EVENT_CANCEL && run->interrupts > 0)
         return;
     if (run->interrupts == most) {
         run_kill(s);
         return;
     }
-    if (s->current != NULL && run->interrupts == 0) {
+    if (is_operation && run->interrupts == 0) {
         end_pause(s);
         run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     }
