@@ -179,10 +179,9 @@ static void answer_look(struct session *s, struct event *e, bool ok)
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
     answer_keep_examination(s, &e->document);
-    answer_deliver(s, op,
-                   &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED,
-                                     .reply = reply,
-                                     .was_in_copy = op->sequence > 0});
+    answer_deliver(
+        s, op,
+        &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply, .was_in_copy = true});
     sexp_document_free(e->document);
 }
 
@@ -234,10 +233,17 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     leave(s);
 }
 
-/* The process refused, or the copy ended at once. */
+/* The process refused, or the copy ended at once. Beside threads what needs no error's copy runs in the
+ * process itself. */
 void session_action_refuse_scratch(struct session *s, struct event *e)
 {
     (void)e;
+    if (s->current->sequence == 0 && s->has_threads) {
+        s->current->kind = OPERATION_RUN;
+        run_put_back(s);
+        leave(s);
+        return;
+    }
     const char *why = copies_why_not(s);
     answer_unavailable(s, s->current,
                        why != NULL ? why : "This needs a copy of the Lisp, which could not be made.");

@@ -241,6 +241,8 @@ void call_done(void *arg, const struct outcome *outcome)
     call->operation = NULL;
     if (outcome->moment != NULL && outcome->kind != OUTCOME_UNAVAILABLE && call->moment == NULL)
         call->moment = xstrdup(outcome->moment);
+    if (outcome->kind != OUTCOME_OK || outcome->was_in_copy)
+        call->effects = NULL;
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED && !call->takes_refusal) {
