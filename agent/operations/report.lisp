@@ -374,6 +374,12 @@ do not show the line."
       (:interrupt "The evaluation was interrupted.")
       (t (if failure (file-failure-message failure) (message-text condition))))))
 
+(defun unread-file (failure)
+  "Return the name of the file in which the reader failed with FAILURE, or in one that was compiled; or NIL."
+  (let ((failure (or failure (some #'reading-failure (remove nil (mapcar #'first *warnings*))))))
+    (and failure
+         (ignore-errors (uiop:native-namestring (pathname (stream-error-stream failure)))))))
+
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
@@ -400,6 +406,7 @@ do not show the line."
                      :frames frames :total-frames total
                      :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
                      :hint (hint-of kind condition message frame readtable-hint)
+                     :unread (unread-file failure)
                      ;; A computation that a restart continued has already reported these.
                      :warnings (warning-entries condition)
                      :warnings-lost (prog1 *warnings-lost*
