@@ -123,16 +123,6 @@ class Finding(Systems):
         self.assertFalse(client.call("list-systems").is_error)
         self.assertValue(client.evaluate("(list (boundp '*loud*) (and (asdf:registered-system \"loud\") t))"), "(NIL NIL)")
 
-    def test_looking_while_other_threads_run_says_why_it_cannot(self):
-        client = self.start_server()
-        client.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 600))))")
-        reply = client.call("describe-system", system="alexandria")
-        self.assertTrue(reply.is_error)
-        self.assertIn("threads", reply.text)
-        client.evaluate("(sb-thread:terminate-thread *thread*)")
-
-
-class Requiring(mcp.TestCase):
     def test_a_module_that_is_not_found_has_a_hint(self):
         self.assertIn("The tool list-systems lists the systems.", self.s.evaluate("(require :zzqqxx)").hint)
         self.assertRegex(self.s.evaluate('(require "asdff")').hint, "^Did you mean the system .*asdf")
