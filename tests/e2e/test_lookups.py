@@ -289,6 +289,18 @@ class Session(mcp.TestCase):
         self.assertIn("TIMEOUT", reply.text)
         self.assertEvaluates("*n*", "5")
 
+    def test_a_standard_symbol_has_its_chapter_and_page_in_the_hyperspec(self):
+        body = "https://www.lispworks.com/documentation/HyperSpec/Body/"
+        for name, line in (("car", "14 Conses: %sf_car_c.htm"), ("*", "12 Numbers, 25 Environment: %sa_st.htm"), ("cl:1-", "12 Numbers: %sf_1pl_1_.htm")):
+            self.assertIn("\nHyperSpec: " + line % body, self.s.call("describe-symbol", name=name).text)
+        self.assertNotIn("HyperSpec", self.s.call("describe-symbol", name="sb-ext:quit").text)
+        self.s.evaluate('(defpackage :mine (:use) (:export #:car)) (defun mine:car ())')
+        self.assertNotIn("HyperSpec", self.s.call("describe-symbol", name="mine:car").text)
+        with open(os.path.join(mcp.ROOT, "src", "tools", "hyperspec.txt")) as f:
+            pages = [line.split()[1:] for line in f if not re.match(r"[0-9]+ ", line)]
+        names = self.s.evaluate('(let ((l nil)) (do-external-symbols (s :cl (format nil "~{~(~a~)~^ ~}" l)) (push s l)))', max_output=100000).value
+        self.assertEqual(set(names.strip('"').split()), {name for page in pages for name in page})
+
     def test_beside_threads_the_session_itself_answers_and_the_reply_says_so(self):
         self.s.evaluate("""(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))
             (defvar *n* 0) (defmacro counting () (incf *n*)) (defgeneric g (x)) (defmethod g ((x integer)) x)""")
