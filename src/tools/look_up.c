@@ -101,7 +101,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
         reply_add_string(out, file);
         if (line > 0)
             strbuf_addf(out, ":%lld", (long long)line);
-        else if (!sexp_is_nil(sexp_get(entry, from, "changed")))
+        if (!sexp_is_nil(sexp_get(entry, from, "changed")))
             strbuf_adds(out, " (changed since it was loaded)");
     }
 }
