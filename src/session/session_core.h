@@ -49,11 +49,12 @@ struct session {
     struct error_record *unwound; /* borrowed: unwinding.c: the error that is being left; NULL: a look-up's */
     struct session_output output;
     struct told_tools tools, scratch_tools;
-    struct strbuf notice; /* to be added to the next reply */
-    bool has_threads;     /* the program runs threads in the process: thread_errors.c */
-    bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
-    bool is_unrestored;   /* it began empty where its save could not be restored, which it must not replace
-                             unasked */
+    struct strbuf notice;     /* to be added to the next reply */
+    bool has_threads;         /* the program runs threads in the process: thread_errors.c */
+    bool was_told_of_threads; /* what threads prevent was told */
+    bool has_hooks;           /* the process that is returned to has forms to evaluate: hooks.c */
+    bool is_unrestored; /* it began empty where its save could not be restored, which it must not replace
+                           unasked */
 
     struct run *run;               /* run.c: the current operation's time, and how it is stopped */
     struct process *process;       /* process.c: how the process is started */
