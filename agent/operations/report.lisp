@@ -33,6 +33,22 @@
         (*readtable* *standard-readtable*))
     (call-printing-plainly function)))
 
+(defvar *told-settings* '()
+  "The printer's settings of the program that differ from those of values in replies, when the last evaluation ended.")
+
+(defun settings-part ()
+  "Return the part of a reply that names such settings, if they have changed."
+  (let ((settings (loop for (variable . ours) in '((*print-base* . 10) (*print-radix*) (*print-case* . :upcase)
+                                                   (*print-circle*) (*print-escape* . t) (*print-gensym* . t)
+                                                   (*print-array* . t) (*print-readably*)
+                                                   (*read-default-float-format* . single-float))
+                        unless (eql ours (symbol-value variable))
+                          collect (list variable (symbol-value variable)))))
+    (if (equal settings (shiftf *told-settings* settings))
+        '()
+        (list :settings (with-agent-syntax (:length 10 :level 2)
+                          (format nil "~{~{~s is ~s~}~^, ~}" settings))))))
+
 (defun session-package ()
   "Return the current package. If the user has deleted it, make another one current first."
   (if (package-name *package*)

@@ -221,6 +221,9 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most,
         add_earlier(out, o->reply);
     }
     report_values(out, o, most);
+    const char *settings = sexp_string(reply_get(o->reply, "settings"), NULL);
+    if (settings != NULL && settings[0] != '\0')
+        strbuf_addf(out, "\n; Values are printed with the standard settings; here %s.", settings);
 }
 
 /* How far a text of several forms got, and where what follows is read. */
