@@ -76,7 +76,7 @@ class LongWork(mcp.TestCase):
         self.s.evaluate('(defun inner (x) (list x (loop until (probe-file "%s") do (sleep 0.01)))) (defun outer (y) (list (inner y)))' % path)
         frames = r"\n\[Backtrace\]\n(\d+: .*\n)*\d+: \(INNER %d\)\n\d+: \(OUTER %d\)\n"
         for number in (5, 6):
-            reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=1.5)
+            reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=0.4)
             self.assertRegex(reply.text, frames % (number, number))
             self.assertIn(CONTINUES, reply.text)
             self.assertRegex(self.call("evaluation-status").text, frames % (number, number))
@@ -483,6 +483,11 @@ class LookUps(mcp.TestCase):
         text = self.seen("inspect-object", 3, handle="h1", path="[1]")
         self.assertIn("3", text)
         self.assertIn("The handles in this reply are not kept; h1 with a path shows a part.", text)
+        text = self.seen("inspect-object", 3, code="*PRINT-base*")
+        self.assertIn("Kind: integer\n", text)
+        self.assertIn("; *PRINT-base* with a path shows a part.", text)
+        reply = self.s.call("inspect-object", code="none-such")
+        self.assertIn("none-such has no value yet, or is no variable: it can be evaluated when what runs has ended.", reply.text)
         self.assertNotIn("(Evaluation", self.s.call("list-checkpoints").text)
         self.cancelled(call)
         self.assertNotIn("(Evaluation", self.s.call("describe-symbol", name="seen").text)
