@@ -248,6 +248,9 @@ same name in other packages and similar names here; if there are none, similar n
               (if (or found named)
                   (list *id* :ok
                         :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+                        :standard (and found
+                                       (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
+                                       (string-downcase symbol))
                         :found t)
                   (no-symbol-reply name))))))))
 

@@ -538,7 +538,7 @@ evaluation."
          :warnings (append (warning-entries nil) (stale-entries))
          :warnings-lost *warnings-lost*
          :package (top-package-name)
-         (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
+         (append (settings-part) (timing-part) (done-part ending) (forms-part) (inbox-part))))
 
 (defun call-with-input (text asks function)
   "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input

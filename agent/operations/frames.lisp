@@ -75,7 +75,7 @@ the function's code that FRAME is executing."
     (multiple-value-bind (code place) (and locals (frame-code frame))
       (list* (call-text shown-name arguments)
              (or place
-                 (handler-case (frame-source frame)
+                 (handler-case (place-now (frame-source frame) shown-name)
                    (error () nil)))
              (append (and code (string/= code "#<...>") (list (list nil code)))
                      (and locals

@@ -198,14 +198,25 @@ PATH-ERROR."
                                                     repeat 20
                                                     collect (item-text symbol 60)))))))))
 
+(defun variable-value (name package-name)
+  "Return in a list the value of the variable NAME. Signals a PATH-ERROR."
+  (let* ((package (if package-name (find-meant-package package-name) (session-package)))
+         (symbol (and package (find-named-symbol name package))))
+    (if (and symbol (boundp symbol))
+        (list (symbol-value symbol))
+        (fail-path "~a has no value yet, or is no variable: it can be evaluated when what runs has ended." name))))
+
 (defun inspection-function (arguments)
   "Return a function that does what ARGUMENTS request. Signals a PATH-ERROR if they make no sense."
   (let ((steps (parse-path (or (getf arguments :path) ""))))
     (if (getf arguments :code)
         (lambda () (inspect-code arguments steps))
-        (let ((found (if (getf arguments :local)
-                         (local-of-frame (getf arguments :frame 0) (getf arguments :local))
-                         (object-with-handle (getf arguments :handle)))))
+        (let ((found (cond ((getf arguments :local)
+                            (local-of-frame (getf arguments :frame 0) (getf arguments :local)))
+                           ((getf arguments :variable)
+                            (variable-value (getf arguments :variable) (getf arguments :package)))
+                           (t
+                            (object-with-handle (getf arguments :handle))))))
           (lambda () (inspect-object (first found) arguments steps))))))
 
 (define-operation :inspect (arguments)

@@ -111,10 +111,6 @@
     (cond ((null channel))              ; The process may be out of descriptors: there is no way to answer.
           ((only-thread-p)
            (look-in-copy id request channel running))
-          ((getf (cddr message) :in-copy)
-           (refuse-look id channel
-                        (format nil "This needs a copy of the process, and other threads run in it~@[: ~a~]."
-                                (threads-in-the-way))))
           (t
            (look-in-thread id request channel running)))))
 

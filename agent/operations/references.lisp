@@ -27,10 +27,15 @@
         (t (name-text name))))
 
 (defun referrers (kind name)
-  "List (TEXT COUNT PLACE) for the referrers of NAME."
+  "List (TEXT COUNT PLACE NAME KIND) for the referrers of NAME; the last two are of the definition that each is in."
   (let ((found '()))
     (map-references (lambda (object name count)
-                      (push (list (referrer-text object name) count (place-of object)) found))
+                      (push (list* (referrer-text object name) count (place-of object)
+                                   (multiple-value-list
+                                    (if (typep object 'method)
+                                        (values (method-signature object) :method)
+                                        (name-and-kind name))))
+                            found))
                     kind name)
     found))
 
@@ -86,8 +91,8 @@
                        '())
              :total (length found)
              :count (reduce #'+ found :key #'second)
-             :references (loop for (text count place) in (part-of-list found arguments)
-                               collect (list* text count (place-part place))))))))
+             :references (loop for (text count place name kind) in (part-of-list found arguments)
+                               collect (list* text count (if name (with-line place name kind) (place-part place)))))))))
 
 (defun callee-entry (name count)
   "Return the wire form of NAME, which is called COUNT times, with its kind and its place."

@@ -33,6 +33,22 @@
         (*readtable* *standard-readtable*))
     (call-printing-plainly function)))
 
+(defvar *told-settings* '()
+  "The printer's settings of the program that differ from those of values in replies, when the last evaluation ended.")
+
+(defun settings-part ()
+  "Return the part of a reply that names such settings, if they have changed."
+  (let ((settings (loop for (variable . ours) in '((*print-base* . 10) (*print-radix*) (*print-case* . :upcase)
+                                                   (*print-circle*) (*print-escape* . t) (*print-gensym* . t)
+                                                   (*print-array* . t) (*print-readably*)
+                                                   (*read-default-float-format* . single-float))
+                        unless (eql ours (symbol-value variable))
+                          collect (list variable (symbol-value variable)))))
+    (if (equal settings (shiftf *told-settings* settings))
+        '()
+        (list :settings (with-agent-syntax (:length 10 :level 2)
+                          (format nil "~{~{~s is ~s~}~^, ~}" settings))))))
+
 (defun session-package ()
   "Return the current package. If the user has deleted it, make another one current first."
   (if (package-name *package*)
@@ -379,6 +395,12 @@ do not show the line."
       (:interrupt "The evaluation was interrupted.")
       (t (if failure (file-failure-message failure) (message-text condition))))))
 
+(defun unread-file (failure)
+  "Return the name of the file in which the reader failed with FAILURE, or in one that was compiled; or NIL."
+  (let ((failure (or failure (some #'reading-failure (remove nil (mapcar #'first *warnings*))))))
+    (and failure
+         (ignore-errors (uiop:native-namestring (pathname (stream-error-stream failure)))))))
+
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
@@ -405,6 +427,7 @@ do not show the line."
                      :frames frames :total-frames total
                      :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
                      :hint (hint-of kind condition message frame readtable-hint)
+                     :unread (unread-file failure)
                      ;; A computation that a restart continued has already reported these.
                      :warnings (warning-entries condition)
                      :warnings-lost (prog1 *warnings-lost*

@@ -103,16 +103,24 @@ missing."
 (defun profile-data (mode max-samples graph)
   "Count the samples, at most MAX-SAMPLES of the program, and return the part of the reply that describes them."
   (let ((table (make-hash-table :test #'equal))
+        (elsewhere (make-hash-table :test #'equal)) ; foreign code whose callers the stack does not show
         (count 0))
     (declare (type fixnum count))
     (map-samples (lambda (stack ours)
                    (let ((frames (program-frames stack ours)))
-                     (when (and frames (< count (the fixnum max-samples)))
-                       (count-stack frames count table)
-                       (incf count))))
+                     (cond ((and frames (< count (the fixnum max-samples)))
+                            (count-stack frames count table)
+                            (incf count))
+                           ((and (null frames) (stringp (first stack)))
+                            (incf (the fixnum (gethash (first stack) elsewhere 0)))))))
                  mode)
     (with-agent-syntax (:length 10 :level 4)
-      (list* :samples count (sampled-data table graph)))))
+      (list* :samples count
+             :elsewhere (some-of (sort (loop for name being the hash-keys of elsewhere using (hash-value n)
+                                             collect (list name n))
+                                       #'> :key #'second)
+                                 0 +neighbours-sent+)
+             (sampled-data table graph)))))
 
 (defun evaluate-sampled (text mode interval-us max-samples graph)
   "Evaluate the forms in TEXT and sample them. Return the values of the last form, and the part of the reply

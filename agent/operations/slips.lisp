@@ -176,6 +176,30 @@ the function does not accept that number. The call of a generic function has no 
                          (subseq texts 0 (min +methods-told+ (length texts)))
                          (and (> (length texts) +methods-told+) (- (length texts) +methods-told+))))))))))
 
+(defun encoding-hint (condition)
+  "Return a sentence if CONDITION reports octets that are not in the encoding of their stream or conversion."
+  (let ((name (symbol-name (type-of condition))))
+    (when (or (search "DECODING-ERROR" name) (search "INVALID-UTF8" name))
+      "The octets are in another encoding. Pass :external-format, such as :latin-1 or '(:utf-8 :replacement #\\?).")))
+
+(defun redefinition-hint (condition)
+  "Return a sentence if CONDITION is that a structure is not of the type of its name: it, or the code, is of an earlier
+definition."
+  (when (typep condition 'type-error)
+    (let ((datum (type-error-datum condition))
+          (expected (type-error-expected-type condition)))
+      (when (and (typep datum 'structure-object)
+                 (symbolp expected)
+                 (string= expected (class-name (class-of datum))))
+        (format nil "The structure ~a was redefined: the object or the code that uses it is older. Make new objects, and ~
+                     evaluate or load again the functions that use it."
+                (name-text expected))))))
+
+(defun task-hint (condition)
+  "Return a sentence if CONDITION is that lparallel lost a task by an error in its worker."
+  (when (string= "TASK-KILLED-ERROR" (type-of condition))
+    "The error is that of a worker, below. With (setf lparallel:*debug-tasks-p* nil) it is signalled here."))
+
 (defun slip-hint (condition frame)
   "Return a sentence about the slip that led to CONDITION, signalled at FRAME; or NIL."
   (handler-case
@@ -186,6 +210,9 @@ the function does not accept that number. The call of a generic function has no 
                   (no-break-space-hint (symbol-name name))
                   (prompt-hint (symbol-name name)))))
           (keyword-hint condition)
+          (encoding-hint condition)
+          (redefinition-hint condition)
+          (task-hint condition)
           (call-hint condition frame))
     (error () nil)))
 

@@ -287,15 +287,38 @@ newer than what was loaded; :MISSING when it cannot be read."
                        (if (or changed (null text)) (list :changed t) '()))))))))
 
 (defun with-line (place name kind)
-  "Return PLACE, where NAME is defined as KIND, for the wire; in a file, an unknown line is searched for by the
-name."
-  (let ((part (place-part place)))
-    (if (and (getf part :file) (null (getf part :line)) (null (getf place :position)))
-        (let ((found (text-by-name place name kind)))
-          (if found
-              (list :file (getf found :file) :line (getf found :line))
-              part))
+  "Return PLACE, where NAME is defined as KIND, for the wire. In a file, a line that is unknown, or of a file that has changed,
+is searched for by the name; of the latter only if one form has it."
+  (let* ((part (place-part place))
+         (changed (getf part :changed))
+         (found (and (getf part :file) (null (getf part :line)) (or changed (null (getf place :position)))
+                     (text-by-name place name kind))))
+    (if (and found (not (and changed (getf found :lines))))
+        (list* :file (getf found :file) :line (getf found :line) (if changed '(:changed t) '()))
         part)))
+
+(defun name-and-kind (name)
+  "Return the name and the kind of the definition that a function called NAME is part of."
+  (let ((home (if (consp name) (or (second (member :in name)) name) name)))
+    (cond ((atom home) (values home :function))
+          ((eq (first home) 'setf) (values home :function))
+          (t (values (home-symbol home)
+                     (case (first home)
+                       (method :method)
+                       (macro-function :macro)
+                       (t :function)))))))
+
+(defun place-now (place name)
+  "Return PLACE, file:line of the function called NAME as FRAME-SOURCE returns it; if the file has changed since it was loaded,
+with the line of now if it is known."
+  (let* ((mark (and place (search " (changed since" place :from-end t)))
+         (file (and mark (subseq place 0 mark)))
+         (found (and file
+                     (not *in-a-hurry*)
+                     (ignore-errors (multiple-value-call #'text-by-name (list :file file) (name-and-kind name))))))
+    (if (and found (null (getf found :lines)))
+        (format nil "~a:~d~a" file (getf found :line) (subseq place mark))
+        place)))
 
 ;;; The operation
 

@@ -111,7 +111,9 @@
          (ended (and *told-of-threads* (not among-threads) (null *inbox*))))
     (cond (began
            (setf *told-of-threads* t)
-           (list :threads-began (threads-in-the-way)))
+           (list :threads-began (threads-in-the-way)
+                 :threads-hint (and (value-of "*CATCH-ERRORS-P*" "HUNCHENTOOT")
+                                    "(setf hunchentoot:*catch-errors-p* nil) lets errors of Hunchentoot's handlers be entered.")))
           (ended
            (setf *told-of-threads* nil)
            '(:threads-ended t))

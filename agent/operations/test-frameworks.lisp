@@ -87,22 +87,20 @@
 ;;; FiveAM
 
 (defvar *fiveam-values* '()
-  "(FORM EXPECTED ACTUAL) for the checks that failed, last first: FiveAM keeps them as a sentence only.")
+  "(FORM PLACE EXPECTED ACTUAL) for the checks that failed, last first: FiveAM keeps a sentence only, or nothing.")
 
 (defun note-fiveam-values (form control arguments)
   "The default messages of IS have the form, its value, the predicate and the expected value as arguments."
-  (when (and (stringp control) (eql 0 (search "~2&~S~2% evaluated to" control)))
-    (destructuring-bind (shown actual predicate &rest expected) arguments
-      (declare (ignore shown))
-      (push (list form
-                  (let ((wanted (shown-in-result (if expected
-                                                     (list predicate (first expected))
-                                                     (list predicate)))))
-                    (if (search "should not" control)
-                        (concatenate 'string "not " wanted)
-                        wanted))
-                  (shown-in-result actual))
-            *fiveam-values*))))
+  (push (list* form (place-of-check "FIVEAM")
+               (when (and (stringp control) (eql 0 (search "~2&~S~2% evaluated to" control)))
+                 (destructuring-bind (shown actual predicate &rest expected) arguments
+                   (declare (ignore shown))
+                   (list (let ((wanted (shown-in-result (list* predicate (and expected (list (first expected)))))))
+                           (if (search "should not" control)
+                               (concatenate 'string "not " wanted)
+                               wanted))
+                         (shown-in-result actual)))))
+        *fiveam-values*))
 
 (defun take-fiveam-result (result)
   (let ((name (ask "NAME" "FIVEAM" (ask "TEST-CASE" "FIVEAM" result)))
@@ -116,9 +114,9 @@
            ;; The same form may have failed several times; the results come first first.
            (let ((values (find form *fiveam-values* :key #'first :test #'eq :from-end t)))
              (setf *fiveam-values* (remove values *fiveam-values* :count 1 :test #'eq))
-             (note-failure name :form (list form)
-                                :expected (second values) :actual (third values)
-                                :reason (unless values
+             (note-failure name :form (list form) :place (second values)
+                                :expected (third values) :actual (fourth values)
+                                :reason (unless (third values)
                                           (trimmed (or (ask "REASON" "FIVEAM" result) "")))))))))
 
 (defun in-order-of-checks (results)
@@ -278,7 +276,14 @@
           (t
            (note-failure name
                          :form (list (ask "ASSERTION-FORM" "ROVE" result))
-                         :reason (ask "ASSERTION-DESCRIPTION" "ROVE" result)
+                         :place (let ((labels (ask "ASSERTION-LABELS" "ROVE/CORE/RESULT" result))
+                                      (place (place-of-check "ROVE")))
+                                  ;; Those of the suite and the test come before those of the groups.
+                                  (format nil "~{~a~^ / ~}"
+                                          (append (rest (member (string name) labels :test #'string-equal))
+                                                  (and place (list place)))))
+                         ;; Rove makes up a description of the form where none was given.
+                         :reason (ignore-errors (slot-value result (its "DESC" "ROVE/CORE/RESULT")))
                          :actual (format nil "~{~a~^, ~}"
                                          (loop for argument in (ask "ASSERTION-ARGS" "ROVE" result)
                                                for value in (ask "ASSERTION-VALUES" "ROVE" result)
@@ -308,6 +313,9 @@
 
 ;;; Parachute: a test and each of its checks has a result object.
 
+(defvar *parachute-checks* '()
+  "(RESULT . PLACE) for the checks that failed.")
+
 (defun take-parachute-result (result)
   (let ((status (ask "STATUS" "PARACHUTE" result))
         (expression (ask "EXPRESSION" "PARACHUTE" result))
@@ -323,6 +331,7 @@
                                                     :condition value)
              (note-failure (parachute-place result)
                            :form (list expression)
+                           :place (cdr (assoc result *parachute-checks*))
                            :expected (when (kind-p result "COMPARISON-RESULT" "PARACHUTE")
                                        (format nil "~a ~a"
                                                (shown-in-result (ask "COMPARISON" "PARACHUTE" result))
@@ -402,8 +411,14 @@
                     (let ((report (unwind-protect (progn (incf depth) (apply test arguments))
                                     (decf depth))))
                       (when (zerop depth)
-                        (take-parachute-report report))
+                        (take-parachute-report report)
+                        (setf *parachute-checks* '()))
                       report)))
+            (cons `(setf ,(its "STATUS" "PARACHUTE"))
+                  (lambda (setter status result)
+                    (when (and (eq status :failed) (not (kind-p result "PARENT-RESULT" "PARACHUTE")))
+                      (push (cons result (place-of-check "PARACHUTE")) *parachute-checks*))
+                    (funcall setter status result)))
             (cons (its "BODY" "PARACHUTE")
                   (lambda (reader result)
                     (let ((body (funcall reader result)))
@@ -423,8 +438,9 @@
 
 ;;; lisp-unit2: it signals a condition for each event.
 
-(defun note-lisp-unit-failure (name failure package)
+(defun note-lisp-unit-failure (name failure package &optional place)
   (note-failure name
+                :place place
                 :form (list (ask "FORM" package failure))
                 :expected (values-text (ask "EXPECTED" package failure))
                 :actual (values-text (ask "ACTUAL" package failure))))
@@ -437,7 +453,8 @@
          (lambda (condition)
            (cond ((kind-p condition "ASSERTION-PASS" "LISP-UNIT2") (note-passed))
                  ((kind-p condition "ASSERTION-FAIL" "LISP-UNIT2")
-                  (note-lisp-unit-failure name (ask "FAILURE" "LISP-UNIT2" condition) "LISP-UNIT2"))
+                  (note-lisp-unit-failure name (ask "FAILURE" "LISP-UNIT2" condition) "LISP-UNIT2"
+                                          (place-of-check "LISP-UNIT2")))
                  ((typep condition 'error)
                   (note-condition condition)
                   (note-failure name :kind :error :condition condition))))))

@@ -34,11 +34,36 @@
 (defun shown-package ()
   (if *test-run* (run-package *test-run*) (session-package)))
 
-(defun shown-in-result (object)
+(defun test-package ()
+  "Return the package in which the running test was written: that of its name, or the one that names are shown in."
+  (let ((name (and *test-run* (run-current *test-run*))))
+    (or (and name (symbolp name) (symbol-package name))
+        (shown-package))))
+
+(defun shown-in-result (object &optional (package (test-package)))
   "Return OBJECT, which belongs to a test, as text. If printing it fails, the framework's handlers do not see that."
-  (handler-case (with-agent-syntax (:length 50 :level 10 :package (shown-package))
+  (handler-case (with-agent-syntax (:length 50 :level 10 :package package)
                   (item-text object +failure-text-limit+))
     (error () "#<error printing it>")))
+
+(defun place-of-check (package)
+  "Return in words where the check on the stack, of the framework in the package with the name PACKAGE, was made: the function
+and the line of the file; or NIL."
+  (let ((packages (list (package-name (find-package package)) "ASDF/" "UIOP/"))
+        (here (ignore-errors (uiop:native-namestring (uiop:getcwd)))))
+    (flet ((take (frame name)
+             (let* ((symbol (home-symbol name))
+                    (home (and symbol (symbol-package symbol)))
+                    (place (nth-value 1 (frame-code frame)))
+                    (shown (and place (subseq place (if (eql 0 (search here place)) (length here) 0)))))
+               (cond ((and home (or (implementation-name-p symbol)
+                                    (some (lambda (own) (eql 0 (search own (package-name home)))) packages))))
+                     ((and home (not (eq symbol (run-current *test-run*))))
+                      (return-from place-of-check (format nil "~a~@[ (~a)~]" (shown-in-result name) shown)))
+                     (place
+                      (return-from place-of-check shown))))))
+      (map-frames #'take (signalling-frame) +frames-walked+)
+      nil)))
 
 (defun text-in-result (object)
   (cond ((stringp object)
@@ -57,9 +82,9 @@
     (setf (run-framework run) title)
     (setf (run-current run) name)
     (incf (run-tests run))
-    (setf *component* (format nil "running the test ~a" (shown-in-result name)))
+    (setf *component* (format nil "running the test ~a" (shown-in-result name (shown-package))))
     (when (progress-due-p t)
-      (send-progress (format nil "testing ~a~a" (shown-in-result name)
+      (send-progress (format nil "testing ~a~a" (shown-in-result name (shown-package))
                              (share-text (1- (run-tests run)) (run-found run)))))))
 
 (defun note-passed (&optional (count 1))
@@ -68,21 +93,22 @@
 (defun note-skipped (&optional (count 1))
   (incf (run-skipped *test-run*) count))
 
-(defun note-failure (name &key (kind :failed) reason form expected actual condition)
+(defun note-failure (name &key (kind :failed) reason form expected actual condition place)
   "Note that a check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
-failure the suite expects. FORM is a list of the form, if it is known; EXPECTED and ACTUAL are texts or NIL."
+failure the suite expects. FORM is a list of the form, if it is known; EXPECTED, ACTUAL and PLACE are texts or NIL."
   (let ((run *test-run*))
     (ecase kind
       (:failed (incf (run-failed run)))
       (:error (incf (run-errors run)))
       (:known (incf (run-known run))))
     (when (< (length (run-failures run)) +failures-named+)
-      (push (append (list :test (text-in-result (if (stringp name) name (shown-in-result name)))
+      (push (append (list :test (text-in-result (if (stringp name) name (shown-in-result name (shown-package))))
                           :kind kind)
                     (when (< (length (run-failures run)) +failures-detailed+)
                       (append (when form
                                 (list :form (shown-in-result (first form))))
-                              (list :expected expected
+                              (list :place place
+                                    :expected expected
                                     :actual actual
                                     :reason (text-in-result reason))
                               (when condition

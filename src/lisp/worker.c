@@ -457,7 +457,7 @@ void worker_forget_forks(struct worker *w)
         w->state = WORKER_IDLE;
 }
 
-struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
+struct worker *worker_look(struct worker *original, const struct strbuf *request,
                            const struct worker_events *events, struct err *err)
 {
     int channel;
@@ -468,7 +468,7 @@ struct worker *worker_look(struct worker *original, const struct strbuf *request
     struct strbuf frame;
     strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame);
-    strbuf_addf(&frame, "(%d :look :in-copy %s :request (", look->call_id, needs_copy ? "t" : "nil");
+    strbuf_addf(&frame, "(%d :look :request (", look->call_id);
     strbuf_add(&frame, request->bytes, request->len);
     strbuf_adds(&frame, "))");
     frame_end(&frame, at);

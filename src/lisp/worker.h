@@ -124,19 +124,18 @@ bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
 bool worker_has_missed(const struct worker *w);
 
 /*
- * worker_look(original, request, needs_copy, events, err):
+ * worker_look(original, request, events, err):
  * Have a look-up answered while ${original} performs a call: by a copy that it makes of itself for this or,
  * in a session with threads, by one of its threads.
  *
  * request      borrowed; the items of the request, as for worker_call()
- * needs_copy   it may have effects: it is refused if threads run
  * events       on_ready: the copy exists and works; on_reply: the answer; on_gone: there is none, or the copy
  *              has ended
  * Returns      given: worker_free() it. Nothing can be sent to it. NULL with ${err} set
  * States       of the returned worker: STARTING, BUSY, IDLE once it has answered; of ${original}: none
  * Source       docs/agent-protocol.md
  */
-struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
+struct worker *worker_look(struct worker *original, const struct strbuf *request,
                            const struct worker_events *events, struct err *err);
 
 /* worker_give_input(w, question, text, len): answer the question of the call that runs; NULL: there is no

@@ -16,16 +16,28 @@
 #include "tools/similar.h"
 
 static const char instructions[] =
-    "A live, persistent Common Lisp. evaluate-lisp runs code; definitions, variables and the current package "
-    "stay until "
-    "reset-session, so build programs step by step. Errors are results, not failures: they include type, "
-    "message, "
-    "backtrace and restarts, and describe-last-error and get-backtrace show more. Sessions survive errors, "
-    "time limits "
-    "and crashes of the Lisp, and are independent of each other. load-system loads libraries. "
-    "get-usage-guide explains the rest.";
+    "A live Common Lisp image. evaluate-lisp runs code; definitions and state stay. An error is a result, "
+    "and "
+    "waits: get-backtrace (locals: true) shows its frames, evaluate-in-frame evaluates with a frame's "
+    "variables, invoke-restart continues after you have redefined the function, with nothing started again. "
+    "Keep the program in files: edit them, load-system or load-file loads the changes into the running "
+    "image, "
+    "run-tests runs a system's tests. rollback-session undoes evaluations.\n"
+    "On an error, do not run everything again: look at the frames, redefine what is wrong with "
+    "evaluate-lisp, "
+    "and invoke RETRY, CONTINUE or USE-VALUE; or return-from-frame and restart-frame. describe-last-error "
+    "repeats the report, list-errors lists earlier errors and those of threads; index enters one.\n"
+    "Look up instead of guessing: describe-symbol, apropos-search, find-definition, who-calls, "
+    "list-definitions, inspect-object, macroexpand-form. They answer while code runs.\n"
+    "Unbalanced parentheses: validate-syntax finds where; edit-form replaces one definition in a file.\n"
+    "Long work: timeout sets the limit (30 s by default), wait returns earlier and leaves it running; "
+    "evaluation-status, cancel-evaluation. get-output returns the rest of a cut reply.\n"
+    "trace-functions, profile-code and time-execution measure. create-session starts another Lisp, "
+    "independent of this one. A crash or an exit of the Lisp loses one evaluation: the session continues "
+    "from "
+    "the state before. get-usage-guide explains the rest.";
 
-_Static_assert(sizeof instructions <= 600, "instructions are short");
+_Static_assert(sizeof instructions <= 1501, "clients keep 2,048 bytes; these leave room for theirs");
 
 static void add_capabilities(const struct client *client, bool is_modern, struct strbuf *out)
 {

@@ -223,11 +223,11 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
 static bool is_one_of_told(const char *class)
 {
     return class != NULL && (strcmp(class, "CELL-ERROR") == 0 || strcmp(class, "PACKAGE-ERROR") == 0 ||
-                             strcmp(class, "FILE-ERROR") == 0);
+                             strcmp(class, "FILE-ERROR") == 0 || strcmp(class, "TYPE-ERROR") == 0);
 }
 
 /* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
- * CELL-ERROR, PACKAGE-ERROR or FILE-ERROR. Slots of its own that are NIL were not given. */
+ * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Slots of its own that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
     size_t len = 0;
@@ -266,35 +266,12 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
     section_end(out);
 }
 
-/* The standard class of an implementation's own condition, which says more. NULL if the type is a
- * standard one or the user's. */
-static const char *standard_class(const struct error_record *r)
-{
-    if (strncmp(r->type, "SB-", 3) != 0)
-        return NULL;
-    const struct sexp *classes = reply_get(r->condition, "classes");
-    const char *name = NULL;
-    for (size_t i = 0; i < sexp_count(classes); i++) {
-        name = sexp_string(sexp_nth(classes, i), NULL);
-        if (name == NULL || strncmp(name, "SIMPLE-", 7) != 0)
-            break;
-    }
-    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strncmp(name, "SIMPLE-", 7) == 0 ||
-                       strcmp(name, "SERIOUS-CONDITION") == 0;
-    return says_little ? NULL : name;
-}
-
 static void add_hint(struct strbuf *out, const struct error_record *r)
 {
     const struct sexp *hint = reply_get(r->condition, "hint");
-    const char *class = standard_class(r), *text = sexp_string(hint, NULL);
-    if (text == NULL && class == NULL)
+    if (sexp_string(hint, NULL) == NULL)
         return;
-    if (text != NULL && class != NULL && strstr(text, class) != NULL)
-        class = NULL;
     section_begin(out, "[Hint]");
-    if (class != NULL)
-        strbuf_addf(out, "%s is a %s.\n", r->type, class);
     reply_add_string(out, hint);
     section_end(out);
 }
@@ -313,9 +290,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
                     r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
     }
     section_end(out);
-    section_begin(out, "[Backtrace]");
-    if (sexp_count(error_record_frames(r)) == 0)
-        strbuf_adds(out, "(no frames)");
+    if (sexp_count(error_record_frames(r)) > 0 || error_record_total_frames(r) != 0)
+        section_begin(out, "[Backtrace]");
     size_t shown = report_frames(out, error_record_frames(r), INLINE_FRAMES, MOST_FRAMES_BYTES);
     add_left_out(out, r, shown, r->sequence > 0 ? "; see get-backtrace" : "");
     const struct sexp *restarts = error_record_restarts(r);

@@ -64,6 +64,7 @@ static void add_failure(struct strbuf *out, const struct session *session, const
                                                        : "FAILED";
     strbuf_addf(out, "\n\n%zu. %s: ", number, word);
     reply_add_string(out, sexp_get(failure, 0, "test"));
+    add_field(out, "in", sexp_get(failure, 0, "place"));
     add_field(out, "form", sexp_get(failure, 0, "form"));
     add_field(out, "expected", sexp_get(failure, 0, "expected"));
     add_field(out, "actual", sexp_get(failure, 0, "actual"));

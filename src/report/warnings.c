@@ -221,6 +221,12 @@ static bool is_in_library(const struct place *p)
             memmem(p->file, p->file_len, dists, sizeof dists - 1) != NULL);
 }
 
+bool warnings_is_own_file(const struct sexp *place)
+{
+    struct place p = place_in(place);
+    return is_in_file(&p) && !is_in_library(&p);
+}
+
 /* The warnings of one file and kind. Returns how many were omitted, and lines of those that occur again. */
 static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
                        enum kind kind, const struct extent *extent)

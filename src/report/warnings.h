@@ -4,6 +4,7 @@
 #ifndef REPORT_WARNINGS_H
 #define REPORT_WARNINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct session;
@@ -24,5 +25,8 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
 /* warnings_add_place(out, place): append "line 2, column 3: " for ":2:3"; nothing if ${place} is no string.
  */
 void warnings_add_place(struct strbuf *out, const struct sexp *place);
+
+/* warnings_is_own_file(place): whether ${place}, "file:line", is in a file that its user maintains. */
+bool warnings_is_own_file(const struct sexp *place);
 
 #endif

@@ -18,6 +18,7 @@
 #include "tools/detach.h"
 #include "tools/reply_text.h"
 #include "tools/similar.h"
+#include "tools/syntax.h"
 
 #define MOST_OFFERED 1000 /* sessions that are searched for a similar name */
 #define MOST_NAMED 20
@@ -241,6 +242,8 @@ void call_done(void *arg, const struct outcome *outcome)
     call->operation = NULL;
     if (outcome->moment != NULL && outcome->kind != OUTCOME_UNAVAILABLE && call->moment == NULL)
         call->moment = xstrdup(outcome->moment);
+    if (outcome->kind != OUTCOME_OK || outcome->was_in_copy)
+        call->effects = NULL;
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED && !call->takes_refusal) {
@@ -401,6 +404,11 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
         report_evaluation(&call->text, outcome, (size_t)most);
     else
         report_evaluation_with(&call->text, outcome, (size_t)most, body, call);
+    const char *unread = outcome->kind == OUTCOME_ERROR
+                             ? sexp_string(reply_get(outcome->error->condition, "unread"), NULL)
+                             : NULL;
+    if (unread != NULL)
+        syntax_add_fault(call, unread);
     call->is_error = call->is_error || outcome->kind == OUTCOME_ERROR;
     call_finish(call);
 }

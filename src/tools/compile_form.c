@@ -1,19 +1,12 @@
 /*
  * compile-form: the compiler's diagnostics for code. It runs in a copy of the session that is discarded, so
- * it has no effect.
+ * it has no effect where no threads run.
  */
 #include "report/report.h"
 #include "tools/look_up.h"
 
 static void on_compiled(struct tool_call *call, const struct outcome *o)
 {
-    if (o->kind == OUTCOME_UNAVAILABLE) {
-        call_answer(call, true,
-                    "%s\ncompile-form works in a copy. evaluate-lisp can compile in the session itself: "
-                    "(compile nil '(lambda () FORM)) returns the compiler's warnings and runs nothing.",
-                    o->why);
-        return;
-    }
     if (look_up_failed(call, o))
         return;
     report_compilation(&call->text, o->reply);
@@ -26,11 +19,10 @@ static void run(struct tool_call *call)
     if (s == NULL)
         return;
     const char *code = call_string(call, "code", NULL);
-    call->takes_unavailable = true;
     call_write_string(call, "code");
     call_write_string(call, "package");
-    call_enter(call, s, &(struct operation_options){.what = code, .timeout_ms = call_timeout_ms(call)}, 0,
-               false, on_compiled);
+    look_up_in_copy(call, s, code, call_timeout_ms(call), "macros and types of the code are defined now",
+                    on_compiled);
 }
 
 const struct tool tool_compile_form = {

@@ -135,7 +135,8 @@ static void run(struct tool_call *call)
         return;
     call_write_string(call, "system");
     call_write_flag(call, "transitive", wants_tree);
-    look_up_in_copy(call, s, wants_tree ? on_dependencies : on_described);
+    look_up_in_copy(call, s, "describe-system", LOOK_UP_MS, "its .asd file is loaded now",
+                    wants_tree ? on_dependencies : on_described);
 }
 
 const struct tool tool_describe_system = {

@@ -10,15 +10,13 @@
 #include "base/regular_file.h"
 #include "base/utf8.h"
 #include "lisp/confinement.h"
-#include "scan/scan.h"
-#include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/line_diff.h"
+#include "tools/syntax.h"
 
-#define MOST_FILE_BYTES (16 << 20)
 #define MOST_DIFF_BYTES 6000
 #define MOST_CANDIDATES 20
 
@@ -37,6 +35,12 @@ static void edit_fini(struct edit *edit)
 {
     regular_file_fini(&edit->file);
     strbuf_fini(&edit->changed);
+}
+
+/* scan_find_swallowed() leaves the depth 0. */
+static bool is_swallowed(const struct scan_result *result)
+{
+    return result->fault == SCAN_UNCLOSED_LIST && result->depth == 0;
 }
 
 static bool refuse_fault(struct tool_call *call, const char *what, const char *text, size_t len,
@@ -59,43 +63,42 @@ static bool is_read_only(const struct tool_call *call)
 static bool open_file(struct edit *edit)
 {
     struct tool_call *call = edit->call;
-    const struct toolbox *toolbox = call->toolbox;
-    bool is_refused = is_read_only(call);
     size_t path_len;
     const char *path = call_string(call, "path", &path_len);
-    struct err err = {0};
-    if (is_refused || strlen(path) != path_len ||
-        !regular_file_read_beneath(&edit->file, toolbox->directory == NULL ? "." : toolbox->directory, path,
-                                   MOST_FILE_BYTES, &err)) {
-        if (is_refused)
-            call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
-        else if (err.code == ERR_NONE)
-            call_answer(call, true, "The path contains a NUL character.");
-        else
-            call_answer(call, true, "%s. Only files in the working directory are edited.", err.message);
+    struct err err;
+    if (is_read_only(call)) {
+        call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
+        return false;
+    }
+    if (!syntax_read(call, path, path_len, &edit->file, &err)) {
+        call_answer(call, true, "%s. Only files in the working directory are edited.", err.message);
         return false;
     }
     edit->text = strbuf_string(&edit->file.text);
     edit->len = edit->file.text.len;
     const char *newline = memchr(edit->text, '\n', edit->len);
     edit->line_end = newline != NULL && newline > edit->text && newline[-1] == '\r' ? "\r\n" : "\n";
-    struct scan_result result = scan_text(edit->text, edit->len);
-    bool is_unbalanced = result.fault != SCAN_VALID;
-    if (is_unbalanced || scan_find_swallowed(edit->text, edit->len, &result))
+    struct scan_result result;
+    if (syntax_has_fault(edit->text, edit->len, &result))
         return refuse_fault(call,
-                            is_unbalanced
-                                ? "The parentheses of the file are unbalanced, so its forms are not known."
-                                : "A definition in the file seems to contain the next one.",
+                            is_swallowed(&result)
+                                ? "A definition in the file seems to contain the next one."
+                                : "The parentheses of the file are unbalanced, so its forms are not known.",
                             edit->text, edit->len, &result);
     return true;
 }
 
-static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
+static size_t line_of(const char *text, size_t at)
 {
     size_t line = 1;
-    for (size_t i = 0; i < form->start; i++)
-        line += edit->text[i] == '\n';
-    strbuf_addf(&edit->call->text, "\nline %zu: ", line);
+    for (size_t i = 0; i < at; i++)
+        line += text[i] == '\n';
+    return line;
+}
+
+static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
+{
+    strbuf_addf(&edit->call->text, "\nline %zu: ", line_of(edit->text, form->start));
     scan_toplevel_signature(edit->text, form, &edit->call->text);
 }
 
@@ -142,6 +145,14 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
     call_finish(call);
 }
 
+/* Does it contain the line that the call names, if it names one? */
+static bool is_at_line(const struct edit *edit, const struct scan_toplevel *form)
+{
+    int64_t line = call_integer(edit->call, "line", 0);
+    return line == 0 || ((size_t)line >= line_of(edit->text, form->lead) &&
+                         (size_t)line <= line_of(edit->text, form->end));
+}
+
 static bool find_form(struct edit *edit)
 {
     struct tool_call *call = edit->call;
@@ -153,7 +164,7 @@ static bool find_form(struct edit *edit)
     struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
     scan_toplevels_init(&forms, edit->text, edit->len);
     while (scan_toplevels_next(&forms, &form)) {
-        if (!scan_toplevel_is(edit->text, &form, wanted))
+        if (!scan_toplevel_is(edit->text, &form, wanted) || !is_at_line(edit, &form))
             continue;
         if (count++ == 0) {
             edit->form = form;
@@ -175,7 +186,7 @@ static bool find_form(struct edit *edit)
     }
     if (count > MOST_CANDIDATES)
         strbuf_addf(&call->text, "\n… and %zu more", count - MOST_CANDIDATES);
-    strbuf_adds(&call->text, "\nName a method with its qualifiers and specializers, as listed here.");
+    strbuf_adds(&call->text, "\nPass the line of one of them, or name a method as listed here.");
     call->is_error = true;
     call_finish(call);
     return false;
@@ -210,14 +221,14 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
 {
     struct tool_call *call = edit->call;
     const struct strbuf *changed = &edit->changed;
-    struct scan_result result = scan_text(strbuf_string(changed), changed->len);
     bool wants_only_diff = call_boolean(call, "dry-run");
+    struct scan_result result;
     struct err err;
-    bool is_unbalanced = result.fault != SCAN_VALID;
-    if (is_unbalanced || scan_find_swallowed(changed->bytes, changed->len, &result)) {
+    if (syntax_has_fault(strbuf_string(changed), changed->len, &result)) {
         refuse_fault(call,
-                     is_unbalanced ? "With this change, the parentheses of the file would be unbalanced."
-                                   : "With this change, a definition would seem to contain the next one.",
+                     is_swallowed(&result)
+                         ? "With this change, a definition would seem to contain the next one."
+                         : "With this change, the parentheses of the file would be unbalanced.",
                      strbuf_string(changed), changed->len, &result);
         return;
     }
@@ -235,9 +246,8 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
     strbuf_adds(&call->text, wants_only_diff ? what : "");
     strbuf_addc(&call->text, ' ');
     scan_toplevel_signature(edit->text, &edit->form, &call->text);
-    strbuf_addc(&call->text, '\n');
-    line_diff_add(&call->text, edit->file.path, edit->text, edit->len, changed->bytes, changed->len,
-                  MOST_DIFF_BYTES);
+    strbuf_addf(&call->text, " in %s\n", edit->file.path);
+    line_diff_add(&call->text, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);
     strbuf_adds(&call->text, wants_only_diff
                                  ? "Without dry-run, the change is written."
                                  : "The running Lisp is unchanged: load the file, or evaluate the form.");
@@ -314,12 +324,58 @@ static bool suits_encoding(struct edit *edit, const char *text, size_t len)
     return false;
 }
 
+enum edit_kind { REPLACE, INSERT_BEFORE, INSERT_AFTER, DELETE };
+
+static const char *const operations[] = {"replace", "insert-before", "insert-after", "delete", NULL};
+static const char *const done_words[] = {"Replaced", "Inserted before", "Inserted after", "Deleted"};
+
+/* The end of the line at ${at}, with its line end, if only blanks are left in it; else ${at}. */
+static size_t past_blank_line(const struct edit *edit, size_t at)
+{
+    size_t end = at + strspn(edit->text + at, " \t\r");
+    return end < edit->len && edit->text[end] == '\n' ? end + 1 : end == edit->len ? end : at;
+}
+
+/* Delete it with the comments that are above it and on its last line, and one of two blank lines around it.
+ */
+static void delete_form(struct edit *edit)
+{
+    size_t at = place_before(edit), rest = place_after(edit);
+    if (at == line_start(edit->text, at)) {
+        size_t above = at == 0 ? 0 : line_start(edit->text, at - 1);
+        rest = past_blank_line(edit, rest);
+        if (past_blank_line(edit, above) == at)
+            rest = past_blank_line(edit, rest);
+    }
+    strbuf_add(&edit->changed, edit->text, at);
+    strbuf_add(&edit->changed, edit->text + rest, edit->len - rest);
+    finish(edit, done_words[DELETE], count_tokens(edit->text + at, rest - at), 0);
+}
+
+static void put_content(struct edit *edit, enum edit_kind operation, const char *content, size_t len)
+{
+    size_t at = operation == REPLACE         ? edit->form.start
+                : operation == INSERT_BEFORE ? place_before(edit)
+                                             : place_after(edit);
+    size_t rest = operation == REPLACE ? edit->form.end : at;
+    strbuf_add(&edit->changed, edit->text, at);
+    if (operation == INSERT_AFTER)
+        strbuf_addf(&edit->changed, "%s%s", edit->line_end, edit->line_end);
+    add_with_line_ends(&edit->changed, edit, content, len);
+    if (operation == INSERT_BEFORE)
+        strbuf_addf(&edit->changed, "%s%s", edit->line_end, edit->line_end);
+    strbuf_add(&edit->changed, edit->text + rest, edit->len - rest);
+    finish(edit, done_words[operation], count_tokens(edit->text + at, rest - at), count_tokens(content, len));
+}
+
 static void run_edit(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
-    size_t len;
-    const char *content = call_string(call, "content", &len);
-    const char *operation = call_string(call, "operation", NULL);
+    size_t len = 0;
+    const char *content = call_string(call, "content", &len), *word = call_string(call, "operation", NULL);
+    enum edit_kind operation = REPLACE;
+    while (word != NULL && strcmp(word, operations[operation]) != 0)
+        operation++;
     while (len > 0 && is_blank(content[len - 1]))
         len--;
     while (len > 0 && is_blank(content[0])) {
@@ -327,34 +383,17 @@ static void run_edit(struct tool_call *call)
         len--;
     }
     struct scan_result result = scan_text(content, len);
-    if (result.fault != SCAN_VALID) {
+    if (operation == DELETE) {
+        if (open_file(&edit) && find_form(&edit))
+            delete_form(&edit);
+    } else if (result.fault != SCAN_VALID) {
         refuse_fault(call, "The parentheses of the content are unbalanced.", content, len, &result);
-        return;
-    }
-    if (result.forms == 0) {
+    } else if (result.forms == 0) {
         call_answer(call, true, "The content has no form. Nothing was changed.");
-        return;
-    }
-    bool is_before = strcmp(operation, "insert-before") == 0;
-    bool is_replaced = strcmp(operation, "replace") == 0;
-    if (open_file(&edit) && find_form(&edit) && (!is_replaced || stays_conditional(&edit, result.forms)) &&
-        suits_encoding(&edit, content, len)) {
-        size_t at = is_replaced ? edit.form.start : is_before ? place_before(&edit) : place_after(&edit);
-        size_t rest = is_replaced ? edit.form.end : at;
-        strbuf_add(&edit.changed, edit.text, at);
-        if (!is_before && !is_replaced)
-            strbuf_addf(&edit.changed, "%s%s", edit.line_end, edit.line_end);
-        add_with_line_ends(&edit.changed, &edit, content, len);
-        if (is_before)
-            strbuf_addf(&edit.changed, "%s%s", edit.line_end, edit.line_end);
-        strbuf_add(&edit.changed, edit.text + rest, edit.len - rest);
-        size_t removed =
-            is_replaced ? count_tokens(edit.text + edit.form.start, edit.form.end - edit.form.start) : 0;
-        finish(&edit,
-               is_replaced ? "Replaced"
-               : is_before ? "Inserted before"
-                           : "Inserted after",
-               removed, count_tokens(content, len));
+    } else if (open_file(&edit) && find_form(&edit) &&
+               (operation != REPLACE || stays_conditional(&edit, result.forms)) &&
+               suits_encoding(&edit, content, len)) {
+        put_content(&edit, operation, content, len);
     }
     edit_fini(&edit);
 }
@@ -418,8 +457,6 @@ static void run_patch(struct tool_call *call)
     edit_fini(&edit);
 }
 
-static const char *const operations[] = {"replace", "insert-before", "insert-after", NULL};
-
 #define FORM_ARGUMENTS                                                                                       \
     {.name = "path",                                                                                         \
      .type = ARGUMENT_STRING,                                                                                \
@@ -429,10 +466,14 @@ static const char *const operations[] = {"replace", "insert-before", "insert-aft
          .type = ARGUMENT_STRING,                                                                            \
          .is_required = true,                                                                                \
          .description = "Operator of the form, such as defun, defmethod, in-package."},                      \
+        {.name = "name",                                                                                     \
+         .type = ARGUMENT_STRING,                                                                            \
+         .is_required = true,                                                                                \
+         .description = "Name of the form: a symbol or (setf symbol); for one of several methods, add "      \
+                        "qualifiers and specializers: area :around ((s circle))."},                          \
     {                                                                                                        \
-        .name = "name", .type = ARGUMENT_STRING, .is_required = true,                                        \
-        .description = "Name of the form: a symbol or (setf symbol); for one of several methods, add "       \
-                       "qualifiers and specializers: area :around ((s circle))."                             \
+        .name = "line", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 100000000,                        \
+        .description = "Any line of the form, if several have that name."                                    \
     }
 
 #define DRY_RUN_ARGUMENT                                                                                     \
@@ -443,7 +484,7 @@ static const char *const operations[] = {"replace", "insert-before", "insert-aft
 const struct tool tool_edit_form = {
     .name = "edit-form",
     .title = "Edit a form in a file",
-    .description = "Replace a top-level form of a Lisp file, or insert forms before or after it. "
+    .description = "Replace or delete a top-level form of a Lisp file, or insert forms beside it. "
                    "Refuses unbalanced content, leaves the rest of the file unchanged, and returns the diff.",
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
@@ -453,13 +494,11 @@ const struct tool tool_edit_form = {
             FORM_ARGUMENTS,
             {.name = "operation",
              .type = ARGUMENT_STRING,
-             .is_required = true,
              .choices = operations,
-             .description = "Where the content goes."},
+             .description = "What to do; default: replace."},
             {.name = "content",
              .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more complete forms, with their comments."},
+             .description = "One or more complete forms, with their comments; not for delete."},
             DRY_RUN_ARGUMENT,
             SESSION_ARGUMENT,
         },

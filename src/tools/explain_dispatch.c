@@ -131,7 +131,7 @@ static void run(struct tool_call *call)
     const char *form = call_string(call, "form", NULL);
     call_write_string_as(call, "code", "form");
     call_write_string(call, "package");
-    call_enter(call, s, &(struct operation_options){.what = form}, 0, false, on_explained);
+    look_up_in_copy(call, s, form, 0, "what the argument forms did stays", on_explained);
 }
 
 const struct tool tool_explain_dispatch = {

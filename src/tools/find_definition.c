@@ -52,16 +52,12 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
                                      ? "(part of the Lisp itself; its sources are not installed)"
                                      : "(the file cannot be read)");
     else if (!sexp_is_nil(sexp_get(definition, 0, "changed")) && text == NULL)
-        strbuf_adds(&call->text,
-                    "(the file has changed since it was loaded and no longer contains this definition)");
+        strbuf_adds(&call->text, "(the file no longer contains this definition)");
     else if (text == NULL)
         strbuf_adds(&call->text,
                     "(not found in the file by its name: a macro may have generated it, or the file has "
                     "changed since it was loaded)");
     else {
-        if (!sexp_is_nil(sexp_get(definition, 0, "changed")))
-            strbuf_adds(&call->text,
-                        "(the file has changed since it was loaded; this is its current text)\n");
         look_up_add_text(call, s, text, len);
         if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
             strbuf_adds(&call->text, "\n[… the rest is in the file …]");

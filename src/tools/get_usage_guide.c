@@ -56,7 +56,7 @@ static const struct {
      "Read long output: replies omit its middle. get-output returns the rest, by the number given in the "
      "reply, or only the lines that\n"
      "contain a text.\n"
-     "Threads: list-errors has their errors. configure-limits thread-errors: 5 lets failed ones wait.\n"
+     "Threads: see the topic threads.\n"
      "Load a library or a project: load-system finds systems in the current directory, ~/common-lisp,\n"
      "~/.local/share/common-lisp/source and /usr/share/common-lisp.\n"
      "A test fails: run-tests shows the form, the expected value and the actual one. An unexpected error in "
@@ -93,6 +93,25 @@ static const struct {
      "and [Session] names the state that the\n"
      "session continues from. Usually that is the state before the call: nothing else is lost.\n"
      "Nothing makes sense any more: rollback-session restores an earlier state, reset-session starts over."},
+    {"threads",
+     "THREADS\n"
+     "An error in a thread of the program is under [Background errors] of the next reply; list-errors has "
+     "its "
+     "index. Its thread has ended then.\n"
+     "configure-limits thread-errors: 5 lets failed threads wait instead: get-backtrace, evaluate-in-frame "
+     "and "
+     "invoke-restart with that index\n"
+     "enter them, RETRY and CONTINUE included, while the others run on.\n"
+     "Servers and pools catch errors themselves: (setf hunchentoot:*catch-errors-p* nil), (setf "
+     "lparallel:*debug-tasks-p* nil).\n"
+     "list-threads shows each thread and where it is, get-backtrace with thread its frames. interrupt-thread "
+     "evaluates code in it or stops it\n"
+     "where it is, kill-thread ends it. A deadlock is reported with its threads and locks.\n"
+     "While threads run, evaluations run beside them in a thread of their own; several can wait in errors. "
+     "Look-ups work as always.\n"
+     "No checkpoints are made: rollback-session goes to states before the threads, after a crash only "
+     "definitions come back, and the session\n"
+     "is not saved. (cl-mcp:on-return web (start-web)) registers forms that start them again."},
 };
 
 #define TOPIC_COUNT (sizeof topics / sizeof topics[0])
@@ -113,7 +132,8 @@ static void run(struct tool_call *call)
 {
     const char *topic = call_string(call, "topic", NULL);
     for (size_t i = 0; i < TOPIC_COUNT; i++) {
-        if (topic != NULL && strcmp(topic, topics[i].topic) != 0)
+        /* The last one is for those who ask for it. */
+        if (topic == NULL ? i + 1 == TOPIC_COUNT : strcmp(topic, topics[i].topic) != 0)
             continue;
         strbuf_adds(&call->text, call->text.len > 0 ? "\n\n" : "");
         if (topics[i].text == NULL)
@@ -124,7 +144,7 @@ static void run(struct tool_call *call)
     call_finish(call);
 }
 
-static const char *const topic_names[] = {"workflow", "tools", "patterns", "recovery", NULL};
+static const char *const topic_names[] = {"workflow", "tools", "patterns", "recovery", "threads", NULL};
 
 const struct tool tool_get_usage_guide = {
     .name = "get-usage-guide",
@@ -137,6 +157,6 @@ const struct tool tool_get_usage_guide = {
     .arguments = {{.name = "topic",
                    .type = ARGUMENT_STRING,
                    .choices = topic_names,
-                   .description = "Topic; default: all."}},
+                   .description = "Topic; default: all but threads."}},
     .run = run,
 };

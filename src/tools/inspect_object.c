@@ -2,6 +2,7 @@
  * inspect-object: an object and its parts, each with a handle to inspect it next. Inspecting by code and
  * setting a part are evaluations of the session; inspecting by handle only looks.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -133,9 +134,10 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
     if (look_up_failed(call, o))
         return;
     add_inspection(&call->text, o, 0, call);
+    const char *handle = call_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
-                    call_string(call, "handle", NULL));
+                    handle != NULL ? handle : call_string(call, "code", NULL));
     call_finish(call);
 }
 
@@ -176,6 +178,20 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     add_comment(journal, value, len);
 }
 
+/* A variable can be looked at while code runs: nothing is evaluated. */
+static bool is_variable_beside_code(const struct tool_call *call, struct session *s)
+{
+    static const char others[] = "+-*/%<>=!?&_:.$^~";
+    struct session_evaluation e;
+    size_t len, i = 0;
+    const char *code = call_string(call, "code", &len);
+    if (code == NULL || call_has(call, "set") || !session_evaluation_at(s, 0, &e) || !e.is_running)
+        return false;
+    while (i < len && (isalnum((unsigned char)code[i]) || strchr(others, code[i]) != NULL) && code[i] != '\0')
+        i++;
+    return i == len && strspn(code, "0123456789.+-/") < len;
+}
+
 static void run(struct tool_call *call)
 {
     if (call_has(call, "code") + call_has(call, "handle") + call_has(call, "local") != 1) {
@@ -195,16 +211,18 @@ static void run(struct tool_call *call)
     struct session *s = call_begin(call, "inspect");
     if (s == NULL)
         return;
-    static const char *const passed[] = {"code", "package", "handle", "local", "path", "set"};
+    static const char *const passed[] = {"package", "handle", "local", "path", "set"};
+    bool is_look_up = is_variable_beside_code(call, s);
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         call_write_string(call, passed[i]);
+    call_write_string_as(call, is_look_up ? "variable" : "code", "code");
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
     call_write_integer(call, "from", call_integer(call, "offset", 0));
     call_write_integer(call, "count", call_integer(call, "limit", PARTS_SHOWN));
     if (call_has(call, "local")) {
         call_write_integer(call, "frame", call_integer(call, "frame", 0));
         look_up_in_error(call, s, on_local);
-    } else if (call_has(call, "code") || call_has(call, "set")) {
+    } else if ((call_has(call, "code") && !is_look_up) || call_has(call, "set")) {
         struct strbuf journal;
         strbuf_init(&journal, 0);
         write_journal(call, &journal);

@@ -96,10 +96,10 @@ static void run(struct tool_call *call)
     call_write_integer(call, "count",
                        call_integer(call, "limit", is_quicklisp ? QUICKLISP_SHOWN : LOCAL_SHOWN));
     if (is_quicklisp)
-        call_enter(call, s, &(struct operation_options){.what = "list-systems", .timeout_ms = QUICKLISP_MS},
-                   0, false, on_quicklisp_systems);
+        look_up_in_copy(call, s, "list-systems", QUICKLISP_MS, "Quicklisp is loaded now",
+                        on_quicklisp_systems);
     else
-        look_up_in_copy(call, s, on_local_systems);
+        look_up_in_copy(call, s, "list-systems", LOOK_UP_MS, NULL, on_local_systems);
 }
 
 const struct tool tool_list_systems = {

@@ -10,21 +10,20 @@
 #include "report/section.h"
 #include "tools/cut.h"
 
-static struct operation_options options_of(const struct tool_call *call)
-{
-    return (struct operation_options){.what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_look_up = true};
-}
-
 void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome)
 {
-    struct operation_options options = options_of(call);
-    call_run(call, session, &options, on_outcome);
+    call_run(
+        call, session,
+        &(struct operation_options){.what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_look_up = true},
+        on_outcome);
 }
 
-void look_up_in_copy(struct tool_call *call, struct session *session, call_outcome *on_outcome)
+void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
+                     const char *effects, call_outcome *on_outcome)
 {
-    struct operation_options options = options_of(call);
-    call_enter(call, session, &options, 0, false, on_outcome);
+    call->effects = effects;
+    call_enter(call, session, &(struct operation_options){.what = what, .timeout_ms = timeout_ms}, 0, false,
+               on_outcome);
 }
 
 bool look_up_failed(struct tool_call *call, const struct outcome *outcome)
@@ -102,7 +101,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
         reply_add_string(out, file);
         if (line > 0)
             strbuf_addf(out, ":%lld", (long long)line);
-        else if (!sexp_is_nil(sexp_get(entry, from, "changed")))
+        if (!sexp_is_nil(sexp_get(entry, from, "changed")))
             strbuf_adds(out, " (changed since it was loaded)");
     }
 }

@@ -12,14 +12,23 @@
 #define LOOK_UP_MS 5000
 
 /*
- * look_up(call, session, on_outcome), look_up_in_copy(call, session, on_outcome):
- * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second runs
- * it in a copy of the session that is then discarded, because it loads or evaluates something on the way.
+ * look_up(call, session, on_outcome):
+ * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS.
  *
  * session     from call_begin(); not NULL
  */
 void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome);
-void look_up_in_copy(struct tool_call *call, struct session *session, call_outcome *on_outcome);
+
+/*
+ * look_up_in_copy(call, session, what, timeout_ms, effects, on_outcome):
+ * Run it in a copy of the session that is then discarded, because it loads or evaluates something on the way;
+ * beside threads, which prevent a copy, in the session itself.
+ *
+ * what, timeout_ms    as in struct operation_options
+ * effects             borrowed: added to the reply if it ran in the session; NULL: it has none
+ */
+void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
+                     const char *effects, call_outcome *on_outcome);
 
 /* look_up_failed(call, outcome): if the look-up, or another operation that is no evaluation, ended in an
  * error (one of the user's PRINT-OBJECT methods failed, the time limit was reached, it was cancelled, the

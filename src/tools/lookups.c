@@ -28,13 +28,44 @@ static void list_definitions(struct tool_call *call)
     look_up(call, s, on_definitions);
 }
 
+/* hyperspec.txt: each chapter, then its pages and the symbols that they describe. */
+extern const unsigned char hyperspec[];
+extern const unsigned long hyperspec_len;
+
+static void add_hyperspec(struct strbuf *out, const char *name)
+{
+    const char *line = (const char *)hyperspec, *end = line + hyperspec_len;
+    const char *chapter = line, *page = NULL, *separator = "\nHyperSpec: ";
+    size_t name_len = strlen(name);
+    for (size_t len; line < end; line += len + 1) {
+        const char *found = line;
+        len = strcspn(line, "\n");
+        if (line[strspn(line, "0123456789")] == ' ')
+            chapter = line;
+        else
+            do
+                found =
+                    memmem(found + 1, (size_t)(line + len - found) - (found < line + len), name, name_len);
+            while (found != NULL && (found[-1] != ' ' || strchr(" \n", found[name_len]) == NULL));
+        if (chapter == line || found == NULL)
+            continue;
+        strbuf_addf(out, "%s%.*s", separator, (int)strcspn(chapter, "\n"), chapter);
+        separator = ", ";
+        page = line;
+    }
+    if (page != NULL)
+        strbuf_addf(out, ": https://www.lispworks.com/documentation/HyperSpec/Body/%.*s.htm",
+                    (int)strcspn(page, " "), page);
+}
+
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
     if (look_up_failed(call, o))
         return;
-    size_t len;
-    const char *text = sexp_string(reply_get(o->reply, "text"), &len);
-    strbuf_add(&call->text, text == NULL ? "" : text, len);
+    const char *standard = sexp_string(reply_get(o->reply, "standard"), NULL);
+    reply_add(&call->text, o->reply, "text");
+    if (standard != NULL)
+        add_hyperspec(&call->text, standard);
     call->is_absent = !reply_flag(o->reply, "found");
     call_finish(call);
 }

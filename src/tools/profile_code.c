@@ -70,6 +70,22 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
     strbuf_adds(out, " bytes allocated.\n");
 }
 
+/* Where samples fell that show no function of the program. */
+static void add_missed(struct strbuf *out, const struct sexp *reply, double expected)
+{
+    const struct sexp *elsewhere = reply_get(reply, "elsewhere");
+    int64_t samples = reply_integer(reply, "samples"), foreign = 0;
+    for (size_t i = 0; i < sexp_count(elsewhere); i++)
+        foreign += sexp_integer(sexp_nth(sexp_nth(elsewhere, i), 1), 0);
+    if (expected < 10 || (double)samples * 2 > expected)
+        return;
+    strbuf_addf(out, "About %.0f samples were due. ", expected);
+    add_neighbours(out, "In foreign code, whose callers could not be seen: ", elsewhere);
+    if (foreign * 2 < (int64_t)expected - samples)
+        strbuf_adds(out, "Most fell where no signal is taken, as in foreign code or a garbage collection.\n");
+    strbuf_adds(out, "profile-functions counts and times the functions that you name.\n");
+}
+
 static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
 {
     struct tool_call *call = arg;
@@ -88,10 +104,14 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
         strbuf_addf(out, ", one every %g ms of %s time",
                     call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "CPU");
     strbuf_adds(out, ".\n");
-    add_cost(out, reply_get(o->reply, "took"));
+    const struct sexp *took = reply_get(o->reply, "took");
+    double interval_us = call_number(call, "sample-interval", INTERVAL_S) * 1e6;
+    double expected = is_alloc ? 0 : (double)sexp_integer(sexp_nth(took, is_time ? 0 : 1), 0) / interval_us;
+    add_cost(out, took);
+    add_missed(out, o->reply, expected);
     if (samples > 0)
         add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
-    else
+    else if (expected < 10)
         strbuf_addf(out, "No samples: the code %s. Repeat it with DOTIMES until it %s%s.\n",
                     is_alloc  ? "allocated too little"
                     : is_time ? "finished too soon"

@@ -142,6 +142,8 @@ static void tell_others(struct tool_call *call)
 
 void reply_text_complete(struct tool_call *call)
 {
+    if (call->effects != NULL)
+        strbuf_addf(&call->text, "\n(Beside threads this runs in the session itself: %s.)", call->effects);
     add_notice(call);
     tell_others(call);
     add_moment(call);

@@ -15,8 +15,8 @@
 #include "wire/sexp.h"
 
 #define MOST_MS 300
-#define LEAST_RUNNING_S 1
-#define FRAMES_ASKED 20 /* some are folded into a line */
+#define LEAST_RUNNING_S 0.2 /* before, a look-up would wait */
+#define FRAMES_ASKED 20     /* some are folded into a line */
 #define LINES_SHOWN 5
 #define MOST_BYTES 1000
 

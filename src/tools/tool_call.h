@@ -39,6 +39,7 @@ struct tool_call {
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
     char *moment;                  /* owned; set if it shows the session in the middle of an operation */
+    const char *effects;           /* look_up_in_copy(): of what could not run in a copy; NULL: none */
     size_t step, since;            /* for tools that must remember something while they wait */
     struct strbuf text;            /* the answer */
     json_t *structured;            /* owned */

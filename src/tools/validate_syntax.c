@@ -1,23 +1,80 @@
 /*
  * validate-syntax: checks that the parentheses match, and finds the one that matches the one at a position.
- * The text is scanned; nothing is read or run.
+ * The text is scanned; nothing is evaluated.
  */
-#include "scan/scan.h"
+#include <string.h>
+
+#include "report/section.h"
+#include "scan/scan_repair.h"
 #include "tools/call.h"
+#include "tools/syntax.h"
+
+#define MOST_FILE_BYTES (16 << 20)
+
+bool syntax_read(const struct tool_call *call, const char *path, size_t len, struct regular_file *file,
+                 struct err *err)
+{
+    const char *directory = call->toolbox->directory;
+    if (strlen(path) == len)
+        return regular_file_read_beneath(file, directory == NULL ? "." : directory, path, MOST_FILE_BYTES,
+                                         err);
+    *file = (struct regular_file){.directory = -1};
+    err_set(err, ERR_INVALID, "The path contains a NUL character");
+    return false;
+}
+
+bool syntax_has_fault(const char *text, size_t len, struct scan_result *result)
+{
+    *result = scan_text(text, len);
+    return result->fault != SCAN_VALID || scan_find_swallowed(text, len, result);
+}
+
+void syntax_add_fault(struct tool_call *call, const char *path)
+{
+    struct regular_file file;
+    struct scan_result result;
+    struct err err;
+    char text[SCAN_EXPLAIN_SIZE];
+    if (syntax_read(call, path, strlen(path), &file, &err) &&
+        syntax_has_fault(strbuf_string(&file.text), file.text.len, &result)) {
+        scan_explain(&result, file.text.bytes, file.text.len, text, sizeof text);
+        section_begin(&call->text, "[Syntax]");
+        strbuf_addf(&call->text, "%s:\n%s", path, text);
+    }
+    regular_file_fini(&file);
+}
 
 static void run(struct tool_call *call)
 {
+    struct regular_file file = {.directory = -1};
+    struct err err;
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = call_string(call, "code", &len),
+               *path = code == NULL ? call_string(call, "path", &len) : NULL;
     size_t line = (size_t)call_integer(call, "line", 0), column = (size_t)call_integer(call, "column", 1);
     char text[SCAN_EXPLAIN_SIZE];
+    if (code == NULL && path == NULL) {
+        call_answer(call, true, "Pass either code or path.");
+        return;
+    }
+    if (path != NULL && !syntax_read(call, path, len, &file, &err)) {
+        call_answer(call, true, "%s. Only files in the working directory are read.", err.message);
+        regular_file_fini(&file);
+        return;
+    }
+    if (path != NULL) {
+        code = strbuf_string(&file.text);
+        len = file.text.len;
+    }
     if (line > 0) {
         struct scan_match match = scan_match_paren(code, len, line, column);
         scan_match_explain(&match, line, column, code, len, text, sizeof text);
     } else {
-        struct scan_result result = scan_text(code, len);
+        struct scan_result result;
+        syntax_has_fault(code, len, &result);
         scan_explain(&result, code, len, text, sizeof text);
     }
+    regular_file_fini(&file);
     call_answer(call, false, "%s", text);
 }
 
@@ -31,14 +88,15 @@ const struct tool tool_validate_syntax = {
     .name = "validate-syntax",
     .title = "Validate syntax",
     .description =
-        "Check the parentheses of text without reading or running it. Reports the form that is not "
+        "Check the parentheses of text or a file without reading or running it. Reports the form that is not "
         "closed, or with line and column the partner of a parenthesis.",
     .search_hint = "parentheses, brackets",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "Text to check."},
+            {.name = "code", .type = ARGUMENT_STRING, .description = "Text to check."},
+            {.name = "path", .type = ARGUMENT_STRING, .description = "Or a file in the working directory."},
             POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
             POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
         },

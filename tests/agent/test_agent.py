@@ -1027,10 +1027,15 @@ class Errors(AgentTest):
             for _ in range(20):
                 self.fails("(f11 1)")
             self.assertLess(time.monotonic() - start, 1)
-            # What has changed since it was loaded has no lines.
-            with open(path, "a") as file:
-                file.write(" ")
+            # Of what has changed since it was loaded, the definition is searched for by its name.
+            with open(path, "w") as file:
+                file.write("\n".join(["(list 1)"] + lines))
             os.utime(path, (time.time() + 10, time.time() + 10))
+            name, line = reply.frames[1][1].rsplit(":", 1)
+            self.assertEqual(self.fails("(f11 1)").frames[1][1], f"{path}:{int(line) + 1} (changed since it was loaded)")
+            with open(path, "w") as file:
+                file.write("(f0 1)\n")
+            os.utime(path, (time.time() + 20, time.time() + 20))
             self.assertEqual(self.fails("(f11 1)").frames[1][1], path + " (changed since it was loaded)")
 
 

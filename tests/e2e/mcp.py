@@ -260,7 +260,7 @@ class Report(Reply):
                 self.values.append(line[3:])
             elif line in ("; No values", "; No values: the restart ABORT ended the evaluation"):
                 self.no_values = True
-            elif self.values:
+            elif self.values and not line.startswith("; Values are printed with the standard settings;"):
                 self.values[-1] += "\n" + line
 
     value = property(lambda self: self.values[0] if self.values else None)

@@ -212,7 +212,7 @@ class LookAtFrames(Frames):
         with open(place, "a", encoding="utf-8") as f:
             f.write("(list 1)\n")
         self.fail_with("(print-half 4)")
-        self.assertIn("(HALF 4) at %s (changed since it was loaded)" % place, self.backtrace())
+        self.assertIn("(HALF 4) at %s:5 (changed since it was loaded)" % place, self.backtrace())
         self.assertNotIn(">>>", self.backtrace())
 
     def test_a_file_that_says_how_it_is_read_is_not_guessed_at(self):

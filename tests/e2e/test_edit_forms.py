@@ -74,6 +74,56 @@ class EditForms(mcp.TestCase):
             self.assertTrue(reply.text.endswith("\nThe code stands between ``` lines of Markdown. Send it without them."), reply.text)
         self.assertNotIn("Markdown", self.lisp.call("validate-syntax", code='"```" `').text)
 
+    def test_one_of_several_forms_is_named_by_a_line_in_it_and_deleted(self):
+        variants = "(f)\n\n#+sbcl\n(defun two (x)\n  (* x 2))\n\n;; elsewhere\n#-sbcl\n(defun two (x)\n  (* x 3)) ; three\n\n(g)\n"
+        self.put(variants)
+        for operation in ("replace", "delete"):
+            self.assertRefused(self.edit("defun", "two", operation, "(two)"), "Pass the line of one of them", variants)
+        self.assertRefused(self.edit("defun", "two", "delete", "", line=12), "line 9: (defun two)", variants)
+        first = self.lisp.call("edit-form", path="a.lisp", kind="defun", name="two", line=3, content="(defun two ())")
+        self.assertChanged(first, variants.replace("(defun two (x)\n  (* x 2))", "(defun two ())"))
+        self.put(variants)
+        second = self.lisp.call("edit-form", path="a.lisp", kind="defun", name="two", line=10, operation="delete")
+        self.assertChanged(second, "(f)\n\n#+sbcl\n(defun two (x)\n  (* x 2))\n\n(g)\n")
+        self.assertChanged(self.edit("defun", "two", "delete", ""), "(f)\n\n(g)\n")
+        self.put("(a) (b x) (c)")
+        self.assertChanged(self.edit("b", "x", "delete", ""), "(a)  (c)")
+
+    def test_the_diff_shows_the_lines_that_differ(self):
+        body = "".join("  (print %d)\n" % n for n in range(2000))
+        self.put("(defun f (x)\n%s  x)\n" % body)
+        changed = body.replace("(print 7)", "(print 70)").replace("(print 1000)\n", "(print 1000)\n  (new)\n").replace("  (print 1999)\n", "")
+        text, _ = self.edit("defun", "f", "replace", "(defun f (x)\n%s  x)" % changed)
+        self.assertIn("""in a.lisp
+@@ -8,3 +8,3 @@
+   (print 6)
+-  (print 7)
++  (print 70)
+   (print 8)
+@@ -1002,2 +1002,3 @@
+   (print 1000)
++  (new)
+   (print 1001)
+@@ -2000,3 +2001,2 @@
+   (print 1998)
+-  (print 1999)
+   x)
+The running""", text)
+        text, _ = self.edit("defun", "f", "replace", "(defun f (x)\n%s  x)" % body.replace("print", "princ"))
+        self.assertLess(len(text), 7000)
+        self.assertRegex(text, r"\[… [0-9]+ more lines\]\nThe running")
+
+    def test_an_error_of_loading_shows_where_the_parentheses_are_unbalanced(self):
+        self.put('(defsystem "bad" :components ((:file "bad")))', "bad.asd")
+        self.put("(defun one (x)\n  (let ((y 1))\n    (+ x y))\n\n(defun two (x)\n  x)\n", "bad.lisp")
+        for tool, arguments in (("load-file", {"path": "bad.lisp"}), ("load-file", {"path": "bad.lisp", "compile": True}), ("load-system", {"system": "bad"})):
+            report = self.lisp.call(tool, **arguments)
+            self.assertIn("By the indentation, `)` is probably missing after line 3, column 12:\n", report.parts["Syntax"])
+            self.assertIn("bad.lisp:\n", report.parts["Syntax"])
+        self.put("(defun one (x) (nowhere:car x))", "bad.lisp")
+        for tool, arguments in (("load-file", {"path": "bad.lisp"}), ("load-system", {"system": "bad"})):
+            self.assertNotIn("Syntax", self.lisp.call(tool, **arguments).parts)
+
     def test_bytes_that_are_not_utf8_stay(self):
         text = b'(defun a () "\xff\xfe\x00")\n(defun b () 1)\n(defun c () "\xe9")'
         self.put(text)

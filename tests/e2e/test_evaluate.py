@@ -221,6 +221,13 @@ class Printing(mcp.TestCase):
                 self.s.evaluate(setting)
                 self.assertEvaluates("(list 10 'abc \"s\")", '(10 ABC "s")')
 
+    def test_a_reply_says_once_that_the_programs_settings_differ(self):
+        words = "\n; Values are printed with the standard settings; here *PRINT-BASE* is 16, *PRINT-CASE* is :DOWNCASE."
+        self.assertEqual("=> (FOO 255)" + words, self.s.evaluate("(progn (setf *print-base* 16 *print-case* :downcase) (list 'foo 255))").text)
+        self.assertEqual("=> 255", self.s.evaluate("255").text)
+        self.assertEqual("=> 255", self.s.evaluate("(progn (setf *print-base* 10 *print-case* :upcase) 255)").text)
+        self.assertIn(words, self.s.evaluate("(setf *print-base* 16 *print-case* :downcase)").text)
+
     def test_a_long_value_is_cut_and_can_be_fetched(self):
         report = self.s.evaluate("(make-string 300000 :initial-element #\\z)", max_output=4000)
         self.assertFalse(report.is_error)

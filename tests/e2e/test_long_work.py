@@ -76,7 +76,7 @@ class LongWork(mcp.TestCase):
         self.s.evaluate('(defun inner (x) (list x (loop until (probe-file "%s") do (sleep 0.01)))) (defun outer (y) (list (inner y)))' % path)
         frames = r"\n\[Backtrace\]\n(\d+: .*\n)*\d+: \(INNER %d\)\n\d+: \(OUTER %d\)\n"
         for number in (5, 6):
-            reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=1.5)
+            reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=0.4)
             self.assertRegex(reply.text, frames % (number, number))
             self.assertIn(CONTINUES, reply.text)
             self.assertRegex(self.call("evaluation-status").text, frames % (number, number))
@@ -496,6 +496,11 @@ class LookUps(mcp.TestCase):
         text = self.seen("inspect-object", 3, handle="h1", path="[1]")
         self.assertIn("3", text)
         self.assertIn("The handles in this reply are not kept; h1 with a path shows a part.", text)
+        text = self.seen("inspect-object", 3, code="*PRINT-base*")
+        self.assertIn("Kind: integer\n", text)
+        self.assertIn("; *PRINT-base* with a path shows a part.", text)
+        reply = self.s.call("inspect-object", code="none-such")
+        self.assertIn("none-such has no value yet, or is no variable: it can be evaluated when what runs has ended.", reply.text)
         self.assertNotIn("(Evaluation", self.s.call("list-checkpoints").text)
         self.cancelled(call)
         self.assertNotIn("(Evaluation", self.s.call("describe-symbol", name="seen").text)
@@ -553,7 +558,7 @@ class LookUps(mcp.TestCase):
         # The evaluation can begin before that thread has come to its call of SLEEP.
         mcp.wait_until(lambda: "other: sleeping" in self.seen("list-threads", 2), 20, "the other thread to sleep")
         self.assertNotIn("look-up", self.seen("list-threads", 2))
-        self.assertIn("other threads run", self.s.call("macroexpand-form", form="(when a b)").text)
+        self.assertIn("(if a", self.seen("macroexpand-form", 2, form="(when a b)"))
         self.cancelled(call)
         self.assertValue(self.s.evaluate("(+ 1 2)"), "3")
 

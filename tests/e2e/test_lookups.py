@@ -289,12 +289,54 @@ class Session(mcp.TestCase):
         self.assertIn("TIMEOUT", reply.text)
         self.assertEvaluates("*n*", "5")
 
-    def test_where_no_copy_can_be_made_the_reply_says_why(self):
-        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
-        for tool, form in (("macroexpand-form", "(when a b)"), ("explain-dispatch", "(print-object 1 nil)")):
-            reply = self.s.call(tool, form=form)
-            self.assertTrue(reply.is_error)
-            self.assertIn("Other threads run in this session, so it cannot be copied: unnamed thread.", reply.text)
+    def test_a_standard_symbol_has_its_chapter_and_page_in_the_hyperspec(self):
+        body = "https://www.lispworks.com/documentation/HyperSpec/Body/"
+        for name, line in (("car", "14 Conses: %sf_car_c.htm"), ("*", "12 Numbers, 25 Environment: %sa_st.htm"), ("cl:1-", "12 Numbers: %sf_1pl_1_.htm")):
+            self.assertIn("\nHyperSpec: " + line % body, self.s.call("describe-symbol", name=name).text)
+        self.assertNotIn("HyperSpec", self.s.call("describe-symbol", name="sb-ext:quit").text)
+        self.s.evaluate('(defpackage :mine (:use) (:export #:car)) (defun mine:car ())')
+        self.assertNotIn("HyperSpec", self.s.call("describe-symbol", name="mine:car").text)
+        with open(os.path.join(mcp.ROOT, "src", "tools", "hyperspec.txt")) as f:
+            pages = [line.split()[1:] for line in f if not re.match(r"[0-9]+ ", line)]
+        names = self.s.evaluate('(let ((l nil)) (do-external-symbols (s :cl (format nil "~{~(~a~)~^ ~}" l)) (push s l)))', max_output=100000).value
+        self.assertEqual(set(names.strip('"').split()), {name for page in pages for name in page})
+
+    def test_beside_threads_the_session_itself_answers_and_the_reply_says_so(self):
+        self.s.evaluate("""(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))
+            (defvar *n* 0) (defmacro counting () (incf *n*)) (defgeneric g (x)) (defmethod g ((x integer)) x)""")
+        calls = (
+            ("macroexpand-form", {"form": "(counting)"}, "1\n", "what the macros did stays"),
+            ("explain-dispatch", {"form": "(g (incf *n*))"}, "One method applies", "what the argument forms did stays"),
+            ("compile-form", {"code": "(defmacro mine () 'undefined-one) (mine)"}, "undefined variable: UNDEFINED-ONE", "macros and types of the code are defined now"),
+            ("describe-system", {"system": "alexandria"}, "System alexandria", "its .asd file is loaded now"),
+            ("describe-system", {"system": "alexandria", "transitive": True}, "depends on no other system", "its .asd file is loaded now"),
+            ("list-systems", {"pattern": "alexandria"}, "- alexandria: ", None),
+        )
+
+        def all_answer():
+            for tool, arguments, expected, effect in calls:
+                with self.subTest(tool):
+                    text, is_error = self.s.call(tool, **arguments)
+                    self.assertFalse(is_error, text)
+                    self.assertIn(expected, text)
+                    if effect:
+                        self.assertIn("\n(Beside threads this runs in the session itself: %s.)" % effect, text)
+                    else:
+                        self.assertNotIn("Beside threads", text)
+
+        all_answer()
+        self.assertEvaluates("(list *n* (not (macro-function 'mine)))", "(2 NIL)")
+        self.assertFails('(error "it stands")')
+        self.s.evaluate("(setf *n* 0)")
+        self.assertFails('(error "it stands")')
+        all_answer()
+        self.assertIn("it stands", self.s.call("describe-last-error").text)
+        self.assertEvaluates("(setf *n* 0)", "0")
+        call = self.s.start_call("evaluate-lisp", {"code": "(loop)", "wait": 0, "timeout": 0}).reply()
+        self.assertIn("running", call.text)
+        all_answer()
+        self.s.call("cancel-evaluation")
+        self.assertTrue(self.s.call("macroexpand-form", form="(when)").is_error)
 
     def test_a_long_text_is_cut_and_the_rest_can_be_fetched(self):
         self.s.evaluate("(defun long-one () '(%s))" % " ".join("item-%d" % n for n in range(5000)))

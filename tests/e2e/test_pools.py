@@ -47,6 +47,21 @@ class Pools(mcp.TestCase):
         # lparallel does not wait for the worker that replaced one that failed.
         mcp.wait_until(lambda: " pool:" not in self.s.call("list-threads").text, 10, "the end of the pool's threads")
 
+    def test_equal_errors_are_announced_once_with_an_index_and_what_to_set(self):
+        self.s.call("configure-limits", thread_errors=0)
+        report = self.s.evaluate("(let ((c (lparallel:make-channel))) (dotimes (i 3) (lparallel:submit-task c (lambda () (error \"same\")))) (lparallel:receive-result c))")
+        self.assertErrorReport(report, "LPARALLEL.KERNEL:TASK-KILLED-ERROR")
+        self.assertIn("With (setf lparallel:*debug-tasks-p* nil) it is signalled here.", report.hint)
+        def announced():
+            text = self.s.evaluate("1").text
+            return text if "Background" in text else None
+        self.s.evaluate("(dotimes (i 3) (sb-thread:make-thread (lambda () (error \"alike\")) :name (format nil \"t~d\" i)))")
+        texts = [mcp.wait_until(announced, 10, "the errors")]
+        self.assertRegex(texts[0], r"(?m)^In thread t\d( and [12] more)? \(index \d\): SIMPLE-ERROR: alike$")
+        index = re.search(r"\(index (\d)\)", texts[0]).group(1)
+        self.assertIn("alike", self.s.call("list-errors").text.split("\n%s. " % index)[1].split("\n")[0])
+        self.end()
+
     def test_errors_of_workers_are_entered_and_repaired_and_the_tasks_end_with_that(self):
         self.submit("'work 1", "'work 2", "'work 3")
         for index in self.errors("bad .*can be entered", 3):

@@ -20,6 +20,19 @@ class Measuring(mcp.TestCase):
 
 
 class Timing(Measuring):
+    def test_samples_in_foreign_code_whose_callers_are_not_seen_are_named(self):
+        if self.s.evaluate('(sb-alien:load-shared-object "libz.so.1")').is_error:
+            self.skipTest("there is no zlib")
+        self.s.evaluate("""(defun crunch (n)
+          (let ((b (make-array 1000000 :element-type '(unsigned-byte 8) :initial-element 7)))
+            (sb-sys:with-pinned-objects (b)
+              (dotimes (i n) (sb-alien:alien-funcall (sb-alien:extern-alien "crc32" (function sb-alien:unsigned-long sb-alien:unsigned-long sb-sys:system-area-pointer sb-alien:unsigned-int))
+                                                     0 (sb-sys:vector-sap b) 1000000)))))""")
+        text = self.s.call("profile-code", code="(loop with end = (+ (get-internal-run-time) (floor internal-time-units-per-second 2)) while (< (get-internal-run-time) end) do (crunch 50))").text
+        self.assertRegex(text, r"About \d+ samples were due\. In foreign code, whose callers could not be seen: foreign function \S*crc32")
+        self.assertIn("profile-functions counts and times the functions that you name.", text)
+        self.assertNotIn("too little CPU time", text)
+
     def test_every_run_evaluates_every_form(self):
         reply = self.s.call("time-execution", code="(defvar *n* 0) (incf *n*) (list *n*)", runs=7)
         self.assertRegex(reply.text, r"(?s)^Timing: 7 runs\n.*Result:\n=> \(7\)$")

@@ -123,16 +123,6 @@ class Finding(Systems):
         self.assertFalse(client.call("list-systems").is_error)
         self.assertValue(client.evaluate("(list (boundp '*loud*) (and (asdf:registered-system \"loud\") t))"), "(NIL NIL)")
 
-    def test_looking_while_other_threads_run_says_why_it_cannot(self):
-        client = self.start_server()
-        client.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 600))))")
-        reply = client.call("describe-system", system="alexandria")
-        self.assertTrue(reply.is_error)
-        self.assertIn("threads", reply.text)
-        client.evaluate("(sb-thread:terminate-thread *thread*)")
-
-
-class Requiring(mcp.TestCase):
     def test_a_module_that_is_not_found_has_a_hint(self):
         self.assertIn("The tool list-systems lists the systems.", self.s.evaluate("(require :zzqqxx)").hint)
         self.assertRegex(self.s.evaluate('(require "asdff")').hint, "^Did you mean the system .*asdf")
@@ -228,10 +218,45 @@ class Testing(Systems):
         self.assertRegex(failures["ERROR", "SHOP-TESTS::AVERAGES"], r"\d: \(SHOP:AVERAGE NIL\)")
         self.assertNotIn("FIVEAM", failures["ERROR", "SHOP-TESTS::AVERAGES"])
         totals = [rest for _, _, test, rest in self.failures(reply.text) if test.endswith("TOTALS")]
-        self.assertIn("  form: (= 7 (SHOP:TOTAL (QUOTE (1 2 3))))\n  expected: (= 7)\n  actual: 6\n", totals[0])
+        self.assertIn("  form: (= 7 (TOTAL (QUOTE (1 2 3))))\n  expected: (= 7)\n  actual: 6\n", totals[0])
         self.assertIn("  expected: not (= 6)\n  actual: 6\n", totals[1])
         ref = int(re.search(r"Standard output: [\d,]+ bytes; get-output with ref (\d+)", reply.text).group(1))
         self.assertIn("Did 10 checks.", client.call("get-output", ref=ref).text)
+
+    def test_a_failed_check_shows_the_helper_it_is_in_and_its_line(self):
+        client = self.project({
+            "sums.asd": '(defsystem "sums" :depends-on ("fiveam") :components ((:file "sums")) :perform (test-op (o c) (symbol-call :fiveam :run! (find-symbol "ALL" "SUMS"))))',
+            "sums.lisp": """(defpackage :sums (:use :cl :fiveam)) (in-package :sums)
+(def-suite all) (in-suite all)
+(defun check-sum (a b)
+  (let ((c (+ a b)))
+    (is (= 4 c))
+    (is-true (evenp c))))
+(test helped
+  (check-sum 2 3)
+  (is (= 1 2)))
+(test failing
+  (print (car (length '(1)))))
+"""})
+        text = client.call("run-tests", system="sums", wait=120).text
+        self.assertIn("""
+1. FAILED: SUMS::HELPED
+  in: CHECK-SUM (sums.lisp:5)
+  form: (= 4 C)
+  expected: (= 4)
+  actual: 5
+
+2. FAILED: SUMS::HELPED
+  in: CHECK-SUM (sums.lisp:6)
+  form: (EVENP C)
+  reason: (EVENP C) did not return a true value
+
+3. FAILED: SUMS::HELPED
+  form: (= 1 2)
+""", text)
+        # The body of a test is a local function of a form in the file.
+        self.assertIn("\n    0: ((LABELS SUMS::%TEST-FAILING))\n", text)
+        self.assertIn(">>>(CAR (LENGTH (QUOTE (1))))<<<", client.call("get-backtrace", locals=True).text)
 
     def test_the_error_of_a_test_can_be_entered_and_the_computation_goes_on(self):
         client = self.project(SHOP)
@@ -359,11 +384,11 @@ class Testing(Systems):
 STAND_INS = {
     "rove": """
 (defpackage #:rove/core/result (:use #:cl) (:export #:assertion #:passed-assertion #:failed-assertion #:pending-assertion
-  #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
+  #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values #:assertion-labels))
 (in-package #:rove/core/result)
 (defclass assertion () ((form :initarg :form :initform t :reader assertion-form) (reason :initarg :reason :initform nil :reader assertion-reason)
   (desc :initarg :desc :initform nil :reader assertion-description) (args :initarg :args :initform nil :reader assertion-args)
-  (values :initarg :values :initform nil :reader assertion-values)))
+  (values :initarg :values :initform nil :reader assertion-values) (labels :initarg :labels :initform nil :reader assertion-labels)))
 (defclass passed-assertion (assertion) ())
 (defclass failed-assertion (assertion) ())
 (defclass pending-assertion (assertion) ())
@@ -383,16 +408,18 @@ STAND_INS = {
 (defvar *tests* '())
 (defun all-suites () '(:suite))
 (defun suite-tests (suite) (declare (ignore suite)) (reverse *tests*))
-(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:ok #:skip #:run #:run-test #:assertion #:passed-assertion
+(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:testing #:ok #:skip #:run #:run-test #:assertion #:passed-assertion
   #:failed-assertion #:pending-assertion #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
 (in-package #:rove)
 (defmacro deftest (name &body body)
   `(progn (pushnew ',name rove/core/suite/package::*tests*)
           (setf (get ',name 'test) (lambda () (rove/core/test::call-with-testing-with-options ,(string name) ',name (lambda () ,@body))))))
+(defvar *labels* '())
+(defmacro testing (text &body body) `(let ((*labels* (append *labels* '(,text)))) ,@body))
 (defun note (class &rest arguments) (rove/core/stats:record rove/core/stats:*stats* (apply #'make-instance class arguments)))
 (defmacro ok ((function &rest arguments))
   `(let* ((values (list ,@arguments)) (result (apply #',function values)))
-     (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :desc "it should be true")))
+     (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :labels (list* "suite" "adds" *labels*) :desc "it should be true")))
 (defun skip (reason) (note 'pending-assertion :desc reason))
 (defun run-test (name) (let ((rove/core/stats:*stats* :stats)) (funcall (get name 'test))))
 (defun run (system) (declare (ignore system)) (mapc #'run-test (rove/core/suite/package:suite-tests :suite)))
@@ -475,15 +502,15 @@ STAND_INS = {
 }
 
 SUITES = {
-    "rove": ("(:use #:cl #:rove)", '(deftest adds (ok (= 3 (+ 1 2))) (ok (= 4 (+ 1 2))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
-             "(uiop:symbol-call :rove '#:run c)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
+    "rove": ("(:use #:cl #:rove)", '(deftest adds (testing "sums" (ok (= 3 (+ 1 2))) (ok (= 4 (+ 1 2)))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
+             "(uiop:symbol-call :rove '#:run c)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  in: sums / suite/suite.lisp:3\n  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
     "parachute": ("(:use #:cl) (:import-from #:parachute #:define-test #:is #:skip)",
                   '(define-test adds (is = 3 (+ 1 2)) (is = 4 (+ 1 2)) (skip "later"))\n(define-test inside (is = 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
-                  "(uiop:symbol-call :parachute '#:test :suite)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Parachute)", "  expected: = 4\n  actual: 3\n"),
+                  "(uiop:symbol-call :parachute '#:test :suite)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Parachute)", "  in: suite/suite.lisp:3\n  form: (IS = 4 (+ 1 2))\n  expected: = 4\n  actual: 3\n"),
     "lisp-unit": ("(:use #:cl #:lisp-unit)", '(define-test adds (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
                   "(uiop:symbol-call :lisp-unit '#:run-tests :all :suite)", "3 tests, 4 checks: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit)", "  form: (+ 1 2)\n  expected: 4\n  actual: 3\n"),
     "lisp-unit2": ("(:use #:cl #:lisp-unit2)", '(define-test adds () (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside () (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside () (error "outside"))\n',
-                   "(uiop:symbol-call :lisp-unit2 '#:run-tests :package :suite)", "3 tests, 4 checks: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit2)", "  expected: 4\n  actual: 3\n"),
+                   "(uiop:symbol-call :lisp-unit2 '#:run-tests :package :suite)", "3 tests, 4 checks: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit2)", "  in: suite/suite.lisp:3\n  form: (ASSERT-EQUAL 4 (+ 1 2))\n  expected: 4\n  actual: 3\n"),
 }
 
 

@@ -449,12 +449,18 @@ class Undoing(ThreadTest):
     def test_the_reply_that_follows_the_start_of_a_thread_says_what_ends_with_it(self):
         self.s.evaluate(STOPPED)
         report = self.s.evaluate('(sb-thread:make-thread (lambda () (await "x")) :name "lasting")')
-        self.assertIn("Threads of the program run now: lasting", report.text)
+        self.assertIn("Threads of the program run now: lasting. Until they end, no checkpoints", report.text)
         self.assertNotIn("run now", self.s.evaluate("1").text)
         self.s.evaluate("(sb-thread:signal-semaphore *gate*)")
         mcp.wait_until(lambda: "lasting" not in self.threads(), 10, "its end")
         self.assertNotIn("run now", self.s.evaluate("1").text)
-        self.assertIn("run now", self.s.evaluate('(sb-thread:make-thread (lambda () (await "y")))').text)
+        # What this means was told.
+        self.assertTrue(self.s.evaluate('(sb-thread:make-thread (lambda () (await "y")) :name "later")').text.endswith("\n\n[Session]\nThreads of the program run now: later"))
+
+    def test_beside_a_web_server_it_says_how_to_enter_the_errors_that_this_catches(self):
+        self.s.evaluate("(defpackage :hunchentoot (:use)) (defvar hunchentoot::*catch-errors-p* t)")
+        report = self.s.evaluate("(sb-thread:make-thread (lambda () (sleep 1000)))")
+        self.assertIn("(setf hunchentoot:*catch-errors-p* nil) lets errors of Hunchentoot's handlers be entered.", report.session)
 
     def test_a_restart_in_a_copy_does_not_end_the_threads_that_run(self):
         """The process could not be copied, so what was done in it would be lost for good."""

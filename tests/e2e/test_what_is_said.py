@@ -241,6 +241,28 @@ class MissingInPackage(mcp.TestCase):
         self.assertEqual("CL-USER has a function FOUND: the file that defines it may lack (in-package :lost).", self.s.evaluate("(lost:found)").hint)
 
 
+class Hints(mcp.TestCase):
+    def test_octets_of_another_encoding(self):
+        place = self.folder() + "/latin"
+        with open(place, "wb") as f:
+            f.write(b"caf\xe9 au lait\n")
+        expected = "The octets are in another encoding. Pass :external-format, such as :latin-1 or '(:utf-8 :replacement #\\?)."
+        self.assertEqual(expected, self.s.evaluate('(with-open-file (in "%s") (read-line in))' % place).hint)
+        self.assertEqual(expected, self.s.evaluate("(sb-ext:octets-to-string (coerce #(99 233 100 100) '(vector (unsigned-byte 8))) :external-format :utf-8)").hint)
+
+    def test_a_structure_that_was_redefined(self):
+        self.s.evaluate("(defstruct spot a) (defvar *spot* (make-spot)) (defun spot-of (s) (spot-a s))")
+        self.s.evaluate("(handler-bind ((warning #'muffle-warning) (error #'continue)) (eval '(defstruct spot b a)))")
+        for code in ("(spot-a *spot*)", "(spot-of (make-spot))"):
+            self.assertIn("The structure SPOT was redefined: the object or the code that uses it is older.", self.s.evaluate(code).hint)
+
+    def test_no_class_is_named_that_helps_nobody(self):
+        self.assertEqual("", self.s.evaluate("(ecase 1 (2 3))").hint)
+
+    def test_what_the_slots_of_a_type_error_repeat_is_left_out(self):
+        self.assertNotIn("Slots", self.s.evaluate("(car (length '(1)))").sections)
+
+
 class Unreadable(mcp.TestCase):
     def test_a_spoilt_readtable_is_named_and_the_way_back_leads_back(self):
         for code in ("(set-macro-character #\\( (lambda (s c) (error \"paren\")))", "(set-syntax-from-char #\\( #\\a)"):

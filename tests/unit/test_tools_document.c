@@ -189,7 +189,8 @@ static void guide_has_every_topic_and_no_other_text(void **state)
     for (size_t i = 0; topic->choices[i] != NULL; i++) {
         read_guide(&part, topic->choices[i]);
         assert_true(part.text.len > 100);
-        strbuf_addf(&joined, "%s%s", i == 0 ? "" : "\n\n", strbuf_string(&part.text));
+        if (strcmp(topic->choices[i], "threads") != 0) /* its own page */
+            strbuf_addf(&joined, "%s%s", i == 0 ? "" : "\n\n", strbuf_string(&part.text));
         strbuf_fini(&part.text);
     }
     read_guide(&all, NULL);

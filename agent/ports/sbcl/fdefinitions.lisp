@@ -44,7 +44,7 @@
     (unwind-protect
          (progn
            (loop for (name . wrapper) in wrappers
-                 do (when (and (fboundp name) (not (macro-function name)))
+                 do (when (and (fboundp name) (not (and (symbolp name) (macro-function name))))
                       (sb-int:encapsulate name 'call-encapsulated wrapper)
                       (push name done)))
            (funcall function))

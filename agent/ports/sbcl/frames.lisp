@@ -83,6 +83,9 @@ was not saved, as when the stack is exhausted."
           ((and (eq (first name) 'macro-function) (consp arguments))
            ;; The environment says nothing.
            (values name (list (first arguments))))
+          ;; The frame's place names the file.
+          ((stringp (second (member :in name)))
+           (values (ldiff name (member :in name)) arguments))
           (t
            (values name arguments)))))
 

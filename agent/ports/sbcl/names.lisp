@@ -50,10 +50,12 @@
            ((flet labels lambda sb-int:named-lambda macro-function compiler-macro-function setf)
             (let ((place (member :in name)))
               (cond (place
-                     ;; Local functions of the Lisp's own functions are its own affair.
+                     ;; Local functions of the Lisp's own functions are its own affair. Those of a file's forms have the
+                     ;; file's name there.
                      (let ((home (second place)))
-                       (and (visible-name-p home)
-                            (not (and (symbolp home) (system-symbol-p home))))))
+                       (or (stringp home)
+                           (and (visible-name-p home)
+                                (not (and (symbolp home) (system-symbol-p home)))))))
                     ((member (first name) '(lambda sb-int:named-lambda)) t)
                     ((consp (rest name)) (visible-name-p (second name)))
                     (t nil))))

@@ -15,6 +15,14 @@
          (or (eq package (find-package "COMMON-LISP"))
              (eql 0 (search "SB-" (package-name package)))))))
 
+(defun keeps-callers-frame-p (name)
+  "True if the caller of the function NAME keeps its frame: it is SBCL's, or that of a check of a test framework."
+  (or (implementation-name-p name)
+      (let ((package (and (symbolp name) (symbol-package name))))
+        (and package
+             (some (lambda (framework) (eql 0 (search framework (package-name package))))
+                   '("IT.BESE.FIVEAM" "ROVE" "PARACHUTE" "LISP-UNIT"))))))
+
 (defun dispatcher-p (function)
   "True if FUNCTION, the compiler's, chooses a method for PCL: (LAMBDA (SB-PCL::.ARG0. ...)). Its frame is of no interest."
   (let ((name (sb-c::leaf-debug-name function)))
@@ -30,7 +38,7 @@
         (when (and (sb-c::combination-p use)
                    (sb-c::node-tail-p use)
                    (not (eq (sb-c::combination-kind use) :local))
-                   (implementation-name-p (sb-c::lvar-fun-name (sb-c::combination-fun use) t)))
+                   (keeps-callers-frame-p (sb-c::lvar-fun-name (sb-c::combination-fun use) t)))
           (setf (sb-c::node-tail-p use) nil))))))
 
 (defun keep-frames-of-failing-functions ()

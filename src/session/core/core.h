@@ -56,13 +56,14 @@ struct session {
         struct strbuf notice; /* to be added to the next reply */
     } told;
     struct session_flags {
-        bool is_delivering;  /* inside answer_deliver() */
-        bool has_threads;    /* the program runs threads in the process: thread_errors.c */
-        bool has_hooks;      /* the process that is returned to has forms to evaluate: hooks.c */
-        bool is_after_hooks; /* nothing has been evaluated since the hooks were called */
-        bool is_untried;     /* nothing has been evaluated since the session returned after a death */
-        bool is_unrestored;  /* it began empty where its save could not be restored, which it must not replace
-                                unasked */
+        bool is_delivering;       /* inside answer_deliver() */
+        bool has_threads;         /* the program runs threads in the process: thread_errors.c */
+        bool was_told_of_threads; /* what threads prevent was told */
+        bool has_hooks;           /* the process that is returned to has forms to evaluate: hooks.c */
+        bool is_after_hooks;      /* nothing has been evaluated since the hooks were called */
+        bool is_untried;          /* nothing has been evaluated since the session returned after a death */
+        bool is_unrestored; /* it began empty where its save could not be restored, which it must not replace
+                               unasked */
     } flags;
 
     struct run *run;           /* run.c: the current operation's time, and how it is stopped */

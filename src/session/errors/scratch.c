@@ -157,10 +157,9 @@ static void answer_look(struct session *s, struct event *e, bool ok)
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
     answer_keep_examination(s, &e->document);
-    answer_deliver(s, op,
-                   &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED,
-                                     .reply = reply,
-                                     .was_in_copy = op->sequence > 0});
+    answer_deliver(
+        s, op,
+        &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply, .was_in_copy = true});
     sexp_document_free(e->document);
 }
 
@@ -216,6 +215,13 @@ void scratch_fail(struct session *s, struct error_record *r)
 /* The original refused or does not answer, or the copy ended at once. */
 void session_action_refuse_scratch(struct session *s, struct event *e)
 {
+    if (s->current->sequence == 0 && s->flags.has_threads) {
+        /* Beside threads what needs no error's copy runs in the process itself. */
+        s->current->kind = OPERATION_RUN;
+        run_put_back(s);
+        leave(s);
+        return;
+    }
     struct error_record *r = error_history_find(&s->errors, s->current->sequence);
     bool is_of_process = s->current->sequence == 0;
     if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)

@@ -72,10 +72,10 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
 
 /* Reported with the reply of the evaluation that started the threads, before anything irreversible is
  * done. */
-static void note_began(struct session *s, const struct sexp *names)
+static void note_began(struct session *s, const struct sexp *names, const struct sexp *hint)
 {
-    size_t len;
-    const char *text = sexp_string(names, &len);
+    size_t len, hint_len;
+    const char *text = sexp_string(names, &len), *advice = sexp_string(hint, &hint_len);
     if (text == NULL)
         return;
     s->flags.has_threads = true;
@@ -88,11 +88,18 @@ static void note_began(struct session *s, const struct sexp *names)
         return;
     strbuf_adds(out, beginning);
     strbuf_add(out, text, len);
-    strbuf_adds(
-        out,
-        ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
-        "a crash only definitions come back, and the session cannot be saved. cl-mcp:on-return registers "
-        "code that runs after a return.\n");
+    if (!s->flags.was_told_of_threads) {
+        strbuf_adds(
+            out,
+            ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
+            "a crash only definitions come back, and the session cannot be saved. cl-mcp:on-return registers "
+            "code that runs after a return.");
+        if (advice != NULL)
+            strbuf_addc(out, ' ');
+        strbuf_add(out, advice == NULL ? "" : advice, advice == NULL ? 0 : hint_len);
+    }
+    strbuf_addc(out, '\n');
+    s->flags.was_told_of_threads = true;
 }
 
 void thread_errors_note(struct session *s, const struct sexp *reply)
@@ -109,7 +116,7 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
         strbuf_addf(&s->told.notice,
                     "%lld more %s occurred in threads or outside evaluations; nothing of %s was kept.\n",
                     (long long)lost, lost == 1 ? "error" : "errors", lost == 1 ? "it" : "them");
-    note_began(s, sexp_get(reply, 2, "threads-began"));
+    note_began(s, sexp_get(reply, 2, "threads-began"), sexp_get(reply, 2, "threads-hint"));
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
         s->flags.has_threads = false;
     for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {

@@ -197,7 +197,7 @@ static void begin(struct session *s, struct operation *op)
                                    .on_gone = on_gone,
                                    .arg = look};
     do
-        look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_VISIT, &events, &err);
+        look->worker = worker_look(s->worker, &op->request, &events, &err);
     while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
     if (look->worker == NULL) {
         look->has_reacted = true;
