@@ -172,15 +172,20 @@ define NAME, or NIL."
   (let ((newline (search '(#\newline #\() text :start2 start)))
     (and newline (1+ newline))))
 
+(defun toplevel-starts (text)
+  "List where the lines of TEXT that begin with a parenthesis begin."
+  (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
+                        0
+                        (next-line-with-parenthesis text 0))
+          then (next-line-with-parenthesis text start)
+        while start
+        collect start))
+
 (defun find-toplevel-by-name (text name kind)
   "Return the positions in TEXT of the toplevel forms that define NAME as KIND, or else seem to define it."
   (let ((sure '())
         (likely '()))
-    (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
-                          0
-                          (next-line-with-parenthesis text 0))
-            then (next-line-with-parenthesis text start)
-          while start
+    (loop for start in (toplevel-starts text)
           do (case (defines-p text start name kind)
                (:surely (push start sure))
                (:perhaps (push start likely))))
