@@ -215,6 +215,9 @@ how many milliseconds it has not run, or NIL; then the descriptor that it waits 
   "Have THREAD call FUNCTION where it is, as soon as it accepts interrupts. SIGNALLING-FRAME is then
 the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 
+(define-port-operation put-off-interruptions ()
+  "Let none of CALL-IN-THREAD begin in this thread until the one that runs here has ended.")
+
 (define-port-operation make-thread (name function)
   "Start a thread that calls FUNCTION. Returns the thread.")
 

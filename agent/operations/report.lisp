@@ -359,9 +359,8 @@ do not show the line."
                      ((lost-variable-hint condition))
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
                      ((sandbox-hint message))))
-         (place (and (not (eq kind :reader)) (place-hint condition hint)))
-         (moments (and (eq kind :interrupt) (moments-hint frame))))
-    (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
+         (place (and (not (eq kind :reader)) (place-hint condition hint))))
+    (let ((hints (remove nil (list (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
       (if hints
           (format nil "~{~a~^~%~}" hints)
           nil))))

@@ -157,10 +157,6 @@ void worker_end_look(struct worker *original, const struct worker *look);
  * BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);
 
-/* worker_note(w): have the process note the position of the call under way, for the report of an interrupt
- * that follows soon. */
-void worker_note(struct worker *w);
-
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
  * follows. */
 void worker_interrupt(struct worker *w);

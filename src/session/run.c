@@ -15,9 +15,6 @@
 #define AT_ONCE_NS 2000000 /* since the last answer */
 #define FREEZE_MS 30000    /* for copying the process */
 #define LONGEST_PROGRESS 400
-#define NOTE_EACH_MS 100 /* shortly before its limit an operation notes its position, at this interval */
-#define NOTES 2
-#define LEAST_NOTED_MS 500 /* with a shorter limit it does not */
 
 enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 
@@ -32,8 +29,6 @@ struct run {
     int interrupts;
     struct strbuf progress; /* the agent's last message */
     uv_timer_t *ticker;
-    int notes;
-    uv_timer_t *noter; /* fires shortly before the limit */
 };
 
 struct run *run_new(struct session *s)
@@ -42,14 +37,12 @@ struct run *run_new(struct session *s)
     run->session = s;
     strbuf_init(&run->progress, 500);
     run->ticker = loop_handle_timer(s->host->loop, run);
-    run->noter = loop_handle_timer(s->host->loop, run);
     return run;
 }
 
 void run_free(struct run *run)
 {
     loop_handle_free(run->ticker);
-    loop_handle_free(run->noter);
     strbuf_fini(&run->progress);
     free(run);
 }
@@ -201,34 +194,12 @@ void run_put_back(struct session *s)
 void run_end(struct session *s)
 {
     run_put_back(s);
-    uv_timer_stop(s->run->noter);
     s->run->answered_at_ns = uv_hrtime();
 }
 
 static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
-}
-
-/* The kernel keeps only one pending signal of a kind, so a pending note replaces that of a look-up. The
- * agent reads the look-up soon, when the operation has been interrupted. */
-static void on_note(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-    if (run->session->state == SESSION_RUNNING && worker_has_begun(runner(run->session)))
-        worker_note(runner(run->session));
-    if (++run->notes == NOTES)
-        uv_timer_stop(timer);
-}
-
-/* The operation is running, and has ${limit_ms} left; 0: no limit. */
-static void enter_running(struct session *s, int limit_ms)
-{
-    session_enter_state(s, SESSION_RUNNING, limit_ms);
-    uv_timer_stop(s->run->noter);
-    s->run->notes = 0;
-    if (limit_ms >= LEAST_NOTED_MS)
-        uv_timer_start(s->run->noter, on_note, (uint64_t)limit_ms - NOTES * NOTE_EACH_MS, NOTE_EACH_MS);
 }
 
 bool run_is_asked_at_once(const struct session *s)
@@ -250,7 +221,7 @@ void run_send(struct session *s)
     if (is_behind)
         session_enter_state(s, SESSION_RUNNING, FREEZE_MS);
     else
-        enter_running(s, deadline_ms(run));
+        session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -283,13 +254,12 @@ static int time_left_ms(const struct session *s)
 
 void run_go_on(struct session *s)
 {
-    enter_running(s, time_left_ms(s));
+    session_enter_state(s, SESSION_RUNNING, time_left_ms(s));
 }
 
 void run_pause(struct session *s)
 {
     s->run->paused_at = now_ms(s);
-    uv_timer_stop(s->run->noter);
 }
 
 static void end_pause(struct session *s)
@@ -302,7 +272,7 @@ void run_resume(struct session *s)
 {
     int limit_ms = time_left_ms(s);
     end_pause(s);
-    enter_running(s, limit_ms);
+    session_enter_state(s, SESSION_RUNNING, limit_ms);
 }
 
 void run_limit(struct session *s)
@@ -318,7 +288,7 @@ void run_restart_clock(struct session *s)
 {
     s->run->started_at = now_ms(s);
     if (s->state == SESSION_RUNNING)
-        enter_running(s, deadline_ms(s->run));
+        session_enter_state(s, SESSION_RUNNING, deadline_ms(s->run));
     else
         session_enter_state(s, s->state, s->host->waits.step_ms);
 }

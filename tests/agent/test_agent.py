@@ -278,25 +278,6 @@ class Processes(AgentTest):
         reply = self.session.ask("invoke-restart", restart="CONTINUE", standing=reply.standing)
         self.assertEqual(["(NIL 2)"], reply.values)
 
-    def test_where_it_was_noted_to_be_is_in_the_report_of_an_interrupt(self):
-        folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
-        self.ok(f'(defun place-1 () (loop until (probe-file "{folder}/go"))) (defun place-2 () (format t "two") (loop))')
-        identifier, token = self.begin('(progn (format t "on") (place-1) (place-2))')
-        self.session.note(token)
-        os.mkdir(os.path.join(folder, "go"))
-        self.session.await_output(b"two")
-        self.session.note(token)
-        self.session.interrupt(token)
-        reply = self.session.answer(identifier)
-        self.assertRegex(reply.hint, r"^[\d.]+ s earlier it was in (PLACE-1|.* < .*)\n[\d.]+ s earlier it was in PLACE-2\nIt used [\d.]+ s of processor time")
-        self.assertEqual(3, len(reply.hint.splitlines()))
-        self.assertEqual(self.session.ask("abort").status, "ok")
-        identifier, token = self.begin('(progn (format t "on") (loop))')
-        self.session.note(token - 1)  # another operation's
-        self.session.interrupt(token)
-        self.assertIsNone(self.session.answer(identifier).hint)
-        shutil.rmtree(folder)
-
     def test_a_request_for_a_copy_before_a_look_up_is_kept(self):
         running = self.begin(self.LOOP)
         channel, theirs = driver.socket.socketpair()
