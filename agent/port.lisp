@@ -307,9 +307,10 @@ its end when that is NIL."
 (define-port-operation call-in-compilation-unit (function)
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
-(define-port-operation undefined-names (limit)
+(define-port-operation undefined-names (limit &optional anew)
   "List the first LIMIT undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE); second, how many more
-there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
+there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it. An undeclared variable that
+has a value is listed once, but always if it is in a file or ANEW is true.")
 
 (define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.

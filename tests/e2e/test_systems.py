@@ -162,6 +162,14 @@ class Loading(Systems):
                 reply = client.call("load-system", system="lines", wait=60)
                 self.assertIn("\n  line %d, column 3: STYLE-WARNING: undefined function: NOWHERE\n" % (4 + before.count("\n")), reply.text)
 
+    def test_a_variable_that_was_only_set_is_undefined_each_time_it_is_compiled(self):
+        client = self.project({"set.lisp": "(setf *conf* 1)\n"})
+        self.assertIn("undefined variable: *CONF*", client.evaluate("(setf *conf* 1)").text)
+        self.assertNotIn("undefined", client.evaluate("(list *conf*)").text)
+        self.assertEqual("Compilation FAILED.\n\n[Warnings]\n- line 1, column 1: undefined variable: *CONF*\n  in (SETF *CONF* 1)", client.call("compile-form", code="(setf *conf* 1)").text)
+        for compile in (False, True, False):
+            self.assertIn("  line 1, column 1: WARNING: undefined variable: *CONF*\n", client.call("load-file", path="set.lisp", compile=compile).text)
+
     def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
         text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
         client = self.project({"warned.asd": '(defsystem "warned" :components ((:file "one") (:file "two")))\n', "one.lisp": text, "two.lisp": "(defun two () *nowhere*)\n"})

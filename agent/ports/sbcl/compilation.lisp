@@ -20,22 +20,22 @@
 (sb-ext:defglobal *told-variables* (make-hash-table :test #'eq :synchronized t)
   "The undeclared variables that have been reported while they had a value.")
 
-(defun undeclared-variable-p (symbol)
-  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time."
+(defun undeclared-variable-p (symbol anew)
+  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time, unless ANEW is true."
   (and (eq :unknown (sb-int:info :variable :kind symbol))
        (or (not (boundp symbol))
            (progn
              (when (>= (hash-table-count *told-variables*) +told-variables-kept+)
                (clrhash *told-variables*))
-             (not (shiftf (gethash symbol *told-variables*) t))))))
+             (or (not (shiftf (gethash symbol *told-variables*) t)) anew)))))
 
-(defun still-undefined-p (name kind)
+(defun still-undefined-p (name kind anew)
   (ecase kind
     (:function (not (fboundp name)))
-    (:variable (or (not (symbolp name)) (undeclared-variable-p name)))
+    (:variable (or (not (symbolp name)) (undeclared-variable-p name anew)))
     (:type t)))
 
-(implement undefined-names (limit)
+(implement undefined-names (limit &optional anew)
   (loop with more = 0
         for warning in (if (boundp 'sb-c::*undefined-warnings*)
                            (reverse sb-c::*undefined-warnings*)
@@ -44,14 +44,15 @@
         for kind = (sb-c::undefined-warning-kind warning)
         ;; The first reference: SBCL keeps a few, the latest first.
         for context = (first (last (sb-c::undefined-warning-warnings warning)))
-        when (still-undefined-p name kind)
+        for place = (and (plusp limit) (place-of-context context))
+        when (still-undefined-p name kind (or anew place))
           if (plusp limit)
             collect (list (if (eq kind :variable) 'warning 'style-warning)
                           name
                           (string-downcase kind)
                           (and (typep context 'sb-c::compiler-error-context)
                                (sb-c::compiler-error-context-original-form context))
-                          (place-of-context context))
+                          place)
               into names
               and do (decf limit)
           else
