@@ -149,6 +149,37 @@ class Loading(Systems):
         self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: .*malformed.*\n    in \(X 1 2\)\n")
         self.assertEqual(1, report.text.count("malformed"), "it is told once")
 
+    def test_an_error_while_a_file_is_read_has_its_line(self):
+        client = self.project({"read.asd": '(defsystem "read" :components ((:file "read")))\n', "read.lisp": '(defun a () 1)\n\n(defun b ()\n  (list #.(error "too early")))\n'})
+        for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
+            self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
+
+    def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
+        folder = self.folder()
+        bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
+        self.write(folder, {"mend.asd": '(defsystem "mend" :components ((:file "mend")))\n', "mend.lisp": bad})
+        client = self.start_server("--directory", folder)
+        self.assertIn("undefined function: UNDEFINED-1", client.call("load-system", system="mend", wait=60).text)
+        self.write(folder, {"mend.lisp": good})
+        self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
+        self.write(folder, {"mend.lisp": bad + '(error "stop")\n'})
+        self.assertIn("undefined function: UNDEFINED-1", client.call("load-file", path="mend.lisp", compile=True).text)
+        self.write(folder, {"mend.lisp": good})
+        self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
+
+    def test_warnings_are_warnings_whatever_their_class_is_called(self):
+        client = self.project({"odd.lisp": "(eval-when (:compile-toplevel :load-toplevel :execute)\n  (define-condition odd (warning) () (:report \"it is odd\"))\n  (define-condition stylish (style-warning) () (:report \"it is stylish\")))\n"
+                                           "(eval-when (:compile-toplevel) (warn 'odd) (warn 'stylish))\n"})
+        text = client.call("load-file", path="odd.lisp", compile=True).text
+        self.assertRegex(text, r"/odd\.lisp: 1 warning, 1 style warning\n  line 4, column 1: WARNING ODD: it is odd\n")
+        self.assertIn("  line 4, column 1: STYLE-WARNING STYLISH: it is stylish\n", text)
+
+    def test_a_reader_of_a_condition_is_found_in_the_form_that_defines_it(self):
+        client = self.project({"failure.lisp": "(defun before () 1)\n(define-condition failure (error) ((code :initarg :code :reader failure-code)))\n"})
+        client.call("load-file", path="failure.lisp")
+        self.assertRegex(client.call("find-definition", name="failure-code").text,
+                         r"\[METHOD\] FAILURE-CODE \(FAILURE\) at .*/failure\.lisp:2\n\(define-condition failure ")
+
     def test_a_form_that_is_not_finished_is_reported_with_where_it_begins(self):
         client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
         report = client.call("load-system", system="open", wait=60)

@@ -59,6 +59,17 @@
             do (incf more)
         finally (return (values names more))))
 
+(implement forget-undefined-names (file)
+  (when (boundp 'sb-c::*undefined-warnings*)
+    (setf sb-c::*undefined-warnings*
+          (remove-if (lambda (warning)
+                       (let* ((context (first (last (sb-c::undefined-warning-warnings warning))))
+                              (place (and (typep context 'sb-c::compiler-error-context)
+                                          (sb-c::compiler-error-context-file-name context))))
+                         (and (typep place '(or string pathname))
+                              (equal (namestring place) file))))
+                     sb-c::*undefined-warnings*))))
+
 (defun place-of-context (context)
   "Return as file:line:column the place in a file of CONTEXT, the compiler's position, or NIL. If it cannot be found
 exactly, return file:line of the top-level form."
@@ -109,8 +120,12 @@ lead to in that form, or NIL."
                     (let ((before (characters-before (subseq place 0 colon) position)))
                       (and before (+ 1 before start)))))))))
 
+(defvar *reading-failure* nil
+  "What the compiler reports where it met the condition that is noted: an error of reading, if that was in #.")
+
 (implement place-being-compiled (condition)
-  (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))
+  (let* ((failure (find-if (lambda (failure) (typep failure 'stream-error)) (list condition *reading-failure*)))
+         (stream (and failure (stream-error-stream failure))))
     (cond ((typep stream 'sb-impl::form-tracking-stream)
            (let ((file (ignore-errors (namestring (pathname stream)))))
              ;; An unfinished form began elsewhere than it ended.
