@@ -317,7 +317,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()) (*moments* '()))
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))

@@ -232,6 +232,9 @@ how many milliseconds it has not run, or NIL; then the descriptor that it waits 
   "Have THREAD call FUNCTION where it is, as soon as it accepts interrupts. SIGNALLING-FRAME is then
 the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 
+(define-port-operation put-off-interruptions ()
+  "Let none of CALL-IN-THREAD begin in this thread until the one that runs here has ended.")
+
 (define-port-operation make-thread (name function)
   "Start a thread that calls FUNCTION. Returns the thread.")
 
@@ -321,9 +324,13 @@ its end when that is NIL."
 (define-port-operation call-in-compilation-unit (function)
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
-(define-port-operation undefined-names (limit)
+(define-port-operation undefined-names (limit &optional anew)
   "List the first LIMIT undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE); second, how many more
-there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
+there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it. An undeclared variable that
+has a value is listed once, but always if it is in a file or ANEW is true.")
+
+(define-port-operation forget-undefined-names (file)
+  "Forget the undefined names of the running compilation unit that were met first in FILE, a namestring.")
 
 (define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
@@ -391,8 +398,9 @@ NIL if STREAM is not one of its streams."
   (invoke-debugger condition))
 
 (define-port-operation original-condition (condition)
-  "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL."
-  (values condition nil))
+  "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
+about, if CONDITION has that, or NIL."
+  (values condition nil nil))
 
 (define-port-operation standing-for (class)
   "Return the class whose name is shown for CLASS."
@@ -503,10 +511,11 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-source (frame)
   "Return the file and the line of the definition FRAME runs, or NIL.")
 
-(define-port-operation frame-code (frame)
+(define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
-<<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known."
-  (progn frame nil))
+<<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known. If only the
+place is asked for, the text may be missing."
+  (progn frame place-only nil))
 
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")

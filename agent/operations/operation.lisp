@@ -30,8 +30,6 @@ interrupts and errors while it runs."
   "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
 (defvar *early-look* 0
   "The token of the last look-up that arrived when its operation was not running.")
-(defvar *moments* '()
-  "Where operations were shortly before their time limit, the newest first (last-moments.lisp).")
 (defvar *read-ahead* '()
   "Messages read from the channel while an operation ran, to be handled later: (MESSAGE . DESCRIPTORS).")
 

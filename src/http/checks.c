@@ -225,8 +225,10 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
     const char *id = exchange_header(e, "Mcp-Session-Id");
     if (e->is_modern || e->method == EXCHANGE_OPTIONS)
         return true;
+    if (e->method == EXCHANGE_POST) /* it may be initialize, whatever the id: post.c */
+        return true;
     if (id == NULL)
-        return e->method == EXCHANGE_POST || refuse(e, 400, "Mcp-Session-Id is missing");
+        return refuse(e, 400, "Mcp-Session-Id is missing");
     return http_session_find(e->principal, id) != NULL ||
            refuse(e, 404, "there is no such session: send initialize to start another");
 }

@@ -104,10 +104,6 @@ static void take_post(struct http_server *s, struct exchange *e)
         post_deliver(e, session->connection, session);
         return;
     }
-    if (exchange_header(e, "Mcp-Session-Id") != NULL) {
-        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
-        return;
-    }
     struct connection_options options = connection_options(s, e->principal);
     session = http_session_new(e->principal, s->options.node, &options);
     if (session == NULL) {

@@ -505,12 +505,6 @@ void worker_end_look(struct worker *original, const struct worker *look)
         child_interrupt(original->child, look->call_id);
 }
 
-void worker_note(struct worker *w)
-{
-    if (w->child != NULL && w->state == WORKER_BUSY)
-        child_show(w->child, -w->call_id);
-}
-
 void worker_interrupt(struct worker *w)
 {
     if (w->child != NULL && w->state == WORKER_BUSY)

@@ -149,10 +149,6 @@ void worker_end_look(struct worker *original, const struct worker *look);
 /* worker_forget_forks(w): the answers to requests for copies are no longer wanted. States: BUSY to IDLE. */
 void worker_forget_forks(struct worker *w);
 
-/* worker_note(w): have the process note the position of the call under way, for the report of an interrupt
- * that follows soon. */
-void worker_note(struct worker *w);
-
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
  * follows. */
 void worker_interrupt(struct worker *w);

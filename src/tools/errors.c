@@ -3,6 +3,7 @@
  * the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
+#include "tools/cut.h"
 #include "tools/look_up.h"
 #include "tools/threads.h"
 
@@ -30,6 +31,7 @@ static void describe_last_error(struct tool_call *call)
     if (s == NULL || is_missing(call, s))
         return;
     report_last_error(&call->text, chosen(call, s));
+    cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
     call_finish(call);
 }
 

@@ -66,6 +66,18 @@ static void on_step(struct tool_call *call, const struct outcome *o)
     next_step(call, o->session);
 }
 
+/* As the reader takes it, in any case and with a colon in front; a name with other characters as it is. */
+static void add_package(struct strbuf *code, const char *package, size_t len)
+{
+    const char *name = package + strspn(package, "#:");
+    size_t plain =
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+*/._%$&<>=!?~^@");
+    if (plain > 0 && name + plain == package + len)
+        strbuf_addf(code, " #:%s", name);
+    else
+        sexp_write_string(code, package, len);
+}
+
 /* The next step in a new session; ${code} describes it as the journal does. False when all steps are done. */
 static bool write_step(struct tool_call *call, struct strbuf *code)
 {
@@ -78,7 +90,7 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
         call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {
         strbuf_adds(code, "(cl:in-package");
-        sexp_write_string(code, package, len);
+        add_package(code, package, len);
         strbuf_adds(code, ")");
         call_begin_request(call, "evaluate");
         call_write_text(call, "code", strbuf_string(code));

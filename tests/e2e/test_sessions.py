@@ -33,6 +33,12 @@ class Creating(mcp.TestCase):
         self.assertFalse(reply.is_error, reply.text)
         self.assertValue(self.s.evaluate("(cl:package-name cl:*package*)", session="keyed"), '"KEYWORD"')
 
+    def test_the_package_may_be_given_in_any_case_and_with_a_colon(self):
+        for number, package in enumerate(("cl-user", ":cl-user", "#:Cl-User")):
+            self.assertIn("package CL-USER.", self.s.call("create-session", name="user-%d" % number, package=package).text)
+        reply = self.s.call("create-session", name="library", systems=["alexandria"], package="alexandria", wait=120)
+        self.assertIn("package ALEXANDRIA.", reply.text)
+
     def test_systems_are_loaded_on_request(self):
         reply = self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120)
         self.assertFalse(reply.is_error, reply.text)

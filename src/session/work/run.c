@@ -13,9 +13,6 @@
 #include "session/records/error_record.h"
 
 #define LONGEST_PROGRESS 400
-#define NOTE_EACH_MS 100 /* shortly before its limit an operation notes its position, at this interval */
-#define NOTES 2
-#define LEAST_NOTED_MS 500 /* with a shorter limit it does not */
 
 enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 
@@ -27,8 +24,6 @@ struct run {
     enum stop_reason stop;
     int interrupts;         /* of the operation, or of the work after it */
     struct strbuf progress; /* the agent's last message */
-    int notes;
-    uv_timer_t *noter; /* fires shortly before the limit */
 };
 
 struct run *run_new(struct session *s)
@@ -36,13 +31,11 @@ struct run *run_new(struct session *s)
     struct run *run = xcalloc(1, sizeof *run);
     run->session = s;
     strbuf_init(&run->progress, 500);
-    run->noter = loop_handle_timer(s->host->loop, run);
     return run;
 }
 
 void run_free(struct run *run)
 {
-    loop_handle_free(run->noter);
     strbuf_fini(&run->progress);
     free(run);
 }
@@ -119,36 +112,9 @@ void run_put_back(struct session *s)
     s->current = NULL;
 }
 
-void run_end(struct session *s)
-{
-    run_put_back(s);
-    uv_timer_stop(s->run->noter);
-}
-
 static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
-}
-
-/* The kernel keeps only one pending signal of a kind, so a pending note replaces that of a look-up. The
- * agent reads the look-up soon, when the operation has been interrupted. */
-static void on_note(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-    if (run->session->state == SESSION_RUNNING && run->interrupts == 0)
-        worker_note(runner(run->session));
-    if (++run->notes == NOTES)
-        uv_timer_stop(timer);
-}
-
-/* The operation is running, and has ${limit_ms} left; 0: no limit. */
-static void enter_running(struct session *s, int limit_ms)
-{
-    session_enter_state(s, SESSION_RUNNING, limit_ms);
-    uv_timer_stop(s->run->noter);
-    s->run->notes = 0;
-    if (limit_ms >= LEAST_NOTED_MS)
-        uv_timer_start(s->run->noter, on_note, (uint64_t)limit_ms - NOTES * NOTE_EACH_MS, NOTE_EACH_MS);
 }
 
 void run_send(struct session *s)
@@ -159,7 +125,7 @@ void run_send(struct session *s)
     run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
                           ? limits_timeout_ms(&s->limits)
                           : op->timeout_ms;
-    enter_running(s, deadline_ms(run));
+    session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -192,13 +158,12 @@ static int time_left_ms(const struct session *s)
 
 void run_go_on(struct session *s)
 {
-    enter_running(s, time_left_ms(s));
+    session_enter_state(s, SESSION_RUNNING, time_left_ms(s));
 }
 
 void run_pause(struct session *s)
 {
     s->run->paused_at = now_ms(s);
-    uv_timer_stop(s->run->noter);
 }
 
 static void end_pause(struct session *s)
@@ -211,7 +176,7 @@ void run_resume(struct session *s)
 {
     int limit_ms = time_left_ms(s);
     end_pause(s);
-    enter_running(s, limit_ms);
+    session_enter_state(s, SESSION_RUNNING, limit_ms);
 }
 
 void run_limit(struct session *s)

@@ -26,11 +26,10 @@ struct worker;
 struct run *run_new(struct session *s);
 void run_free(struct run *run);
 
-/* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun; put it back at the
- * head of the queue. run_end(s): it was answered. */
+/* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun, and is at the head of
+ * the queue again; or it was answered. */
 void run_take_up(struct session *s, struct operation *op);
 void run_put_back(struct session *s);
-void run_end(struct session *s);
 
 /* run_send(s): send it, to the scratch copy if there is one: RUNNING. run_go_on(s): it continues with its
  * remaining time: RUNNING. */
