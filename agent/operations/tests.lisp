@@ -310,7 +310,7 @@ Throw a sentence if there are none."
       (cond ((eq :file (of-system-p test named))
              (pushnew test *tests-in-files* :test #'equal))
             ((member test *tests-in-files* :test #'equal)
-             (push (shown-in-result test) (run-deleted run)))))))
+             (push (shown-in-result test (shown-package)) (run-deleted run)))))))
 
 ;;; The run
 
