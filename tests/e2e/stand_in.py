@@ -53,12 +53,27 @@ def code(option, entry):
     change(HOME + "/.config/Code/User/mcp.json", "servers", entry.pop("name"), entry)
 
 
-with open(HOME + "/ran", "a", encoding="utf-8") as ran:
-    print(json.dumps([os.getpid(), NAME, *sys.argv[1:]]), file=ran)
-mode = os.environ.get("MODE")
-if mode == "fail" and "list" not in sys.argv:
-    sys.exit("no room left")
-if mode == "hang":
-    signal.pause()
-if mode != "lie" or "list" in sys.argv:
-    {"claude": claude, "codex": codex, "code": code}[NAME](*sys.argv[1:])
+def put(folder, *names):
+    """Make programs of these names in the folder, which is made too."""
+    os.makedirs(folder, exist_ok=True)
+    with open(__file__, encoding="utf-8") as f:
+        text = "#!%s\n%s" % (sys.executable, f.read())
+    for name in names:
+        with open(os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def main():
+    with open(HOME + "/ran", "a", encoding="utf-8") as ran:
+        print(json.dumps([os.getpid(), NAME, *sys.argv[1:]]), file=ran)
+    mode = os.environ.get("MODE")
+    if mode == "fail" and "list" not in sys.argv:
+        sys.exit("no room left")
+    if mode == "hang":
+        signal.pause()
+    if mode != "lie" or "list" in sys.argv:
+        {"claude": claude, "codex": codex, "code": code}[NAME](*sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 import mcp
+import stand_in
 
 
 def run_with(*arguments, environment=None, cwd=None):
@@ -124,11 +124,8 @@ class Doctor(mcp.TestCase):
             with open(path, "w") as f:
                 f.write(text)
         # What is in Codex's file only Codex knows.
-        with open(os.path.join(os.path.dirname(__file__), "stand_in.py"), encoding="utf-8") as f:
-            text = "#!%s\n%s" % (sys.executable, f.read())
-        with open(os.open(self.home + "/codex", os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as f:
-            f.write(text)
-        found, status = self.examine(PATH="%s:%s" % (self.home, os.environ["PATH"]))
+        stand_in.put(self.home + "/bin", "codex")
+        found, status = self.examine(PATH="%s/bin:%s" % (self.home, os.environ["PATH"]))
         self.assertEqual(1, status)
         self.assertIn("line 2", found["zed"]["finding"])
         self.assertIn("cannot be run", found["gemini"]["finding"])

@@ -6,10 +6,10 @@ import os
 import re
 import stat
 import subprocess
-import sys
 import unittest
 
 import mcp
+import stand_in
 from test_official_clients import CLIENTS, node
 
 # Clients with a file that is written, their files in the home directory.
@@ -88,12 +88,6 @@ class Install(mcp.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         os.chmod(path, 0o755)
-
-    def add_stand_ins(self, *names):
-        with open(os.path.join(os.path.dirname(__file__), "stand_in.py"), encoding="utf-8") as f:
-            text = "#!%s\n%s" % (sys.executable, f.read())
-        for name in names:
-            self.add_program(name, text)
 
     def ran(self):
         """What the stand-ins were started with, without the questions of what there is."""
@@ -249,7 +243,7 @@ class Install(mcp.TestCase):
                 self.assertIn("Remove", self.run_with("uninstall", "emacs").stdout)
 
     def test_the_commands_of_claude_code_and_codex_are_run(self):
-        self.add_stand_ins("claude", "codex")
+        stand_in.put(self.home + "/bin", "claude", "codex")
         entry = json.dumps(shape("claude-code", mcp.SERVER, OPTIONS), ensure_ascii=False, separators=(",", ":"))
         done = self.run_with("install", "claude-code", "codex", "--", *OPTIONS)
         self.assertEqual(
@@ -272,7 +266,7 @@ class Install(mcp.TestCase):
         self.assertEqual(2, self.run_with("uninstall", "claude-code", "codex").stdout.count("nothing to do"))
 
     def test_the_command_of_vs_code_adds_and_the_user_removes(self):
-        self.add_stand_ins("code")
+        stand_in.put(self.home + "/bin", "code")
         self.run_with("install", "vscode", "--", *OPTIONS)
         self.assertEqual({"name": "lisp", **shape("vscode", mcp.SERVER, OPTIONS)}, json.loads(self.ran()[0][2]))
         self.assertIn("nothing to do", self.run_with("install", "vscode").stdout)
@@ -307,7 +301,7 @@ class Install(mcp.TestCase):
         self.assertIn('  [mcp_servers.lisp]\n  command = "%s"\n  args = ["--preload", "a \\"b\\" \\\\ é"]\n' % mcp.SERVER, done.stdout)
 
     def test_a_command_that_fails_or_does_nothing_is_reported(self):
-        self.add_stand_ins("claude", "codex")
+        stand_in.put(self.home + "/bin", "claude", "codex")
         for mode, reason in (("fail", "claude failed: no room left"), ("lie", "reported no error, but the server is not there")):
             done = self.run_with("install", "claude-code", "codex", status=1, MODE=mode)
             self.assertIn(reason, done.stderr)
@@ -318,14 +312,14 @@ class Install(mcp.TestCase):
         self.assertIn("not a list", self.run_with("install", "codex", status=1).stderr)
 
     def test_a_command_that_hangs_is_ended(self):
-        self.add_stand_ins("claude")
+        stand_in.put(self.home + "/bin", "claude")
         done = self.run_with("install", "claude-code", status=1, MODE="hang")
         self.assertIn("claude: it did not end within 30 s", done.stderr)
         with self.assertRaises(ProcessLookupError):
             os.kill(json.loads(self.read("ran"))[0], 0)
 
     def test_an_entry_of_the_server_is_updated_and_keeps_what_was_added(self):
-        self.add_stand_ins("claude")
+        stand_in.put(self.home + "/bin", "claude")
         entry = {"command": "/old/cl-mcp-server", "timeout": 5000, "args": ["--persist"]}
         for client, name in (("cursor", CURSOR), ("claude-code", ".claude.json")):
             self.write(name, json.dumps({"mcpServers": {"lisp": entry}}))
@@ -333,7 +327,7 @@ class Install(mcp.TestCase):
             self.assertEqual({"timeout": 5000, **shape(client, mcp.SERVER, ["--tools", "full"])}, self.servers(name)["lisp"])
 
     def test_earlier_options_are_kept_unless_others_are_given(self):
-        self.add_stand_ins("claude", "codex", "code")
+        stand_in.put(self.home + "/bin", "claude", "codex", "code")
         for client, name in (*FILES, ("claude-code", ".claude.json"), ("codex", ".codex/state"), ("vscode", ".config/Code/User/mcp.json")):
             with self.subTest(client):
                 self.run_with("install", client, "--", *OPTIONS)
@@ -345,7 +339,7 @@ class Install(mcp.TestCase):
                 self.assertNotIn("--preload", self.read(name))
 
     def test_another_server_of_the_same_name_is_not_touched(self):
-        self.add_stand_ins("claude", "codex")
+        stand_in.put(self.home + "/bin", "claude", "codex")
         text = '{"mcpServers": {"lisp": {"command": "other-lisp-server"}}}'
         self.write(CURSOR, text)
         self.write(".claude.json", text)
@@ -361,7 +355,7 @@ class Install(mcp.TestCase):
         self.assertEqual(json.loads(text), json.loads(self.read(CURSOR)))
 
     def test_a_project_has_its_own_files(self):
-        self.add_stand_ins("claude")
+        stand_in.put(self.home + "/bin", "claude")
         os.symlink(mcp.SERVER, os.path.join(self.home, "bin", "cl-mcp-server"))
         self.run_with("install", "claude-code", "cursor", "--scope", "project")
         for name in (".mcp.json", CURSOR):
@@ -377,7 +371,7 @@ class Install(mcp.TestCase):
 
     def test_all_means_the_clients_that_are_found(self):
         self.assertIn("no client", self.run_with("install", "all", status=1).stderr)
-        self.add_stand_ins("claude")
+        stand_in.put(self.home + "/bin", "claude")
         os.mkdir(os.path.join(self.home, ".cursor"))
         self.run_with("install", "all")
         self.assertEqual([["mcp.json"], {"lisp"}], [os.listdir(os.path.join(self.home, ".cursor")), set(self.servers(".claude.json"))])
@@ -385,7 +379,7 @@ class Install(mcp.TestCase):
         self.assertIn("removed", self.run_with("uninstall", "all").stdout)
 
     def test_variables_move_the_files(self):
-        self.add_stand_ins("claude", "codex")
+        stand_in.put(self.home + "/bin", "claude", "codex")
         os.mkdir(self.home + "/y")
         done = self.run_with("install", "codex", "eca", "claude-code", CODEX_HOME=self.home + "/c", XDG_CONFIG_HOME=self.home + "/x", CLAUDE_CONFIG_DIR=self.home + "/y")
         for name in ("c/state", "x/eca/config.json", "y/.claude.json"):
@@ -410,7 +404,7 @@ class Install(mcp.TestCase):
         self.run_with("install", "cursor", status=1, HOME="")
 
     def test_dry_run_shows_the_change_and_makes_none(self):
-        self.add_stand_ins("claude")
+        stand_in.put(self.home + "/bin", "claude")
         text = '{\n  "theme": "dark",\n  "secret": "xyzzy"\n}\n'
         for name in (CURSOR, ".claude.json"):
             self.write(name, text)
