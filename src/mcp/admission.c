@@ -147,7 +147,8 @@ static bool check_meta(struct admission *a)
 
 static bool check_progress_token(struct admission *a)
 {
-    return a->tokens->progress_token.kind != JSON_TOKEN_OTHER ||
+    const json_t *token = json_object_get(meta_of(a), "progressToken");
+    return token == NULL || json_is_null(token) || json_is_string(token) || json_is_integer(token) ||
            refuse(a, JSONRPC_INVALID_PARAMS,
                   "Invalid params: _meta: progressToken must be a string or an integer");
 }
@@ -166,7 +167,7 @@ static bool check_batch_has_room(struct admission *a)
 
 static bool check_room(struct admission *a)
 {
-    return requests_have_room(a->client->requests, a->tokens->len) ||
+    return requests_have_room(a->client->requests, a->len) ||
            refuse(a, JSONRPC_INTERNAL_ERROR,
                   "Too many requests are in progress: wait for answers before sending more");
 }

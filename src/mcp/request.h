@@ -22,7 +22,7 @@ struct revision;
 struct client *request_client(const struct request *r);
 const struct revision *request_revision(const struct request *r);
 
-/* request_method(r): its name, borrowed. request_id(r): its id as the client wrote it, borrowed. */
+/* request_method(r): its name, borrowed. request_id(r): its id as JSON text, borrowed. */
 const char *request_method(const struct request *r);
 struct jsonrpc_slice request_id(const struct request *r);
 

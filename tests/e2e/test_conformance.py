@@ -7,8 +7,8 @@ import subprocess
 import threading
 
 import mcp
-import stand_in
 import mcp_http
+import stand_in
 from test_official_clients import CLIENTS, node
 
 MODULES = os.path.join(CLIENTS, "node_modules")
