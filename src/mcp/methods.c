@@ -15,17 +15,7 @@
 #include "mcp/tasks.h"
 #include "tools/similar.h"
 
-static const char instructions[] =
-    "A live, persistent Common Lisp. evaluate-lisp runs code; definitions, variables and the current package "
-    "stay until "
-    "reset-session, so build programs step by step. Errors are results, not failures: they include type, "
-    "message, "
-    "backtrace and restarts, and describe-last-error and get-backtrace show more. Sessions survive errors, "
-    "time limits "
-    "and crashes of the Lisp, and are independent of each other. load-system loads libraries. "
-    "get-usage-guide explains the rest.";
-
-_Static_assert(sizeof instructions <= 600, "instructions are short");
+extern const char text_instructions[]; /* texts/instructions.txt */
 
 static void add_capabilities(const struct client *client, bool is_modern, struct strbuf *out)
 {
@@ -40,7 +30,7 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
 static void add_instructions(struct strbuf *out)
 {
     strbuf_adds(out, "\"instructions\":");
-    json_write_string(out, instructions, sizeof instructions - 1);
+    json_write_string(out, text_instructions, strlen(text_instructions));
 }
 
 /* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */

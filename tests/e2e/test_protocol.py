@@ -29,7 +29,7 @@ class Handshake(mcp.TestCase):
                 self.assertEqual("cl-mcp-server", result["serverInfo"]["name"])
                 self.assertRegex(result["serverInfo"]["version"], r"^\d+\.\d+\.\d+$")
                 self.assertIs(str, type(result.get("instructions")))
-                self.assertLess(len(result["instructions"]), 2000)
+                self.assertLess(len(result["instructions"]), 600)
                 self.assertNotIn("resultType", result)
                 self.assertOperational(client)
 
