@@ -11,7 +11,8 @@
         .names = PROMPT_NAMES_SESSIONS,                                                                      \
     }
 
-extern const char text_debug_last_error[], text_explore_system[], text_write_and_test[], text_profile_hotspot[]; /* texts/ */
+extern const char text_debug_last_error[], text_explore_system[], text_write_and_test[],
+    text_profile_hotspot[]; /* texts/ */
 
 static const struct prompt table[] = {
     {

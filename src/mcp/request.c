@@ -252,11 +252,6 @@ const json_t *request_capability(const struct request *r, const char *name)
     return json_object_get(r->options.capabilities, name);
 }
 
-bool request_can(const struct request *r, const char *capability)
-{
-    return json_is_object(request_capability(r, capability));
-}
-
 bool request_may_send(const struct request *r)
 {
     const struct transport_origin *origin = r->options.origin;
