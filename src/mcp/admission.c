@@ -119,7 +119,7 @@ static bool check_handshake(struct admission *a)
     /* Before the handshake, the newest revision that has one is assumed: only its shape of errors is
      * needed. */
     a->revision = revisions_negotiate("", 0);
-    return a->method == NULL || !a->method->needs_handshake ||
+    return a->method == NULL || a->method->precedes_handshake ||
            refuse(a, JSONRPC_INVALID_PARAMS,
                   "Not initialized: send initialize first, or put the keys " META_VERSION
                   " and " META_CAPABILITIES " into params._meta");
@@ -155,7 +155,7 @@ static bool check_progress_token(struct admission *a)
 
 static bool check_method_allows_batch(struct admission *a)
 {
-    return a->batch == NULL || a->method->allows_batch ||
+    return a->batch == NULL || (a->method->is_legacy && !a->method->is_alone) ||
            refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s must not be in a batch", a->method->name);
 }
 

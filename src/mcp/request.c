@@ -335,7 +335,7 @@ static void add_modern_members(const struct request *r, struct strbuf *out)
     const struct method *method = r->options.method;
     if (out->bytes[out->len - 1] != ',')
         strbuf_addc(out, ',');
-    if (method->ttl_ms >= 0)
+    if (method->is_cached)
         strbuf_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"%s\",", method->ttl_ms,
                     method->is_public ? "public" : "private");
     strbuf_adds(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO);
