@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "cli/run_program.h"
 
 /* Claude Code keeps all projects in one file. */
@@ -273,18 +274,14 @@ json_t *client_config_entry(const struct client_config *config, const char *comm
     return entry;
 }
 
-static bool make_directories(const char *path, mode_t mode, struct err *err)
+/* A project's is for everybody who works on it. */
+static bool make_folder(const struct client_config *config, struct err *err)
 {
-    char *directory = xstrdup(path);
-    bool is_made = true;
-    for (char *c = directory + 1; is_made && *c != '\0'; c++)
-        if (*c == '/') {
-            *c = '\0';
-            is_made = mkdir(directory, mode) == 0 || errno == EEXIST ||
-                      err_set_errno(err, ERR_SYSTEM, errno, "%s", directory);
-            *c = '/';
-        }
-    free(directory);
+    char *folder = xmemdup0(config->path, (size_t)(strrchr(config->path, '/') - config->path));
+    bool is_made = config->scope == SCOPE_USER ? user_directory_make(folder, err)
+                                               : mkdir(folder, 0777) == 0 || errno == EEXIST ||
+                                                     err_set_errno(err, ERR_SYSTEM, errno, "%s", folder);
+    free(folder);
     return is_made;
 }
 
@@ -317,11 +314,10 @@ bool client_config_write(struct client_config *config, const json_t *entry, stru
     char *text = json_dumps(config->root, JSON_INDENT(2));
     strbuf_addf(&after, "%s\n", text);
     free(text);
-    bool is_users = config->scope == SCOPE_USER;
+    mode_t mode = config->scope == SCOPE_USER ? 0600 : 0666;
     bool is_written = config->is_missing
-                          ? make_directories(config->path, is_users ? 0700 : 0777, err) &&
-                                regular_file_create(config->path, is_users ? 0600 : 0666,
-                                                    strbuf_string(&after), after.len, err)
+                          ? make_folder(config, err) &&
+                                regular_file_create(config->path, mode, strbuf_string(&after), after.len, err)
                           : keep_backup(config, err) &&
                                 regular_file_replace(&config->file, strbuf_string(&after), after.len, err);
     strbuf_fini(&after);
