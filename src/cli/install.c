@@ -201,7 +201,9 @@ static bool change(const struct request *r, const struct client *client)
     bool is_shared = r->scope == SCOPE_PROJECT && r->is_in_path;
     json_t *entry = client_config_entry(&config, is_shared ? "cl-mcp-server" : r->own_path, r->arguments);
     bool is_good = is_read;
-    if (config.shown != NULL)
+    /* Without the program, what it would have added can be pasted. */
+    bool is_known = is_read || (config.shown != NULL && err.code == ERR_NOT_FOUND);
+    if (is_known)
         printf("%s: %s\n", client->name, config.shown);
     if (is_read && config.presence == PRESENCE_OTHER)
         is_good = err_set(&err, ERR_INVALID,
@@ -214,8 +216,7 @@ static bool change(const struct request *r, const struct client *client)
     if (!is_good)
         fprintf(stderr, "cl-mcp-server: %s%s%s: %s\n", client->name, config.shown != NULL ? ": " : "",
                 config.shown != NULL ? config.shown : "", err.message);
-    if (!is_good && config.shown != NULL && config.presence != PRESENCE_OTHER &&
-        client->ways[r->scope] == WAY_COMMAND)
+    if (!is_good && is_known && config.presence != PRESENCE_OTHER && client->ways[r->scope] == WAY_COMMAND)
         print_advice(r, &config, entry);
     json_decref(entry);
     client_config_fini(&config);
