@@ -385,8 +385,6 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
-static const char *const implementations[] = {"sbcl", NULL};
-
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
@@ -403,11 +401,6 @@ const struct tool tool_create_session = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Initial package; default: CL-USER."},
-            {.name = "implementation",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = implementations,
-             .description = "Lisp implementation."},
             {.name = "sandbox",
              .is_rare = true,
              .type = ARGUMENT_STRING,

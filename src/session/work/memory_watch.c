@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "proc/loop_handle.h"
 #include "proc/memory.h"
 #include "proc/process.h"
 #include "session/core/core.h"
@@ -27,10 +28,9 @@
 
 struct memory_watch {
     struct session_host *host;
-    uv_timer_t timer;
+    uv_timer_t *timer; /* NULL: it is being freed */
     uv_work_t work;
     bool is_measuring;
-    int open; /* the timer, and the measurement in progress: freed when both have ended */
     uint64_t round;
     uint64_t most_bytes; /* for one session */
 
@@ -39,12 +39,6 @@ struct memory_watch {
     size_t count;
     uint64_t bytes, took_ms; /* written by the thread while it measures */
 };
-
-static void release(struct memory_watch *w)
-{
-    if (--w->open == 0)
-        free(w);
-}
 
 static void add_process(void *watch, pid_t pid)
 {
@@ -127,9 +121,10 @@ static void on_measured(uv_work_t *work, int status)
         if (w->bytes > w->most_bytes)
             drop_copies(s, w->bytes, w->most_bytes);
     }
-    if (!uv_is_closing((uv_handle_t *)&w->timer))
+    if (w->timer != NULL)
         look_again(w, REST_SHARE * w->took_ms);
-    release(w);
+    else
+        free(w);
 }
 
 static void on_time(uv_timer_t *timer)
@@ -148,13 +143,12 @@ static void on_time(uv_timer_t *timer)
     processes_visit(s, add_process, w);
     w->session = s;
     w->is_measuring = true;
-    w->open++;
     CHECK(uv_queue_work(w->host->loop, &w->work, measure, on_measured) == 0);
 }
 
 static void look_again(struct memory_watch *w, uint64_t after_ms)
 {
-    CHECK(uv_timer_start(&w->timer, on_time, after_ms, 0) == 0);
+    CHECK(uv_timer_start(w->timer, on_time, after_ms, 0) == 0);
 }
 
 struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib)
@@ -165,22 +159,19 @@ struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib
     if (most_mib == 0)
         w->most_bytes = memory_read("", &left) ? left.total / DEFAULT_SHARE : UINT64_MAX;
     w->host = host;
-    w->open = 1;
     w->round = 1;
-    w->timer.data = w->work.data = w;
-    CHECK(uv_timer_init(host->loop, &w->timer) == 0);
+    w->work.data = w;
+    w->timer = loop_handle_timer(host->loop, w);
     return w;
-}
-
-static void on_closed(uv_handle_t *timer)
-{
-    release(timer->data);
 }
 
 void memory_watch_free(struct memory_watch *w)
 {
     w->session = NULL;
-    uv_close((uv_handle_t *)&w->timer, on_closed);
+    loop_handle_free(w->timer);
+    w->timer = NULL;
+    if (!w->is_measuring)
+        free(w);
 }
 
 uint64_t memory_watch_most(const struct memory_watch *w)
@@ -190,7 +181,7 @@ uint64_t memory_watch_most(const struct memory_watch *w)
 
 void memory_watch_wake(struct memory_watch *w)
 {
-    if (!w->is_measuring && !uv_is_active((uv_handle_t *)&w->timer))
+    if (!w->is_measuring && !uv_is_active((uv_handle_t *)w->timer))
         look_again(w, LOOK_MS);
 }
 
