@@ -1,6 +1,7 @@
 /*
  * The channel over a socket pair, with this test as the other end.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include "lisp/channel.h"
@@ -123,7 +124,7 @@ static void assert_messages(struct fixture *f, size_t n)
     assert_int_equal(f->messages, n);
 }
 
-static void a_message_comes_once(void **state)
+TEST_BETWEEN(a_message_comes_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -137,7 +138,7 @@ static void a_message_comes_once(void **state)
     strbuf_fini(&b);
 }
 
-static void a_message_comes_byte_by_byte(void **state)
+TEST_BETWEEN(a_message_comes_byte_by_byte, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -154,7 +155,7 @@ static void a_message_comes_byte_by_byte(void **state)
     strbuf_fini(&b);
 }
 
-static void many_messages_in_one_read_come_in_order(void **state)
+TEST_BETWEEN(many_messages_in_one_read_come_in_order, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -167,7 +168,7 @@ static void many_messages_in_one_read_come_in_order(void **state)
     strbuf_fini(&b);
 }
 
-static void messages_cut_anywhere_come_whole(void **state)
+TEST_BETWEEN(messages_cut_anywhere_come_whole, set_up, tear_down)
 {
     struct fixture *f = *state;
     const char *wanted = getenv("TEST_SEED");
@@ -191,7 +192,7 @@ static void messages_cut_anywhere_come_whole(void **state)
     strbuf_fini(&b);
 }
 
-static void the_largest_message_comes(void **state)
+TEST_BETWEEN(the_largest_message_comes, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -206,7 +207,7 @@ static void the_largest_message_comes(void **state)
     strbuf_fini(&b);
 }
 
-static void a_message_over_the_limit_closes_the_channel(void **state)
+TEST_BETWEEN(a_message_over_the_limit_closes_the_channel, set_up, tear_down)
 {
     struct fixture *f = *state;
     char header[32];
@@ -217,7 +218,7 @@ static void a_message_over_the_limit_closes_the_channel(void **state)
     assert_int_equal(f->messages, 0);
 }
 
-static void bytes_that_are_not_a_message_close_the_channel_with_a_reason(void **state)
+TEST(bytes_that_are_not_a_message_close_the_channel_with_a_reason)
 {
     static const char *const garbage[] = {
         "hello, world",    "0000000g",    "0000000A(1 2 3 4 5)",
@@ -244,7 +245,7 @@ static void bytes_that_are_not_a_message_close_the_channel_with_a_reason(void **
     (void)state;
 }
 
-static void a_peer_that_closes_is_noticed_after_its_last_message(void **state)
+TEST_BETWEEN(a_peer_that_closes_is_noticed_after_its_last_message, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -265,7 +266,7 @@ static void a_peer_that_closes_is_noticed_after_its_last_message(void **state)
     strbuf_fini(&b);
 }
 
-static void a_peer_that_closes_in_the_middle_of_a_message_is_gone(void **state)
+TEST_BETWEEN(a_peer_that_closes_in_the_middle_of_a_message_is_gone, set_up, tear_down)
 {
     struct fixture *f = *state;
     feed(f, "00000010(1 ", 11);
@@ -276,7 +277,7 @@ static void a_peer_that_closes_in_the_middle_of_a_message_is_gone(void **state)
     assert_int_equal(f->messages, 0);
 }
 
-static void draining_delivers_what_has_come_without_the_loop(void **state)
+TEST_BETWEEN(draining_delivers_what_has_come_without_the_loop, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -306,7 +307,7 @@ static void on_message_write_another(void *arg, struct sexp_document *message)
     strbuf_fini(&b);
 }
 
-static void draining_ends_although_a_writer_continues(void **state)
+TEST_BETWEEN(draining_ends_although_a_writer_continues, set_up, tear_down)
 {
     struct fixture *f = *state;
     channel_free(f->channel);
@@ -327,7 +328,7 @@ static void draining_ends_although_a_writer_continues(void **state)
     assert_false(f->is_closed);
 }
 
-static void the_channel_may_be_freed_inside_a_message(void **state)
+TEST_BETWEEN(the_channel_may_be_freed_inside_a_message, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -342,7 +343,7 @@ static void the_channel_may_be_freed_inside_a_message(void **state)
     strbuf_fini(&b);
 }
 
-static void the_channel_may_be_freed_inside_a_message_that_was_kept_in_part(void **state)
+TEST_BETWEEN(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -361,7 +362,7 @@ static void the_channel_may_be_freed_inside_a_message_that_was_kept_in_part(void
     strbuf_fini(&b);
 }
 
-static void the_channel_may_be_freed_when_it_is_closed(void **state)
+TEST_BETWEEN(the_channel_may_be_freed_when_it_is_closed, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->frees_when_closed = true;
@@ -370,7 +371,7 @@ static void the_channel_may_be_freed_when_it_is_closed(void **state)
     assert_null(f->channel);
 }
 
-static void the_channel_may_be_freed_inside_a_drain(void **state)
+TEST_BETWEEN(the_channel_may_be_freed_inside_a_drain, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -385,7 +386,7 @@ static void the_channel_may_be_freed_inside_a_drain(void **state)
     strbuf_fini(&b);
 }
 
-static void messages_arrive_unchanged(void **state)
+TEST_BETWEEN(messages_arrive_unchanged, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -423,7 +424,7 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
     return n;
 }
 
-static void descriptors_are_sent_with_the_first_byte_and_closed_here(void **state)
+TEST_BETWEEN(descriptors_are_sent_with_the_first_byte_and_closed_here, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -444,7 +445,7 @@ static void descriptors_are_sent_with_the_first_byte_and_closed_here(void **stat
     strbuf_fini(&b);
 }
 
-static void a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later(void **state)
+TEST_BETWEEN(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later, set_up, tear_down)
 {
     enum { COUNT = 200 };
     struct fixture *f = *state;
@@ -482,7 +483,7 @@ static void a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later(void 
 }
 
 /* Descriptors that wait behind other frames are sent with their own. */
-static void descriptors_wait_with_their_frame(void **state)
+TEST_BETWEEN(descriptors_wait_with_their_frame, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf big, small;
@@ -518,7 +519,7 @@ static void descriptors_wait_with_their_frame(void **state)
     strbuf_fini(&small);
 }
 
-static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **state)
+TEST_BETWEEN(descriptors_that_were_never_sent_are_closed_with_the_channel, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf big;
@@ -534,7 +535,7 @@ static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **
     strbuf_fini(&big);
 }
 
-static void unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket(void **state)
+TEST_BETWEEN(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf frame;
@@ -552,7 +553,7 @@ static void unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socke
     strbuf_fini(&frame);
 }
 
-static void sending_to_a_peer_that_is_gone_is_harmless(void **state)
+TEST_BETWEEN(sending_to_a_peer_that_is_gone_is_harmless, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -570,31 +571,6 @@ static void sending_to_a_peer_that_is_gone_is_harmless(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_message_comes_once),
-        TEST(a_message_comes_byte_by_byte),
-        TEST(many_messages_in_one_read_come_in_order),
-        TEST(messages_cut_anywhere_come_whole),
-        TEST(the_largest_message_comes),
-        TEST(a_message_over_the_limit_closes_the_channel),
-        cmocka_unit_test(bytes_that_are_not_a_message_close_the_channel_with_a_reason),
-        TEST(a_peer_that_closes_is_noticed_after_its_last_message),
-        TEST(a_peer_that_closes_in_the_middle_of_a_message_is_gone),
-        TEST(draining_delivers_what_has_come_without_the_loop),
-        TEST(draining_ends_although_a_writer_continues),
-        TEST(the_channel_may_be_freed_inside_a_message),
-        TEST(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part),
-        TEST(the_channel_may_be_freed_when_it_is_closed),
-        TEST(the_channel_may_be_freed_inside_a_drain),
-        TEST(messages_arrive_unchanged),
-        TEST(descriptors_are_sent_with_the_first_byte_and_closed_here),
-        TEST(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later),
-        TEST(descriptors_wait_with_their_frame),
-        TEST(descriptors_that_were_never_sent_are_closed_with_the_channel),
-        TEST(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket),
-        TEST(sending_to_a_peer_that_is_gone_is_harmless),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

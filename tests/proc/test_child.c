@@ -3,6 +3,7 @@
  */
 #include "proc/process.h"
 #include "proc/spawn.h"
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include <spawn.h>
@@ -79,7 +80,7 @@ static void wait_for_end(struct fixture *f)
     assert_int_equal(f->ends, 1);
 }
 
-static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
+TEST_BETWEEN(a_missing_program_is_an_error_and_not_an_exit_code, set_up, tear_down)
 {
     static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
     struct fixture *f = *state;
@@ -95,7 +96,7 @@ static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
     }
 }
 
-static void a_program_that_cannot_be_executed_is_an_error(void **state)
+TEST_BETWEEN(a_program_that_cannot_be_executed_is_an_error, set_up, tear_down)
 {
     struct fixture *f = *state;
     const char *argv[] = {"/etc/passwd", NULL};
@@ -107,7 +108,7 @@ static void a_program_that_cannot_be_executed_is_an_error(void **state)
     assert_no_process_left();
 }
 
-static void a_missing_directory_is_an_error(void **state)
+TEST_BETWEEN(a_missing_directory_is_an_error, set_up, tear_down)
 {
     struct fixture *f = *state;
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
@@ -118,7 +119,7 @@ static void a_missing_directory_is_an_error(void **state)
     assert_no_process_left();
 }
 
-static void a_program_is_looked_up_in_path(void **state)
+TEST_BETWEEN(a_program_is_looked_up_in_path, set_up, tear_down)
 {
     struct fixture *f = *state;
     const char *argv[] = {"true", NULL};
@@ -130,7 +131,7 @@ static void a_program_is_looked_up_in_path(void **state)
     assert_int_equal(f->end.exit_code, 0);
 }
 
-static void a_child_works_in_the_directory_it_is_given(void **state)
+TEST_BETWEEN(a_child_works_in_the_directory_it_is_given, set_up, tear_down)
 {
     struct fixture *f = *state;
     char line[300];
@@ -147,7 +148,7 @@ static void a_child_works_in_the_directory_it_is_given(void **state)
     wait_for_end(f);
 }
 
-static void a_childs_environment_is_the_servers_with_additions(void **state)
+TEST_BETWEEN(a_childs_environment_is_the_servers_with_additions, set_up, tear_down)
 {
     struct fixture *f = *state;
     char line[300];
@@ -176,7 +177,7 @@ static void a_childs_environment_is_the_servers_with_additions(void **state)
     unsetenv("PROC_TEST_REPLACED");
 }
 
-static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
+TEST_BETWEEN(a_child_starts_with_no_signal_ignored_or_blocked, set_up, tear_down)
 {
     struct fixture *f = *state;
     char line[300];
@@ -195,7 +196,7 @@ static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
 }
 
 /* A terminal's ^C is for the server, not for the programs it runs. */
-static void a_child_is_in_its_own_session(void **state)
+TEST_BETWEEN(a_child_is_in_its_own_session, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "hang", NULL);
@@ -226,7 +227,7 @@ static void start_with_descriptors(struct fixture *f, const int descriptors[4])
     assert_non_null(f->child);
 }
 
-static void a_child_has_the_four_descriptors_it_is_given(void **state)
+TEST_BETWEEN(a_child_has_the_four_descriptors_it_is_given, set_up, tear_down)
 {
     struct fixture *f = *state;
     char found[16][300];
@@ -250,7 +251,7 @@ static void a_child_has_the_four_descriptors_it_is_given(void **state)
     wait_for_end(f);
 }
 
-static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **state)
+TEST_BETWEEN(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth, set_up, tear_down)
 {
     struct fixture *f = *state;
     char found[16][300];
@@ -267,7 +268,7 @@ static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **
 }
 
 /* The descriptors for 0 to 3 may themselves be among 0 to 3, in any order. */
-static void a_childs_descriptors_may_be_given_crosswise(void **state)
+TEST_BETWEEN(a_childs_descriptors_may_be_given_crosswise, set_up, tear_down)
 {
     struct fixture *f = *state;
     char found[16][300];
@@ -310,7 +311,7 @@ static void a_childs_descriptors_may_be_given_crosswise(void **state)
 }
 
 /* The server may inherit descriptors that are not close-on-exec. */
-static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **state)
+TEST_BETWEEN(a_child_inherits_none_of_the_descriptors_that_we_inherited, set_up, tear_down)
 {
     struct fixture *f = *state;
     char found[16][300];
@@ -329,7 +330,7 @@ static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **st
     wait_for_end(f);
 }
 
-static void a_child_has_the_limit_of_files_that_we_were_started_with(void **state)
+TEST_BETWEEN(a_child_has_the_limit_of_files_that_we_were_started_with, set_up, tear_down)
 {
     struct rlimit before, now;
     struct fixture *f = *state;
@@ -356,7 +357,7 @@ static void a_child_has_the_limit_of_files_that_we_were_started_with(void **stat
     wait_for_end(f);
 }
 
-static void exit_codes_are_reported(void **state)
+TEST_BETWEEN(exit_codes_are_reported, set_up, tear_down)
 {
     static const char *const codes[] = {"0", "1", "42", "127", "255"};
     struct fixture *f = *state;
@@ -375,7 +376,7 @@ static void exit_codes_are_reported(void **state)
     }
 }
 
-static void fatal_signals_are_reported(void **state)
+TEST_BETWEEN(fatal_signals_are_reported, set_up, tear_down)
 {
     static const char *const signals[] = {"15", "6", "11", "9"};
     struct fixture *f = *state;
@@ -397,7 +398,7 @@ static void fatal_signals_are_reported(void **state)
     setrlimit(RLIMIT_CORE, &before);
 }
 
-static void a_signal_to_a_child_that_has_ended_is_harmless(void **state)
+TEST_BETWEEN(a_signal_to_a_child_that_has_ended_is_harmless, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "exit", "0");
@@ -408,7 +409,7 @@ static void a_signal_to_a_child_that_has_ended_is_harmless(void **state)
     assert_int_equal(f->ends, 1);
 }
 
-static void an_interrupt_carries_its_token(void **state)
+TEST_BETWEEN(an_interrupt_carries_its_token, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "token", NULL);
@@ -418,7 +419,7 @@ static void an_interrupt_carries_its_token(void **state)
     wait_for_end(f);
 }
 
-static void many_children_end_at_once_and_each_is_reported_once(void **state)
+TEST_BETWEEN(many_children_end_at_once_and_each_is_reported_once, set_up, tear_down)
 {
     enum { COUNT = 60 };
     struct fixture *f = *state;
@@ -449,7 +450,7 @@ static bool has_no_child(void *arg)
 }
 
 /* More than are probed by pid; those that were freed are reaped like the others, without a callback. */
-static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
+TEST_BETWEEN(many_children_are_killed_at_once_and_all_are_reaped, set_up, tear_down)
 {
     enum { COUNT = 150 };
     struct fixture *f = *state;
@@ -500,7 +501,7 @@ static bool has_one_ended(void *arg)
     return ((struct pair *)arg)->ends > 0;
 }
 
-static void a_callback_may_free_any_child_and_the_freed_one_is_not_notified(void **state)
+TEST_BETWEEN(a_callback_may_free_any_child_and_the_freed_one_is_not_notified, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct pair p = {0};
@@ -534,7 +535,7 @@ static pid_t start_sibling(struct fixture *f, int input, bool waits)
     return read_pid(f->output);
 }
 
-static void a_copy_made_by_a_child_is_adopted_and_its_end_is_reported(void **state)
+TEST_BETWEEN(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported, set_up, tear_down)
 {
     struct fixture *f = *state;
     int input[2];
@@ -554,7 +555,7 @@ static bool has_been_reaped(void *arg)
     return kill(*(pid_t *)arg, 0) != 0 && errno == ESRCH;
 }
 
-static void a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop(void **state)
+TEST_BETWEEN(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
@@ -569,7 +570,7 @@ static void a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop(vo
 }
 
 /* Dead, but not yet reaped, when it is adopted. */
-static void a_copy_that_is_a_zombie_when_adopted_is_reported_once(void **state)
+TEST_BETWEEN(a_copy_that_is_a_zombie_when_adopted_is_reported_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
@@ -594,7 +595,7 @@ static pid_t start_sleep(char **environment)
     return pid;
 }
 
-static void a_program_that_a_lisp_has_left_is_not_adopted(void **state)
+TEST_BETWEEN(a_program_that_a_lisp_has_left_is_not_adopted, set_up, tear_down)
 {
     struct fixture *f = *state;
     char mark[] = "TEST_MARK=1", session[] = "CL_MCP_SESSION=2";
@@ -613,7 +614,7 @@ static void a_program_that_a_lisp_has_left_is_not_adopted(void **state)
     child_free(adopted);
 }
 
-static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
+TEST_BETWEEN(what_has_an_owner_or_is_the_servers_own_is_not_adopted, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "tree", NULL);
@@ -629,7 +630,7 @@ static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
 
 /* An orphan's end is remembered as well, since it is indistinguishable from a copy's. Its pid may be
  * reused. */
-static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
+TEST_BETWEEN(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t copy_pid = 0;
@@ -657,7 +658,7 @@ static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **s
     child_free(copy);
 }
 
-static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own(void **state)
+TEST_BETWEEN(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t pids[4];
@@ -673,7 +674,7 @@ static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-static void killing_a_tree_ends_those_that_ignore_every_signal(void **state)
+TEST_BETWEEN(killing_a_tree_ends_those_that_ignore_every_signal, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f, "deaf", NULL);
@@ -684,7 +685,7 @@ static void killing_a_tree_ends_those_that_ignore_every_signal(void **state)
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-static void killing_a_tree_ends_a_deep_one(void **state)
+TEST_BETWEEN(killing_a_tree_ends_a_deep_one, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t pids[30];
@@ -697,7 +698,7 @@ static void killing_a_tree_ends_a_deep_one(void **state)
     wait_for_end(f);
 }
 
-static void killing_a_tree_ends_a_wide_one(void **state)
+TEST_BETWEEN(killing_a_tree_ends_a_wide_one, set_up, tear_down)
 {
     enum { COUNT = 300 };
     struct fixture *f = *state;
@@ -714,7 +715,7 @@ static void killing_a_tree_ends_a_wide_one(void **state)
         fail_msg("%zu of %d go on", running, COUNT);
 }
 
-static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state)
+TEST_BETWEEN(freeing_a_child_that_runs_kills_it_with_its_descendants, set_up, tear_down)
 {
     struct fixture *f = *state;
     pid_t pids[4], self;
@@ -731,7 +732,7 @@ static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state
     assert_int_equal(f->ends, 0);
 }
 
-static void orphans_become_children_and_are_reaped(void **state)
+TEST_BETWEEN(orphans_become_children_and_are_reaped, set_up, tear_down)
 {
     struct fixture *f = *state;
     int input[2];
@@ -752,7 +753,7 @@ static void orphans_become_children_and_are_reaped(void **state)
     assert_true(run_until(&f->loop, has_been_reaped, &orphan, LIMIT_MS));
 }
 
-static void children_free_leaves_nothing(void **state)
+TEST_BETWEEN(children_free_leaves_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct fixture others[3] = {{{0}}};
@@ -779,7 +780,7 @@ static void children_free_leaves_nothing(void **state)
     f->children = children_new(&f->loop, &err);
 }
 
-static void a_child_dies_with_a_parent_that_is_killed(void **state)
+TEST_BETWEEN(a_child_dies_with_a_parent_that_is_killed, set_up, tear_down)
 {
     struct fixture *f = *state;
     int input[2], ends[2];
@@ -810,43 +811,6 @@ static void a_child_dies_with_a_parent_that_is_killed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_missing_program_is_an_error_and_not_an_exit_code),
-        TEST(a_program_that_cannot_be_executed_is_an_error),
-        TEST(a_missing_directory_is_an_error),
-        TEST(a_program_is_looked_up_in_path),
-        TEST(a_child_works_in_the_directory_it_is_given),
-        TEST(a_childs_environment_is_the_servers_with_additions),
-        TEST(a_child_starts_with_no_signal_ignored_or_blocked),
-        TEST(a_child_is_in_its_own_session),
-        TEST(a_child_has_the_four_descriptors_it_is_given),
-        TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
-        TEST(a_childs_descriptors_may_be_given_crosswise),
-        TEST(a_child_inherits_none_of_the_descriptors_that_we_inherited),
-        TEST(a_child_has_the_limit_of_files_that_we_were_started_with),
-        TEST(exit_codes_are_reported),
-        TEST(fatal_signals_are_reported),
-        TEST(a_signal_to_a_child_that_has_ended_is_harmless),
-        TEST(an_interrupt_carries_its_token),
-        TEST(many_children_end_at_once_and_each_is_reported_once),
-        TEST(many_children_are_killed_at_once_and_all_are_reaped),
-        TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_notified),
-        TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported),
-        TEST(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop),
-        TEST(a_copy_that_is_a_zombie_when_adopted_is_reported_once),
-        TEST(a_program_that_a_lisp_has_left_is_not_adopted),
-        TEST(what_has_an_owner_or_is_the_servers_own_is_not_adopted),
-        TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
-        TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
-        TEST(killing_a_tree_ends_those_that_ignore_every_signal),
-        TEST(killing_a_tree_ends_a_deep_one),
-        TEST(killing_a_tree_ends_a_wide_one),
-        TEST(freeing_a_child_that_runs_kills_it_with_its_descendants),
-        TEST(orphans_become_children_and_are_reaped),
-        TEST(children_free_leaves_nothing),
-        TEST(a_child_dies_with_a_parent_that_is_killed),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * The guardian: what a killed server leaves behind is ended, what an orderly one leaves is not touched.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include "proc/guardian.h"
@@ -82,7 +83,7 @@ static void start_server(struct fixture *f, const char *how)
         f->pids[i] = read_pid(f->output);
 }
 
-static void a_killed_server_leaves_nothing_behind(void **state)
+TEST_BETWEEN(a_killed_server_leaves_nothing_behind, set_up, tear_down)
 {
     struct fixture *f = *state;
     start_server(f, "guardian");
@@ -95,7 +96,7 @@ static void a_killed_server_leaves_nothing_behind(void **state)
     assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
 }
 
-static void without_a_guardian_the_grandchildren_would_stay(void **state)
+TEST_BETWEEN(without_a_guardian_the_grandchildren_would_stay, set_up, tear_down)
 {
     struct fixture *f = *state;
     start_server(f, "alone");
@@ -107,7 +108,7 @@ static void without_a_guardian_the_grandchildren_would_stay(void **state)
     assert_between(running, 4, 5);
 }
 
-static void a_server_that_ends_in_order_leaves_nothing_behind(void **state)
+TEST_BETWEEN(a_server_that_ends_in_order_leaves_nothing_behind, set_up, tear_down)
 {
     struct fixture *f = *state;
     start_server(f, "guardian");
@@ -118,7 +119,7 @@ static void a_server_that_ends_in_order_leaves_nothing_behind(void **state)
         assert_true(has_gone(f->pids[i], LIMIT_MS));
 }
 
-static void a_dismissed_guardian_kills_nothing(void **state)
+TEST_BETWEEN(a_dismissed_guardian_kills_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
     char line[100];
@@ -131,7 +132,7 @@ static void a_dismissed_guardian_kills_nothing(void **state)
 }
 
 /* In this process: only processes with the mark may be touched. */
-static void a_guardian_has_its_own_mark_and_ends_when_freed(void **state)
+TEST_BETWEEN(a_guardian_has_its_own_mark_and_ends_when_freed, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -149,7 +150,7 @@ static void a_guardian_has_its_own_mark_and_ends_when_freed(void **state)
     (void)f;
 }
 
-static void a_guardian_touches_nothing_that_has_another_mark(void **state)
+TEST_BETWEEN(a_guardian_touches_nothing_that_has_another_mark, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -173,7 +174,7 @@ static void a_guardian_touches_nothing_that_has_another_mark(void **state)
 }
 
 /* It holds none of the descriptors that others wait for. */
-static void a_guardian_keeps_no_descriptor_but_its_own(void **state)
+TEST_BETWEEN(a_guardian_keeps_no_descriptor_but_its_own, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -197,7 +198,7 @@ static bool is_another(void *arg)
     return tree_children(getpid(), found, 2) == 1 && found[0] != *(pid_t *)arg;
 }
 
-static void a_guardian_that_is_killed_is_started_again_with_its_mark(void **state)
+TEST_BETWEEN(a_guardian_that_is_killed_is_started_again_with_its_mark, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -218,17 +219,6 @@ static void a_guardian_that_is_killed_is_started_again_with_its_mark(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_guardian_that_is_killed_is_started_again_with_its_mark),
-        TEST(a_killed_server_leaves_nothing_behind),
-        TEST(without_a_guardian_the_grandchildren_would_stay),
-        TEST(a_server_that_ends_in_order_leaves_nothing_behind),
-        TEST(a_dismissed_guardian_kills_nothing),
-        TEST(a_guardian_has_its_own_mark_and_ends_when_freed),
-        TEST(a_guardian_touches_nothing_that_has_another_mark),
-        TEST(a_guardian_keeps_no_descriptor_but_its_own),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("guardian", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

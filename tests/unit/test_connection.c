@@ -1,16 +1,10 @@
 /*
  * One client's conversation: both eras, requests under way, batches, and that no bytes at all bring it down.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "fake_tools.h"
 #include "guarded.h"
@@ -186,12 +180,11 @@ static void shake_hands(struct client *client, const char *revision)
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" text          \
     "}],\"isError\":false}}"
 
-static void initialize_answers_with_name_and_version(void **state)
+TEST(initialize_answers_with_name_and_version)
 {
     struct client client;
     json_t *answer, *result;
 
-    (void)state;
     start(&client);
     say(&client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
                  "{},\"clientInfo\":"
@@ -212,14 +205,13 @@ static void initialize_answers_with_name_and_version(void **state)
     stop_client(&client);
 }
 
-static void initialize_negotiates(void **state)
+TEST(initialize_negotiates)
 {
     static const char *const asked[] = {"2026-07-28", "2024-10-07", "x"};
     char json[200];
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < 3; i++) {
         snprintf(json, sizeof json,
@@ -233,11 +225,10 @@ static void initialize_negotiates(void **state)
     stop_client(&client);
 }
 
-static void initialize_refuses_params_of_the_wrong_shape(void **state)
+TEST(initialize_refuses_params_of_the_wrong_shape)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "1", -32602,
               "protocolVersion");
@@ -253,11 +244,10 @@ static void initialize_refuses_params_of_the_wrong_shape(void **state)
     stop_client(&client);
 }
 
-static void before_initialize_only_ping_is_served(void **state)
+TEST(before_initialize_only_ping_is_served)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
@@ -271,11 +261,10 @@ static void before_initialize_only_ping_is_served(void **state)
     stop_client(&client);
 }
 
-static void requests_are_served_before_initialized_arrives(void **state)
+TEST(requests_are_served_before_initialized_arrives)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
                  "\"2025-11-25\"}}");
@@ -286,12 +275,11 @@ static void requests_are_served_before_initialized_arrives(void **state)
     stop_client(&client);
 }
 
-static void tools_list_is_one_page(void **state)
+TEST(tools_list_is_one_page)
 {
     struct client client;
     json_t *answer, *tools;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-06-18");
     assert_int_equal(client.handshake_count, 1);
@@ -310,11 +298,10 @@ static void tools_list_is_one_page(void **state)
     stop_client(&client);
 }
 
-static void tools_call_returns_the_text_of_the_tool(void **state)
+TEST(tools_call_returns_the_text_of_the_tool)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-06-18");
     ask(&client, CALL("5", "Echo_Text", "{\"form\":\"a \\\"q\\\"\\n\\u0000\\u00e9\"}"),
@@ -336,11 +323,10 @@ static void tools_call_returns_the_text_of_the_tool(void **state)
     stop_client(&client);
 }
 
-static void tools_call_repairs_invalid_utf8(void **state)
+TEST(tools_call_repairs_invalid_utf8)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-06-18");
     say(&client, CALL("1", "wait", "{}"));
@@ -349,13 +335,12 @@ static void tools_call_repairs_invalid_utf8(void **state)
     stop_client(&client);
 }
 
-static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
+TEST(an_unknown_tool_is_a_protocol_error_in_every_revision)
 {
     static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < 4; i++) {
         shake_hands(&client, revisions[i]);
@@ -371,13 +356,12 @@ static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
     stop_client(&client);
 }
 
-static void wrong_arguments_are_errors_first_and_results_later(void **state)
+TEST(wrong_arguments_are_errors_first_and_results_later)
 {
     static const char *const early[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < 3; i++) {
         shake_hands(&client, early[i]);
@@ -397,7 +381,7 @@ static void wrong_arguments_are_errors_first_and_results_later(void **state)
     stop_client(&client);
 }
 
-static void structured_content_is_sent_where_it_exists(void **state)
+TEST(structured_content_is_sent_where_it_exists)
 {
     static const struct {
         const char *revision;
@@ -406,7 +390,6 @@ static void structured_content_is_sent_where_it_exists(void **state)
     struct client client;
     size_t i;
 
-    (void)state;
     start_with(&client, true);
     for (i = 0; i < 4; i++) {
         shake_hands(&client, rows[i].revision);
@@ -417,11 +400,10 @@ static void structured_content_is_sent_where_it_exists(void **state)
     stop_client(&client);
 }
 
-static void structured_content_is_an_object_until_it_may_be_anything(void **state)
+TEST(structured_content_is_an_object_until_it_may_be_anything)
 {
     struct client client;
 
-    (void)state;
     start_with(&client, true);
     shake_hands(&client, "2025-11-25");
     ask(&client, CALL("1", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("1", "\"x\""));
@@ -432,13 +414,12 @@ static void structured_content_is_an_object_until_it_may_be_anything(void **stat
     stop_client(&client);
 }
 
-static void ids_that_begin_alike_are_different(void **state)
+TEST(ids_that_begin_alike_are_different)
 {
     char json[1000], ones[601];
     struct client client;
     int len;
 
-    (void)state;
     memset(ones, '1', sizeof ones);
     start(&client);
     shake_hands(&client, "2025-11-25");
@@ -457,7 +438,7 @@ static void ids_that_begin_alike_are_different(void **state)
     stop_client(&client);
 }
 
-static void ids_are_echoed_as_they_were_written(void **state)
+TEST(ids_are_echoed_as_they_were_written)
 {
     static const char *const ids[] = {"0",
                                       "-1",
@@ -472,7 +453,6 @@ static void ids_are_echoed_as_they_were_written(void **state)
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"method\":\"ping\",\"id\" : %s ,\"jsonrpc\":\"2.0\"}", ids[i]);
@@ -482,14 +462,13 @@ static void ids_are_echoed_as_they_were_written(void **state)
     stop_client(&client);
 }
 
-static void ids_of_other_types_are_refused(void **state)
+TEST(ids_of_other_types_are_refused)
 {
     static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
     char json[200];
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
@@ -498,11 +477,10 @@ static void ids_of_other_types_are_refused(void **state)
     stop_client(&client);
 }
 
-static void a_duplicate_of_an_id_under_way_is_refused(void **state)
+TEST(a_duplicate_of_an_id_under_way_is_refused)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -515,11 +493,10 @@ static void a_duplicate_of_an_id_under_way_is_refused(void **state)
     stop_client(&client);
 }
 
-static void cancelled_requests_are_not_answered(void **state)
+TEST(cancelled_requests_are_not_answered)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -554,11 +531,10 @@ static void cancelled_requests_are_not_answered(void **state)
     stop_client(&client);
 }
 
-static void idle_is_reported_when_the_last_request_ends(void **state)
+TEST(idle_is_reported_when_the_last_request_ends)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -578,11 +554,10 @@ static void idle_is_reported_when_the_last_request_ends(void **state)
     assert_int_equal(fake_cancel_count, 2);
 }
 
-static void a_connection_may_be_freed_when_idle_is_reported(void **state)
+TEST(a_connection_may_be_freed_when_idle_is_reported)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -597,11 +572,10 @@ static void a_connection_may_be_freed_when_idle_is_reported(void **state)
     stop_client(&client);
 }
 
-static void progress_carries_the_token_and_grows(void **state)
+TEST(progress_carries_the_token_and_grows)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client,
@@ -646,11 +620,10 @@ static void progress_carries_the_token_and_grows(void **state)
     stop_client(&client);
 }
 
-static void without_a_token_there_is_no_progress(void **state)
+TEST(without_a_token_there_is_no_progress)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -671,13 +644,12 @@ static void without_a_token_there_is_no_progress(void **state)
     stop_client(&client);
 }
 
-static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
+TEST(a_token_of_any_length_is_not_echoed_again_and_again)
 {
     char json[6000], token[5000];
     struct client client;
     int len;
 
-    (void)state;
     memset(token, 't', sizeof token);
     start(&client);
     shake_hands(&client, "2025-11-25");
@@ -693,11 +665,10 @@ static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
     stop_client(&client);
 }
 
-static void unknown_methods_name_the_nearest(void **state)
+TEST(unknown_methods_name_the_nearest)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tool/list\"}", "1", -32601,
@@ -711,11 +682,10 @@ static void unknown_methods_name_the_nearest(void **state)
     stop_client(&client);
 }
 
-static void notifications_and_responses_are_never_answered(void **state)
+TEST(notifications_and_responses_are_never_answered)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"nope\"}");
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
@@ -729,11 +699,10 @@ static void notifications_and_responses_are_never_answered(void **state)
     stop_client(&client);
 }
 
-static void modern_requests_need_no_handshake(void **state)
+TEST(modern_requests_need_no_handshake)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"server/discover\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(
@@ -764,11 +733,10 @@ static void modern_requests_need_no_handshake(void **state)
     stop_client(&client);
 }
 
-static void modern_envelopes_are_checked(void **state)
+TEST(modern_envelopes_are_checked)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     ask_wrong(&client,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
@@ -803,7 +771,7 @@ static void modern_envelopes_are_checked(void **state)
     stop_client(&client);
 }
 
-static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
+TEST(legacy_methods_do_not_exist_in_the_modern_era)
 {
     static const char *const methods[] = {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                                           "resources/unsubscribe"};
@@ -811,7 +779,6 @@ static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     for (i = 0; i < 5; i++) {
         snprintf(json, sizeof json,
@@ -821,14 +788,13 @@ static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
     stop_client(&client);
 }
 
-static void batches_belong_to_one_revision(void **state)
+TEST(batches_belong_to_one_revision)
 {
     static const char *const others[] = {"2024-11-05", "2025-06-18", "2025-11-25"};
     static const char batch[] = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]";
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     ask_wrong(&client, batch, "null", -32600, "batches");
     for (i = 0; i < 3; i++) {
@@ -840,11 +806,10 @@ static void batches_belong_to_one_revision(void **state)
     stop_client(&client);
 }
 
-static void a_batch_is_answered_when_all_of_it_is_done(void **state)
+TEST(a_batch_is_answered_when_all_of_it_is_done)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     ask_nothing(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "," CALL(
@@ -866,13 +831,12 @@ static void a_batch_is_answered_when_all_of_it_is_done(void **state)
     assert_int_equal(client.count, 0);
 }
 
-static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
+TEST(wrong_messages_in_a_batch_are_answered_one_by_one)
 {
     struct client client;
     json_t *answers;
     int codes[8], i;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     say(&client,
@@ -904,13 +868,12 @@ static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
     stop_client(&client);
 }
 
-static void a_batch_has_at_most_100_messages(void **state)
+TEST(a_batch_has_at_most_100_messages)
 {
     struct client client;
     struct strbuf json;
     int count, i;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     strbuf_init(&json, 0);
@@ -931,7 +894,7 @@ static void a_batch_has_at_most_100_messages(void **state)
     stop_client(&client);
 }
 
-static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **state)
+TEST(a_batch_whose_answers_are_too_many_is_answered_with_errors)
 {
     static const char last[] = "\"}}}," CALL("3", "echo-text", "{\"code\":\"y\"}") "]";
     size_t len = (16u << 20) + 1;
@@ -940,7 +903,6 @@ static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **st
     struct strbuf json;
     json_t *answers;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     memset(text, 'x', len);
@@ -974,11 +936,10 @@ static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **st
     stop_client(&client);
 }
 
-static void texts_that_are_not_json_say_where(void **state)
+TEST(texts_that_are_not_json_say_where)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700,
               "column 40 (byte 40)");
@@ -995,13 +956,12 @@ static void texts_that_are_not_json_say_where(void **state)
     stop_client(&client);
 }
 
-static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
+TEST(json_that_is_more_than_we_take_is_answered_with_its_id)
 {
     struct client client;
     struct strbuf json;
     int i;
 
-    (void)state;
     start(&client);
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":1e999},\"id\":\"a\"}",
               "\"a\"", -32600, "overflow");
@@ -1028,11 +988,10 @@ static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
     stop_client(&client);
 }
 
-static void lone_surrogates_become_replacement_characters(void **state)
+TEST(lone_surrogates_become_replacement_characters)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     ask(&client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
@@ -1041,14 +1000,13 @@ static void lone_surrogates_become_replacement_characters(void **state)
     stop_client(&client);
 }
 
-static void a_message_of_the_largest_size_is_taken(void **state)
+TEST(a_message_of_the_largest_size_is_taken)
 {
     struct client client;
     size_t len = TRANSPORT_MAX_MESSAGE;
     char *bytes = malloc(len), *at;
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"";
 
-    (void)state;
     assert_non_null(bytes);
     memset(bytes, 'x', len);
     memcpy(bytes, head, sizeof head - 1);
@@ -1064,13 +1022,12 @@ static void a_message_of_the_largest_size_is_taken(void **state)
     free(bytes);
 }
 
-static void too_much_under_way_is_refused(void **state)
+TEST(too_much_under_way_is_refused)
 {
     struct client client;
     size_t len = 60u << 20, i;
     char *bytes = malloc(len), *again = malloc(len);
 
-    (void)state;
     assert_non_null(bytes);
     assert_non_null(again);
     start(&client);
@@ -1230,7 +1187,7 @@ static size_t make_invalid(char *bytes, size_t room)
     }
 }
 
-static void ten_thousand_invalid_requests_are_survived(void **state)
+TEST(ten_thousand_invalid_requests_are_survived)
 {
     const char *given = getenv("CL_MCP_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
@@ -1238,7 +1195,6 @@ static void ten_thousand_invalid_requests_are_survived(void **state)
     struct client client;
     size_t i, len, answered = 0;
 
-    (void)state;
     print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
     random_state = seed | 1;
     start(&client);
@@ -1260,12 +1216,11 @@ static void ten_thousand_invalid_requests_are_survived(void **state)
     stop_client(&client);
 }
 
-static void the_invalid_requests_of_the_law_have_their_codes(void **state)
+TEST(the_invalid_requests_of_the_law_have_their_codes)
 {
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-06-18");
     for (i = 0; i < 10000; i++) {
@@ -1280,7 +1235,7 @@ static void the_invalid_requests_of_the_law_have_their_codes(void **state)
     stop_client(&client);
 }
 
-static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void **state)
+TEST(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
 {
     static const char whole[] =
         "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
@@ -1290,7 +1245,6 @@ static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void
     size_t at, len = sizeof whole - 1;
     int byte;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     for (at = 0; at < len; at++) {
@@ -1311,12 +1265,11 @@ static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void
     stop_client(&client);
 }
 
-static void messages_go_back_the_way_they_came(void **state)
+TEST(messages_go_back_the_way_they_came)
 {
     struct transport_origin first = {0}, second = {0}, third = {0};
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     client.over_count = 0;
@@ -1345,12 +1298,11 @@ static void messages_go_back_the_way_they_came(void **state)
     stop_client(&client);
 }
 
-static void errors_say_whether_a_method_has_run(void **state)
+TEST(errors_say_whether_a_method_has_run)
 {
     struct transport_origin origin = {0};
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     client.origin = client.expected = &origin;
@@ -1368,12 +1320,11 @@ static void errors_say_whether_a_method_has_run(void **state)
     stop_client(&client);
 }
 
-static void a_cancelled_request_is_over_without_an_answer(void **state)
+TEST(a_cancelled_request_is_over_without_an_answer)
 {
     struct transport_origin first = {0}, second = {0};
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     client.origin = client.expected = &first;
@@ -1388,12 +1339,11 @@ static void a_cancelled_request_is_over_without_an_answer(void **state)
     stop_client(&client);
 }
 
-static void an_origin_that_is_abandoned_is_not_answered(void **state)
+TEST(an_origin_that_is_abandoned_is_not_answered)
 {
     struct transport_origin first = {0}, second = {0};
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     client.origin = &first;
@@ -1417,12 +1367,11 @@ static void an_origin_that_is_abandoned_is_not_answered(void **state)
     stop_client(&client);
 }
 
-static void a_batch_goes_back_the_way_it_came(void **state)
+TEST(a_batch_goes_back_the_way_it_came)
 {
     struct transport_origin first = {0};
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     client.over_count = 0;
@@ -1447,7 +1396,7 @@ static void start_asking(struct client *client)
     fake_ask("Name?");
 }
 
-static void a_question_whose_time_is_over_is_withdrawn(void **state)
+TEST(a_question_whose_time_is_over_is_withdrawn)
 {
     struct client client;
 
@@ -1466,7 +1415,7 @@ static void a_question_whose_time_is_over_is_withdrawn(void **state)
     stop_client(&client);
 }
 
-static void a_question_that_is_dismissed_stops_the_code(void **state)
+TEST(a_question_that_is_dismissed_stops_the_code)
 {
     struct client client;
 
@@ -1483,7 +1432,7 @@ static void a_question_that_is_dismissed_stops_the_code(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}"
 
 /* The client repeats its call to get the result. */
-static void a_parked_question_whose_time_is_over_is_not_asked_again(void **state)
+TEST(a_parked_question_whose_time_is_over_is_not_asked_again)
 {
     static const char *const answers[] = {
         "", "\"inputResponses\":{\"input\":{\"action\":\"cancel\"}},",
@@ -1509,60 +1458,4 @@ static void a_parked_question_whose_time_is_over_is_not_asked_again(void **state
         assert_non_null(strstr(sent(&client), "end of file"));
     }
     stop_client(&client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initialize_answers_with_name_and_version),
-        cmocka_unit_test(initialize_negotiates),
-        cmocka_unit_test(initialize_refuses_params_of_the_wrong_shape),
-        cmocka_unit_test(before_initialize_only_ping_is_served),
-        cmocka_unit_test(requests_are_served_before_initialized_arrives),
-        cmocka_unit_test(tools_list_is_one_page),
-        cmocka_unit_test(tools_call_returns_the_text_of_the_tool),
-        cmocka_unit_test(tools_call_repairs_invalid_utf8),
-        cmocka_unit_test(an_unknown_tool_is_a_protocol_error_in_every_revision),
-        cmocka_unit_test(wrong_arguments_are_errors_first_and_results_later),
-        cmocka_unit_test(structured_content_is_sent_where_it_exists),
-        cmocka_unit_test(structured_content_is_an_object_until_it_may_be_anything),
-        cmocka_unit_test(ids_are_echoed_as_they_were_written),
-        cmocka_unit_test(ids_that_begin_alike_are_different),
-        cmocka_unit_test(ids_of_other_types_are_refused),
-        cmocka_unit_test(a_duplicate_of_an_id_under_way_is_refused),
-        cmocka_unit_test(cancelled_requests_are_not_answered),
-        cmocka_unit_test(idle_is_reported_when_the_last_request_ends),
-        cmocka_unit_test(a_connection_may_be_freed_when_idle_is_reported),
-        cmocka_unit_test(progress_carries_the_token_and_grows),
-        cmocka_unit_test(without_a_token_there_is_no_progress),
-        cmocka_unit_test(a_token_of_any_length_is_not_echoed_again_and_again),
-        cmocka_unit_test(unknown_methods_name_the_nearest),
-        cmocka_unit_test(notifications_and_responses_are_never_answered),
-        cmocka_unit_test(modern_requests_need_no_handshake),
-        cmocka_unit_test(modern_envelopes_are_checked),
-        cmocka_unit_test(legacy_methods_do_not_exist_in_the_modern_era),
-        cmocka_unit_test(batches_belong_to_one_revision),
-        cmocka_unit_test(a_batch_is_answered_when_all_of_it_is_done),
-        cmocka_unit_test(wrong_messages_in_a_batch_are_answered_one_by_one),
-        cmocka_unit_test(a_batch_has_at_most_100_messages),
-        cmocka_unit_test(a_batch_whose_answers_are_too_many_is_answered_with_errors),
-        cmocka_unit_test(texts_that_are_not_json_say_where),
-        cmocka_unit_test(json_that_is_more_than_we_take_is_answered_with_its_id),
-        cmocka_unit_test(lone_surrogates_become_replacement_characters),
-        cmocka_unit_test(a_message_of_the_largest_size_is_taken),
-        cmocka_unit_test(too_much_under_way_is_refused),
-        cmocka_unit_test(messages_go_back_the_way_they_came),
-        cmocka_unit_test(errors_say_whether_a_method_has_run),
-        cmocka_unit_test(a_cancelled_request_is_over_without_an_answer),
-        cmocka_unit_test(an_origin_that_is_abandoned_is_not_answered),
-        cmocka_unit_test(a_batch_goes_back_the_way_it_came),
-        cmocka_unit_test(ten_thousand_invalid_requests_are_survived),
-        cmocka_unit_test(the_invalid_requests_of_the_law_have_their_codes),
-        cmocka_unit_test(every_truncation_and_every_changed_byte_gets_at_most_one_answer),
-        cmocka_unit_test(a_question_whose_time_is_over_is_withdrawn),
-        cmocka_unit_test(a_question_that_is_dismissed_stops_the_code),
-        cmocka_unit_test(a_parked_question_whose_time_is_over_is_not_asked_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

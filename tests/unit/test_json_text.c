@@ -2,14 +2,11 @@
  * The scanner of JSON texts: what it takes, what it refuses and where, the tokens it finds, what it changes
  * in place.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#define OWN_MAIN
+#include "../cases.h"
 #include <jansson.h>
 
 #include "../assert_between.h"
@@ -86,24 +83,22 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void scan_accepts_json(void **state)
+TEST(scan_accepts_json)
 {
     size_t i;
     struct err err;
 
-    (void)state;
     for (i = 0; i < COUNT(accepted); i++) {
         if (!scan(accepted[i], strlen(accepted[i]), &err))
             fail_msg("%s: %s", accepted[i], err.message);
     }
 }
 
-static void scan_refuses_everything_else_and_reports_the_place(void **state)
+TEST(scan_refuses_everything_else_and_reports_the_place)
 {
     size_t i;
     struct err err;
 
-    (void)state;
     for (i = 0; i < COUNT(rejected); i++) {
         if (scan(rejected[i].bytes, rejected[i].len, &err))
             fail_msg("row %zu (%s) was taken", i, rejected[i].bytes);
@@ -113,7 +108,7 @@ static void scan_refuses_everything_else_and_reports_the_place(void **state)
     }
 }
 
-static void scan_reads_no_byte_behind_any_truncation(void **state)
+TEST(scan_reads_no_byte_behind_any_truncation)
 {
     static const char whole[] =
         "{\"jsonrpc\":\"2.0\",\"id\":-12,\"method\":\"\\u0041\\ud800\\udc00\\n\",\"params\":{\"_meta\":"
@@ -121,7 +116,6 @@ static void scan_reads_no_byte_behind_any_truncation(void **state)
     size_t len;
     struct err err;
 
-    (void)state;
     for (len = 0; len < sizeof whole - 1; len++)
         assert_false(scan(whole, len, &err));
     assert_true(scan(whole, len, &err));
@@ -129,7 +123,7 @@ static void scan_reads_no_byte_behind_any_truncation(void **state)
 
 /* Where we and jansson disagree, jansson must be the stricter one, and only in the ways that connection.c
  * knows. */
-static void scan_agrees_with_jansson_on_every_changed_byte(void **state)
+TEST(scan_agrees_with_jansson_on_every_changed_byte)
 {
     static const char whole[] =
         "{\"id\":7,\"a\":[1.5,\"\\u00e9\\\\x\",{\"b\":null}],\"params\":{\"requestId\":\"q\"}}";
@@ -141,7 +135,6 @@ static void scan_agrees_with_jansson_on_every_changed_byte(void **state)
     json_t *tree;
     struct err err;
 
-    (void)state;
     for (at = 0; at < len; at++) {
         for (byte = 0; byte < 256; byte++) {
             memcpy(copy, whole, sizeof whole);
@@ -176,9 +169,8 @@ static void expect_id(const char *json, enum json_token_kind kind, const char *w
     expect_token(&text.messages[0].id, kind, written);
 }
 
-static void scan_finds_the_id_as_it_was_written(void **state)
+TEST(scan_finds_the_id_as_it_was_written)
 {
-    (void)state;
     expect_id("{\"id\":1}", JSON_TOKEN_INTEGER, "1");
     expect_id("{\"id\":-0}", JSON_TOKEN_INTEGER, "-0");
     expect_id("{\"id\": 123456789012345678901234567890 }", JSON_TOKEN_INTEGER,
@@ -198,7 +190,7 @@ static void scan_finds_the_id_as_it_was_written(void **state)
     expect_id("{\"i\":1,\"idd\":2,\"ID\":3,\"\":4}", JSON_TOKEN_ABSENT, NULL);
 }
 
-static void scan_uses_the_last_of_duplicate_members(void **state)
+TEST(scan_uses_the_last_of_duplicate_members)
 {
     static const char json[] =
         "{\"id\":1,\"params\":{\"requestId\":1,\"_meta\":{\"progressToken\":2}},\"id\":\"x\","
@@ -209,7 +201,6 @@ static void scan_uses_the_last_of_duplicate_members(void **state)
         "{\"params\":{\"_meta\":{\"progressToken\":2},\"_meta\":{\"x\":{\"progressToken\":3}}}}";
     struct err err;
 
-    (void)state;
     assert_true(scan(json, sizeof json - 1, &err));
     expect_token(&text.messages[0].id, JSON_TOKEN_STRING, "\"x\"");
     expect_token(&text.messages[0].request_id, JSON_TOKEN_ABSENT, NULL);
@@ -221,7 +212,7 @@ static void scan_uses_the_last_of_duplicate_members(void **state)
     expect_token(&text.messages[0].progress_token, JSON_TOKEN_ABSENT, NULL);
 }
 
-static void scan_finds_tokens_only_where_they_belong(void **state)
+TEST(scan_finds_tokens_only_where_they_belong)
 {
     static const char wrong[] =
         "{\"result\":{\"requestId\":1,\"_meta\":{\"progressToken\":2}},\"params\":{\"arguments\":"
@@ -231,7 +222,6 @@ static void scan_finds_tokens_only_where_they_belong(void **state)
     static const char list[] = "{\"params\":[{\"requestId\":1,\"_meta\":{\"progressToken\":2}}]}";
     struct err err;
 
-    (void)state;
     assert_true(scan(wrong, sizeof wrong - 1, &err));
     expect_token(&text.messages[0].id, JSON_TOKEN_ABSENT, NULL);
     expect_token(&text.messages[0].request_id, JSON_TOKEN_ABSENT, NULL);
@@ -244,13 +234,12 @@ static void scan_finds_tokens_only_where_they_belong(void **state)
     expect_token(&text.messages[0].progress_token, JSON_TOKEN_ABSENT, NULL);
 }
 
-static void scan_finds_the_ids_of_a_batch(void **state)
+TEST(scan_finds_the_ids_of_a_batch)
 {
     static const char json[] =
         " [{\"id\":1,\"a\":{}}, 5,[{\"id\":2}] ,{\"params\":{\"requestId\":\"r\"},\"id\":\"z\"}, {}]";
     struct err err;
 
-    (void)state;
     assert_true(scan(json, sizeof json - 1, &err));
     assert_int_equal(text.root, JSON_TEXT_ARRAY);
     assert_int_equal(text.count, 5);
@@ -268,13 +257,12 @@ static void scan_finds_the_ids_of_a_batch(void **state)
     assert_int_equal(text.messages[4].len, 2);
 }
 
-static void scan_counts_the_messages_it_does_not_record(void **state)
+TEST(scan_counts_the_messages_it_does_not_record)
 {
     struct strbuf json;
     struct err err;
     int i;
 
-    (void)state;
     strbuf_init(&json, 0);
     strbuf_addc(&json, '[');
     for (i = 0; i < 250; i++)
@@ -297,9 +285,8 @@ static void expect_changed(const char *json, const char *changed)
     assert_string_equal(copy, changed);
 }
 
-static void scan_changes_what_jansson_would_refuse(void **state)
+TEST(scan_changes_what_jansson_would_refuse)
 {
-    (void)state;
     expect_changed("{\"id\":123456789012345678901}", "{\"id\":0                    }");
     expect_changed("{\"id\":-1,\"params\":{\"requestId\":22}}", "{\"id\":0 ,\"params\":{\"requestId\":0 }}");
     expect_changed("{\"a\":-1}", "{\"a\":-1}");
@@ -314,13 +301,12 @@ static void scan_changes_what_jansson_would_refuse(void **state)
     expect_changed("[\"\\ud7ff\\ue000\"]", "[\"\\ud7ff\\ue000\"]");
 }
 
-static void scan_accepts_any_depth(void **state)
+TEST(scan_accepts_any_depth)
 {
     size_t depth = 3000000, i;
     char *json = malloc(2 * depth + 10);
     struct err err;
 
-    (void)state;
     assert_non_null(json);
     for (i = 0; i < depth; i++) {
         json[i] = '[';
@@ -335,11 +321,10 @@ static void scan_accepts_any_depth(void **state)
     free(json);
 }
 
-static void scan_reports_line_and_column(void **state)
+TEST(scan_reports_line_and_column)
 {
     struct err err;
 
-    (void)state;
     assert_false(scan(BYTES("{\n \"\xc3\xa9\": x}"), &err));
     assert_string_equal(err.message, "line 2, column 7 (byte 10): expected a value, found 'x'");
     assert_false(scan(BYTES("[1,"), &err));
@@ -358,9 +343,8 @@ static void expect_written(const char *bytes, size_t len, const char *written)
     strbuf_fini(&out);
 }
 
-static void add_string_escapes_what_json_requires(void **state)
+TEST(add_string_escapes_what_json_requires)
 {
-    (void)state;
     expect_written(BYTES(""), "\"\"");
     expect_written(BYTES("plain /text/ \x7f"), "\"plain /text/ \x7f\"");
     expect_written(BYTES("a\"b\\c\n\t\r\b\f"), "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\"");
@@ -369,14 +353,13 @@ static void add_string_escapes_what_json_requires(void **state)
     expect_written(BYTES("x\xff\n"), "\"x\xef\xbf\xbd\\n\"");
 }
 
-static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **state)
+TEST(add_string_writes_every_byte_so_that_jansson_reads_it_back)
 {
     char bytes[128];
     struct strbuf out;
     json_t *string;
     size_t i;
 
-    (void)state;
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
     strbuf_init(&out, 0);
@@ -391,26 +374,10 @@ static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **st
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scan_accepts_json),
-        cmocka_unit_test(scan_refuses_everything_else_and_reports_the_place),
-        cmocka_unit_test(scan_reads_no_byte_behind_any_truncation),
-        cmocka_unit_test(scan_agrees_with_jansson_on_every_changed_byte),
-        cmocka_unit_test(scan_finds_the_id_as_it_was_written),
-        cmocka_unit_test(scan_uses_the_last_of_duplicate_members),
-        cmocka_unit_test(scan_finds_tokens_only_where_they_belong),
-        cmocka_unit_test(scan_finds_the_ids_of_a_batch),
-        cmocka_unit_test(scan_counts_the_messages_it_does_not_record),
-        cmocka_unit_test(scan_changes_what_jansson_would_refuse),
-        cmocka_unit_test(scan_accepts_any_depth),
-        cmocka_unit_test(scan_reports_line_and_column),
-        cmocka_unit_test(add_string_escapes_what_json_requires),
-        cmocka_unit_test(add_string_writes_every_byte_so_that_jansson_reads_it_back),
-    };
     int failed;
 
     json_text_init(&text);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = run_cases(NULL, NULL);
     json_text_fini(&text);
     return failed;
 }

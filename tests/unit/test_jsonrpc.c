@@ -1,15 +1,11 @@
 /*
  * What kind of message an object is, and what our envelopes look like.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#define OWN_MAIN
+#include "../cases.h"
 #include "mcp/jsonrpc.h"
 
 static struct json_text text;
@@ -55,14 +51,13 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", JSONRPC_REFUSED, "1", -32602},
 };
 
-static void messages_are_distinguished_by_their_members(void **state)
+TEST(messages_are_distinguished_by_their_members)
 {
     char copy[256];
     struct jsonrpc_message m;
     json_t *object;
     size_t i;
 
-    (void)state;
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         strcpy(copy, rows[i].json);
         assert_true(json_text_scan(&text, copy, strlen(copy), NULL));
@@ -79,12 +74,11 @@ static void messages_are_distinguished_by_their_members(void **state)
     }
 }
 
-static void envelopes_hold_what_they_are_given(void **state)
+TEST(envelopes_hold_what_they_are_given)
 {
     struct jsonrpc_slice id = {"\"i\"", 3}, none = {NULL, 0};
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     jsonrpc_begin_result(&out, id);
     strbuf_adds(&out, "\"a\":1");
@@ -107,12 +101,11 @@ static void envelopes_hold_what_they_are_given(void **state)
     strbuf_fini(&out);
 }
 
-static void a_long_name_is_cut_between_characters(void **state)
+TEST(a_long_name_is_cut_between_characters)
 {
     char name[201];
     size_t i;
 
-    (void)state;
     for (i = 0; i < 200; i += 2)
         memcpy(name + i, "\xc3\xa9", 2);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 200}), 100);
@@ -122,15 +115,10 @@ static void a_long_name_is_cut_between_characters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_distinguished_by_their_members),
-        cmocka_unit_test(envelopes_hold_what_they_are_given),
-        cmocka_unit_test(a_long_name_is_cut_between_characters),
-    };
     int failed;
 
     json_text_init(&text);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = run_cases(NULL, NULL);
     json_text_fini(&text);
     return failed;
 }

@@ -2,16 +2,10 @@
  * The texts of docs/tools.md, letter by letter, from outcomes made of literals. The session is a fake of this
  * file: what the reports ask of one is little, and so no process is needed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/worker.h"
@@ -191,21 +185,21 @@ static void assert_report(struct fixture *f, const char *expected)
     assert_string_equal(text_of(f), expected);
 }
 
-static void report_of_a_value_is_one_line(void **state)
+TEST_BETWEEN(report_of_a_value_is_one_line, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
     assert_report(f, "=> 3");
 }
 
-static void report_of_several_values_has_a_line_each(void **state)
+TEST_BETWEEN(report_of_several_values_has_a_line_each, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
     assert_report(f, "=> 1\n=> (A\n B)\n=> ");
 }
 
-static void report_of_no_values_states_this(void **state)
+TEST_BETWEEN(report_of_no_values_states_this, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values ())");
@@ -214,7 +208,7 @@ static void report_of_no_values_states_this(void **state)
     assert_report(f, "; No values");
 }
 
-static void report_has_its_sections_in_order_with_a_blank_line_between(void **state)
+TEST_BETWEEN(report_has_its_sections_in_order_with_a_blank_line_between, set_up, tear_down)
 {
     struct fixture *f = *state;
     capture_add(&f->session.between, "tick\n", 5);
@@ -239,7 +233,7 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
            "[Session]\nBetween two calls: something.");
 }
 
-static void report_shows_output_between_calls_and_notices_only_once(void **state)
+TEST_BETWEEN(report_shows_output_between_calls_and_notices_only_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     capture_add(&f->session.between, "tick", 4);
@@ -249,14 +243,14 @@ static void report_shows_output_between_calls_and_notices_only_once(void **state
     assert_report(f, "=> 1");
 }
 
-static void report_warnings_do_not_suppress_values(void **state)
+TEST_BETWEEN(report_warnings_do_not_suppress_values, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
     assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
 }
 
-static void report_leaves_the_users_headings_alone(void **state)
+TEST_BETWEEN(report_leaves_the_users_headings_alone, set_up, tear_down)
 {
     struct fixture *f = *state;
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
@@ -264,7 +258,7 @@ static void report_leaves_the_users_headings_alone(void **state)
     assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
 }
 
-static void report_rounds_times_to_milliseconds(void **state)
+TEST_BETWEEN(report_rounds_times_to_milliseconds, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
@@ -273,7 +267,7 @@ static void report_rounds_times_to_milliseconds(void **state)
     assert_report(f, "=> 1");
 }
 
-static void report_makes_valid_text_of_any_output(void **state)
+TEST_BETWEEN(report_makes_valid_text_of_any_output, set_up, tear_down)
 {
     struct fixture *f = *state;
     print(f, WORKER_STDOUT, "caf\xC3\xA9 \xFF\xC3");
@@ -281,7 +275,7 @@ static void report_makes_valid_text_of_any_output(void **state)
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
 }
 
-static void report_survives_a_reply_of_other_shapes(void **state)
+TEST_BETWEEN(report_survives_a_reply_of_other_shapes, set_up, tear_down)
 {
     static const char *const replies[] = {
         "(1 :ok :values 5 :warnings t :timing \"x\" :inbox 3)",
@@ -303,7 +297,7 @@ static void report_survives_a_reply_of_other_shapes(void **state)
     }
 }
 
-static void report_cuts_outputs_and_keeps_them(void **state)
+TEST_BETWEEN(report_cuts_outputs_and_keeps_them, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 100; i++) {
@@ -324,7 +318,7 @@ static void report_cuts_outputs_and_keeps_them(void **state)
     assert_int_equal(f->output[0].total, 0);
 }
 
-static void report_cuts_values_and_keeps_them(void **state)
+TEST_BETWEEN(report_cuts_values_and_keeps_them, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf text;
@@ -343,7 +337,7 @@ static void report_cuts_values_and_keeps_them(void **state)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-static void report_marks_where_printing_was_stopped(void **state)
+TEST_BETWEEN(report_marks_where_printing_was_stopped, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
@@ -359,7 +353,7 @@ static const char division[] =
     "(\"ABORT\" \"Return to top level.\" nil))"
     " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
 
-static void report_of_an_error_has_all_its_sections(void **state)
+TEST_BETWEEN(report_of_an_error_has_all_its_sections, set_up, tear_down)
 {
     struct fixture *f = *state;
     print(f, WORKER_STDOUT, "before\n");
@@ -383,7 +377,7 @@ static void report_of_an_error_has_all_its_sections(void **state)
                      "Look at X.");
 }
 
-static void report_of_an_error_does_not_repeat_its_message(void **state)
+TEST_BETWEEN(report_of_an_error_does_not_repeat_its_message, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(
@@ -395,7 +389,7 @@ static void report_of_an_error_does_not_repeat_its_message(void **state)
                      "[Hint]\nA STORAGE-CONDITION.");
 }
 
-static void frames_of_uiop_are_of_loading_only_where_something_is_loaded(void **state)
+TEST_BETWEEN(frames_of_uiop_are_of_loading_only_where_something_is_loaded, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
@@ -408,7 +402,7 @@ static void frames_of_uiop_are_of_loading_only_where_something_is_loaded(void **
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)");
 }
 
-static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **state)
+TEST_BETWEEN(report_of_the_lisps_own_error_omits_slots_that_say_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f,
@@ -422,7 +416,7 @@ static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **st
 }
 
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
-static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
+TEST_BETWEEN(report_of_an_error_that_is_not_kept_offers_no_restarts, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts "
@@ -431,21 +425,21 @@ static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
 }
 
-static void report_of_an_error_leaves_out_what_is_empty(void **state)
+TEST_BETWEEN(report_of_an_error_leaves_out_what_is_empty, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
     assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n[Backtrace]\n(no frames)");
 }
 
-static void report_of_an_error_without_a_message_keeps_its_type(void **state)
+TEST_BETWEEN(report_of_an_error_without_a_message_keeps_its_type, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
     assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)");
 }
 
-static void report_of_an_error_shows_warnings_time_and_what_the_session_says(void **state)
+TEST_BETWEEN(report_of_an_error_shows_warnings_time_and_what_the_session_says, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) "
@@ -477,7 +471,7 @@ static void assert_ends(struct fixture *f, const char *expected)
         fail_msg("\"%s\" does not end in \"%s\"", text, expected);
 }
 
-static void report_shows_twenty_frames_and_counts_the_rest(void **state)
+TEST_BETWEEN(report_shows_twenty_frames_and_counts_the_rest, set_up, tear_down)
 {
     static const struct {
         int kept, total;
@@ -498,7 +492,7 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
     }
 }
 
-static void the_first_of_many_restarts_and_the_last_are_shown(void **state)
+TEST_BETWEEN(the_first_of_many_restarts_and_the_last_are_shown, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf text;
@@ -519,7 +513,7 @@ static void the_first_of_many_restarts_and_the_last_are_shown(void **state)
     assert_null(strstr(report, "\n1500. "));
 }
 
-static void last_error_is_described_with_restarts_and_five_frames(void **state)
+TEST_BETWEEN(last_error_is_described_with_restarts_and_five_frames, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, division);
@@ -543,7 +537,7 @@ static void last_error_is_described_with_restarts_and_five_frames(void **state)
                     "list-errors says that it can be entered.");
 }
 
-static void last_error_shows_no_more_than_five_frames(void **state)
+TEST_BETWEEN(last_error_shows_no_more_than_five_frames, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply_with_frames(f, 30, 30);
@@ -552,7 +546,7 @@ static void last_error_shows_no_more_than_five_frames(void **state)
     assert_null(strstr(text_of(f), "5: (F"));
 }
 
-static void last_error_without_restarts_or_frames_states_this(void **state)
+TEST_BETWEEN(last_error_without_restarts_or_frames_states_this, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
@@ -562,7 +556,7 @@ static void last_error_without_restarts_or_frames_states_this(void **state)
     assert_memory_equal(text_of(f), expected, sizeof expected - 1);
 }
 
-static void without_an_error_both_tools_use_the_same_words(void **state)
+TEST_BETWEEN(without_an_error_both_tools_use_the_same_words, set_up, tear_down)
 {
     static const char words[] =
         "No error available.\n(No error has occurred since the last successful evaluation.)";
@@ -574,7 +568,7 @@ static void without_an_error_both_tools_use_the_same_words(void **state)
     assert_string_equal(text_of(f), words);
 }
 
-static void looking_again_gives_the_same_text(void **state)
+TEST_BETWEEN(looking_again_gives_the_same_text, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf again;
@@ -588,7 +582,7 @@ static void looking_again_gives_the_same_text(void **state)
     }
 }
 
-static void backtrace_has_all_frames_from_zero(void **state)
+TEST_BETWEEN(backtrace_has_all_frames_from_zero, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, division);
@@ -598,7 +592,7 @@ static void backtrace_has_all_frames_from_zero(void **state)
         "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
 }
 
-static void backtrace_shows_locals_under_each_frame(void **state)
+TEST_BETWEEN(backtrace_shows_locals_under_each_frame, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, division);
@@ -615,7 +609,7 @@ static void backtrace_shows_locals_under_each_frame(void **state)
                                     "max-frames and from\n... 1 more frame, not kept");
 }
 
-static void backtrace_shows_the_requested_part(void **state)
+TEST_BETWEEN(backtrace_shows_the_requested_part, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
@@ -641,7 +635,7 @@ static void backtrace_shows_the_requested_part(void **state)
     assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
-static void error_list_of_a_session_without_errors_states_this(void **state)
+TEST_BETWEEN(error_list_of_a_session_without_errors_states_this, set_up, tear_down)
 {
     struct fixture *f = *state;
     report_error_list(&f->out, &f->session, 10);
@@ -655,7 +649,7 @@ static struct error_record *an_error(const char *type, const char *message)
     return r;
 }
 
-static void error_list_is_newest_first_with_a_line_for_each(void **state)
+TEST_BETWEEN(error_list_is_newest_first_with_a_line_for_each, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct error_record *newer = an_error("TYPE-ERROR", "first line:\n   second line"),
@@ -684,7 +678,7 @@ static void error_list_is_newest_first_with_a_line_for_each(void **state)
     error_record_free(older);
 }
 
-static void error_list_cuts_long_lines_between_characters(void **state)
+TEST_BETWEEN(error_list_cuts_long_lines_between_characters, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (size_t shift = 0; shift < 4; shift++) {
@@ -702,7 +696,7 @@ static void error_list_cuts_long_lines_between_characters(void **state)
     }
 }
 
-static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
+TEST_BETWEEN(definitions_are_listed_by_kind_in_a_fixed_order, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables "
@@ -720,7 +714,7 @@ static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
                                     "[Loaded Systems]\n- alexandria");
 }
 
-static void a_new_session_has_no_definitions(void **state)
+TEST_BETWEEN(a_new_session_has_no_definitions, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :functions () :variables nil)");
@@ -728,7 +722,7 @@ static void a_new_session_has_no_definitions(void **state)
     assert_string_equal(text_of(f), "");
 }
 
-static void definitions_that_are_left_out_are_counted(void **state)
+TEST_BETWEEN(definitions_that_are_left_out_are_counted, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros "
@@ -738,7 +732,7 @@ static void definitions_that_are_left_out_are_counted(void **state)
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
-static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
+TEST_BETWEEN(warnings_of_files_are_grouped_by_file_and_kind, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
@@ -753,7 +747,7 @@ static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
            "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
 }
 
-static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
+TEST_BETWEEN(warnings_of_evaluated_code_have_line_column_and_form, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
@@ -762,7 +756,7 @@ static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
                      "line 3, column 1: WARNING: b\n\n; No values");
 }
 
-static void the_first_of_many_warnings_are_shown_and_all_are_kept(void **state)
+TEST_BETWEEN(the_first_of_many_warnings_are_shown_and_all_are_kept, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
@@ -777,7 +771,7 @@ static void the_first_of_many_warnings_are_shown_and_all_are_kept(void **state)
                               "c\n  line 4: WARNING: d\n");
 }
 
-static void warnings_that_were_not_kept_are_counted(void **state)
+TEST_BETWEEN(warnings_that_were_not_kept_are_counted, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f,
@@ -789,7 +783,7 @@ static void warnings_that_were_not_kept_are_counted(void **state)
                      "[1,500 more warnings were not kept.]\n\n; No values");
 }
 
-static void warnings_that_are_too_many_for_the_server_are_counted(void **state)
+TEST_BETWEEN(warnings_that_are_too_many_for_the_server_are_counted, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct strbuf text;
@@ -804,7 +798,7 @@ static void warnings_that_are_too_many_for_the_server_are_counted(void **state)
                   "[warnings]\nWARNING: a (2,000 times)\n[150 more warnings were not kept.]\n\n; No values");
 }
 
-static void a_warning_at_several_places_is_shown_once_with_its_lines(void **state)
+TEST_BETWEEN(a_warning_at_several_places_is_shown_once_with_its_lines, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(
@@ -832,7 +826,7 @@ static void assert_tests(struct fixture *f, const char *text, bool is_failed, co
     assert_string_equal(text_of(f), expected);
 }
 
-static void tests_that_passed_are_counted(void **state)
+TEST_BETWEEN(tests_that_passed_are_counted, set_up, tear_down)
 {
     assert_tests(*state,
                  "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 "
@@ -852,7 +846,7 @@ static void tests_that_passed_are_counted(void **state)
                  "nothing was counted.");
 }
 
-static void tests_that_failed_have_all_that_is_known_of_them(void **state)
+TEST_BETWEEN(tests_that_failed_have_all_that_is_known_of_them, set_up, tear_down)
 {
     struct fixture *f = *state;
     /* Another error stands between those of the run, and those of an earlier run follow. */
@@ -884,7 +878,7 @@ static void tests_that_failed_have_all_that_is_known_of_them(void **state)
         error_record_free(met[i]);
 }
 
-static void results_of_other_shapes_do_no_harm(void **state)
+TEST_BETWEEN(results_of_other_shapes_do_no_harm, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const char *const replies[] = {
@@ -923,7 +917,7 @@ static void assert_structured(struct fixture *f, const char *expected)
     json_decref(wanted);
 }
 
-static void structured_values_output_warnings_and_timing(void **state)
+TEST_BETWEEN(structured_values_output_warnings_and_timing, set_up, tear_down)
 {
     struct fixture *f = *state;
     print(f, WORKER_STDOUT, "o\n");
@@ -939,7 +933,7 @@ static void structured_values_output_warnings_and_timing(void **state)
         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
 
-static void structured_error_has_all_its_parts(void **state)
+TEST_BETWEEN(structured_error_has_all_its_parts, set_up, tear_down)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames "
@@ -957,7 +951,7 @@ static void structured_error_has_all_its_parts(void **state)
            "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
-static void structured_content_is_bounded_and_names_what_is_cut(void **state)
+TEST_BETWEEN(structured_content_is_bounded_and_names_what_is_cut, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < 100000; i++)
@@ -984,61 +978,4 @@ static void structured_content_is_bounded_and_names_what_is_cut(void **state)
     json_decref(data);
     free(text);
     strbuf_fini(&values);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(report_of_a_value_is_one_line),
-        TEST(report_of_several_values_has_a_line_each),
-        TEST(report_of_no_values_states_this),
-        TEST(report_has_its_sections_in_order_with_a_blank_line_between),
-        TEST(report_shows_output_between_calls_and_notices_only_once),
-        TEST(report_warnings_do_not_suppress_values),
-        TEST(report_leaves_the_users_headings_alone),
-        TEST(report_rounds_times_to_milliseconds),
-        TEST(report_makes_valid_text_of_any_output),
-        TEST(report_survives_a_reply_of_other_shapes),
-        TEST(report_cuts_outputs_and_keeps_them),
-        TEST(report_cuts_values_and_keeps_them),
-        TEST(report_marks_where_printing_was_stopped),
-        TEST(report_of_an_error_has_all_its_sections),
-        TEST(report_of_an_error_does_not_repeat_its_message),
-        TEST(frames_of_uiop_are_of_loading_only_where_something_is_loaded),
-        TEST(report_of_the_lisps_own_error_omits_slots_that_say_nothing),
-        TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
-        TEST(report_of_an_error_leaves_out_what_is_empty),
-        TEST(report_of_an_error_without_a_message_keeps_its_type),
-        TEST(report_of_an_error_shows_warnings_time_and_what_the_session_says),
-        TEST(report_shows_twenty_frames_and_counts_the_rest),
-        TEST(the_first_of_many_restarts_and_the_last_are_shown),
-        TEST(last_error_is_described_with_restarts_and_five_frames),
-        TEST(last_error_shows_no_more_than_five_frames),
-        TEST(last_error_without_restarts_or_frames_states_this),
-        TEST(without_an_error_both_tools_use_the_same_words),
-        TEST(looking_again_gives_the_same_text),
-        TEST(backtrace_has_all_frames_from_zero),
-        TEST(backtrace_shows_locals_under_each_frame),
-        TEST(backtrace_shows_the_requested_part),
-        TEST(error_list_of_a_session_without_errors_states_this),
-        TEST(error_list_is_newest_first_with_a_line_for_each),
-        TEST(error_list_cuts_long_lines_between_characters),
-        TEST(definitions_are_listed_by_kind_in_a_fixed_order),
-        TEST(a_new_session_has_no_definitions),
-        TEST(definitions_that_are_left_out_are_counted),
-        TEST(warnings_of_files_are_grouped_by_file_and_kind),
-        TEST(warnings_of_evaluated_code_have_line_column_and_form),
-        TEST(the_first_of_many_warnings_are_shown_and_all_are_kept),
-        TEST(warnings_that_were_not_kept_are_counted),
-        TEST(warnings_that_are_too_many_for_the_server_are_counted),
-        TEST(a_warning_at_several_places_is_shown_once_with_its_lines),
-        TEST(tests_that_passed_are_counted),
-        TEST(tests_that_failed_have_all_that_is_known_of_them),
-        TEST(results_of_other_shapes_do_no_harm),
-        TEST(structured_values_output_warnings_and_timing),
-        TEST(structured_error_has_all_its_parts),
-        TEST(structured_content_is_bounded_and_names_what_is_cut),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

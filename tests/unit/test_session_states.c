@@ -2,17 +2,11 @@
  * The table of a session's life, cell by cell against docs/states.md, and what must hold in it whatever the
  * cells say.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "session/session_states.h"
 
@@ -68,9 +62,8 @@ static size_t next_row(char **at, char *cells[], size_t capacity)
     return n;
 }
 
-static void states_document_has_the_table_cell_by_cell(void **state)
+TEST(states_document_has_the_table_cell_by_cell)
 {
-    (void)state;
     char *text = document(), *at = table_under(text, "The table"), *cells[32];
     assert_int_equal(next_row(&at, cells, 32), SESSION_EVENT_COUNT + 1);
     for (size_t e = 0; e < SESSION_EVENT_COUNT; e++)
@@ -123,28 +116,24 @@ static const char *action_name(size_t i)
     return session_action_text((enum session_action)i);
 }
 
-static void states_document_explains_every_state(void **state)
+TEST(states_document_explains_every_state)
 {
-    (void)state;
     assert_listed("States", SESSION_STATE_COUNT, state_name, 2);
 }
 
-static void states_document_explains_every_event(void **state)
+TEST(states_document_explains_every_event)
 {
-    (void)state;
     assert_listed("Events", SESSION_EVENT_COUNT, event_name, 2);
 }
 
-static void states_document_explains_every_action(void **state)
+TEST(states_document_explains_every_action)
 {
-    (void)state;
     assert_listed("Actions", SESSION_ACTION_COUNT, action_name, 4);
 }
 
-static void every_action_is_used_by_some_cell(void **state)
+TEST(every_action_is_used_by_some_cell)
 {
     bool is_used[SESSION_ACTION_COUNT] = {false};
-    (void)state;
     for (size_t s = 0; s < SESSION_STATE_COUNT; s++)
         for (size_t e = 0; e < SESSION_EVENT_COUNT; e++) {
             assert_between(session_table[s][e], 0, SESSION_ACTION_COUNT - 1);
@@ -156,9 +145,8 @@ static void every_action_is_used_by_some_cell(void **state)
 }
 
 /* A reply that comes as an event is given to the action: one that ignores it would leak it. */
-static void no_reply_is_ignored(void **state)
+TEST(no_reply_is_ignored)
 {
-    (void)state;
     for (size_t s = 0; s < SESSION_STATE_COUNT; s++) {
         assert_int_not_equal(session_table[s][EVENT_OK], ACTION_ignore);
         assert_int_not_equal(session_table[s][EVENT_FAILED], ACTION_ignore);
@@ -168,15 +156,14 @@ static void no_reply_is_ignored(void **state)
     }
 }
 
-static void the_end_of_a_process_is_never_ignored_where_there_is_one(void **state)
+TEST(the_end_of_a_process_is_never_ignored_where_there_is_one)
 {
-    (void)state;
     for (size_t s = SESSION_STARTING; s < SESSION_STATE_COUNT; s++)
         if (s != SESSION_SOURCING)
             assert_int_not_equal(session_table[s][EVENT_GONE], ACTION_ignore);
 }
 
-static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **state)
+TEST(every_state_that_waits_for_the_users_code_ends_in_a_kill)
 {
     static const struct {
         enum session_action action;
@@ -188,7 +175,6 @@ static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **stat
         {ACTION_forgo, SESSION_KILLING}, /* where the process is stuck; else on to what would have followed
                                             the answer */
     };
-    (void)state;
     for (enum session_state from = SESSION_RUNNING; from < SESSION_KILLING; from++) {
         enum session_state s = from;
         for (int step = 0; s != SESSION_KILLING; step++) {
@@ -203,29 +189,12 @@ static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **stat
     }
 }
 
-static void names_are_different(void **state)
+TEST(names_are_different)
 {
-    (void)state;
     for (size_t i = 0; i < SESSION_STATE_COUNT; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(state_name(i), state_name(k));
     for (size_t i = 0; i < SESSION_EVENT_COUNT; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(event_name(i), event_name(k));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_document_has_the_table_cell_by_cell),
-        cmocka_unit_test(states_document_explains_every_state),
-        cmocka_unit_test(states_document_explains_every_event),
-        cmocka_unit_test(states_document_explains_every_action),
-        cmocka_unit_test(every_action_is_used_by_some_cell),
-        cmocka_unit_test(no_reply_is_ignored),
-        cmocka_unit_test(the_end_of_a_process_is_never_ignored_where_there_is_one),
-        cmocka_unit_test(every_state_that_waits_for_the_users_code_ends_in_a_kill),
-        cmocka_unit_test(names_are_different),
-    };
-    return cmocka_run_group_tests_name("session_states", tests, NULL, NULL);
 }

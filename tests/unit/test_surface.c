@@ -2,17 +2,11 @@
  * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions
  * are real and have no process; the tools are the tests' own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #define FAKE_READABLE_TOOLS
 #include "base/log.h"
 #include "fake_tools.h"
@@ -132,12 +126,11 @@ static void ask(struct client *client, const char *method, const char *params, c
         fail_msg("%s\nanswered: %swanted: %s", json, sent(client), part);
 }
 
-static void resources_of_sessions_come_and_go_with_them(void **state)
+TEST(resources_of_sessions_come_and_go_with_them)
 {
     struct client client;
     struct session *s;
 
-    (void)state;
     start(&client, "2025-11-25");
     ask(&client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
     assert_null(strstr(sent(&client), "session"));
@@ -158,7 +151,7 @@ static void resources_of_sessions_come_and_go_with_them(void **state)
     stop_client(&client);
 }
 
-static void a_resource_is_the_reply_of_its_tool(void **state)
+TEST(a_resource_is_the_reply_of_its_tool)
 {
     static const char *const readings[][2] = {
         {"lisp://guide", "{}"},
@@ -175,7 +168,6 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     char params[300], part[300];
     size_t i;
 
-    (void)state;
     start(&client, "2025-06-18");
     create(&client, "default");
     for (i = 0; i < sizeof readings / sizeof *readings; i++) {
@@ -188,7 +180,7 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     stop_client(&client);
 }
 
-static void reading_starts_no_session(void **state)
+TEST(reading_starts_no_session)
 {
     struct client client;
 
@@ -205,7 +197,7 @@ static void reading_starts_no_session(void **state)
     stop_client(&client);
 }
 
-static void a_missing_resource_is_reported_as_the_revision_requires(void **state)
+TEST(a_missing_resource_is_reported_as_the_revision_requires)
 {
     static const char *const uris[] = {
         "lisp://nothing",
@@ -229,7 +221,6 @@ static void a_missing_resource_is_reported_as_the_revision_requires(void **state
     char params[400];
     size_t i;
 
-    (void)state;
     start(&client, "2025-11-25");
     create(&client, "default");
     for (i = 0; i < sizeof uris / sizeof *uris; i++) {
@@ -249,12 +240,11 @@ static void a_missing_resource_is_reported_as_the_revision_requires(void **state
     stop_client(&client);
 }
 
-static void a_subscribed_resource_is_notified_until_it_is_unsubscribed(void **state)
+TEST(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
 {
     struct client client;
     struct session *s;
 
-    (void)state;
     start(&client, "2025-11-25");
     ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
     ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
@@ -286,7 +276,7 @@ static void *count_allocation(size_t size)
 }
 
 /* News come with each piece of output, and a client may have subscribed to tens of thousands of addresses. */
-static void news_are_matched_without_parsing_addresses(void **state)
+TEST(news_are_matched_without_parsing_addresses)
 {
     struct client client;
     char params[200];
@@ -308,13 +298,12 @@ static void news_are_matched_without_parsing_addresses(void **state)
     stop_client(&client);
 }
 
-static void subscriptions_are_bounded(void **state)
+TEST(subscriptions_are_bounded)
 {
     struct client client;
     char params[200];
     size_t i;
 
-    (void)state;
     start(&client, "2025-11-25");
     for (i = 0; i <= 256; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
@@ -327,12 +316,11 @@ static void subscriptions_are_bounded(void **state)
     "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
     ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter "," MODERN_META("") "}}"
 
-static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
+TEST(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 {
     struct client client;
     struct session *s;
 
-    (void)state;
     start(&client, NULL);
     say(&client,
         LISTEN("\"L1\"",
@@ -360,11 +348,10 @@ static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
     stop_client(&client);
 }
 
-static void only_requested_notifications_are_sent(void **state)
+TEST(only_requested_notifications_are_sent)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     say(&client, LISTEN("1", "{\"toolsListChanged\":true}"));
     assert_non_null(
@@ -382,11 +369,10 @@ static void only_requested_notifications_are_sent(void **state)
     stop_client(&client);
 }
 
-static void a_listen_ends_with_a_result_when_the_server_does(void **state)
+TEST(a_listen_ends_with_a_result_when_the_server_does)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     say(&client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
     say(&client, LISTEN("-12345678901234567890", "{}"));
@@ -403,18 +389,17 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     stop_client(&client);
 }
 
-static void a_call_after_the_end_is_refused(void **state)
+TEST(a_call_after_the_end_is_refused)
 {
     struct client client;
 
-    (void)state;
     start(&client, "2025-11-25");
     connection_end(client.connection);
     ask(&client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
     stop_client(&client);
 }
 
-static void a_wrong_listen_is_refused(void **state)
+TEST(a_wrong_listen_is_refused)
 {
     static const char *const filters[] = {
         "1",
@@ -428,7 +413,6 @@ static void a_wrong_listen_is_refused(void **state)
     char json[500];
     size_t i;
 
-    (void)state;
     start(&client, "2025-11-25");
     for (i = 0; i < sizeof filters / sizeof *filters; i++) {
         snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
@@ -448,11 +432,10 @@ static void a_wrong_listen_is_refused(void **state)
     stop_client(&client);
 }
 
-static void prompts_hold_what_was_given(void **state)
+TEST(prompts_hold_what_was_given)
 {
     struct client client;
 
-    (void)state;
     start(&client, "2025-11-25");
     ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
     assert_non_null(strstr(
@@ -488,13 +471,12 @@ static void prompts_hold_what_was_given(void **state)
 #define SYMBOL_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://symbol/{package}/{name}\"}"
 #define SYSTEM_REF "{\"type\":\"ref/prompt\",\"name\":\"explore-system\"}"
 
-static void completion_asks_the_owner_of_the_names(void **state)
+TEST(completion_asks_the_owner_of_the_names)
 {
     struct client client;
     char name[20], params[300];
     size_t i;
 
-    (void)state;
     start(&client, "2025-06-18");
     ask(&client, "completion/complete",
         COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}",
@@ -525,7 +507,7 @@ static void completion_asks_the_owner_of_the_names(void **state)
     stop_client(&client);
 }
 
-static void completion_of_anything_unknown_is_refused(void **state)
+TEST(completion_of_anything_unknown_is_refused)
 {
     static const char *const wrong[] = {
         "{}",
@@ -544,18 +526,16 @@ static void completion_of_anything_unknown_is_refused(void **state)
     struct client client;
     size_t i;
 
-    (void)state;
     start(&client, "2025-11-25");
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ask(&client, "completion/complete", wrong[i], "\"code\":-32602");
     stop_client(&client);
 }
 
-static void the_log_is_sent_from_the_level_that_was_set(void **state)
+TEST(the_log_is_sent_from_the_level_that_was_set)
 {
     struct client client;
 
-    (void)state;
     start(&client, "2025-11-25");
     log_set_level(LOG_LEVEL_ERROR);
     log_info("unheard");
@@ -586,11 +566,10 @@ static void the_log_is_sent_from_the_level_that_was_set(void **state)
     ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
         ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
 
-static void a_modern_request_receives_the_log_while_it_runs(void **state)
+TEST(a_modern_request_receives_the_log_while_it_runs)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     log_set_level(LOG_LEVEL_ERROR);
     say(&client, WAIT("1", "info"));
@@ -625,7 +604,7 @@ static void a_modern_request_receives_the_log_while_it_runs(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},"                                    \
     "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"
 
-static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **state)
+TEST(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
     struct client client;
     char get[400], update[600], id[33];
@@ -655,29 +634,4 @@ static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **stat
     tasks_free(client.toolbox.tasks);
     client.toolbox.tasks = NULL;
     stop_client(&client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
-        cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
-        cmocka_unit_test(reading_starts_no_session),
-        cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
-        cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
-        cmocka_unit_test(news_are_matched_without_parsing_addresses),
-        cmocka_unit_test(subscriptions_are_bounded),
-        cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
-        cmocka_unit_test(only_requested_notifications_are_sent),
-        cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
-        cmocka_unit_test(a_call_after_the_end_is_refused),
-        cmocka_unit_test(a_wrong_listen_is_refused),
-        cmocka_unit_test(prompts_hold_what_was_given),
-        cmocka_unit_test(completion_asks_the_owner_of_the_names),
-        cmocka_unit_test(completion_of_anything_unknown_is_refused),
-        cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
-        cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),
-        cmocka_unit_test(a_task_does_not_ask_when_the_time_for_the_answer_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
