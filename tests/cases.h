@@ -21,16 +21,27 @@ static struct test_case {
 static size_t test_case_count;
 
 /* Constructors run before main(), in an order that the compiler chooses. */
-#define TEST_BETWEEN(test, set_up, tear_down)                                                                \
-    static void test(void **state);                                                                          \
+#define REGISTER_TEST(test, function, set_up, tear_down)                                                     \
+    static void function(void **state);                                                                      \
     __attribute__((constructor)) static void register_##test(void)                                           \
     {                                                                                                        \
         test_cases[test_case_count++] =                                                                      \
-            (struct test_case){__LINE__, {#test, test, set_up, tear_down, NULL}};                            \
+            (struct test_case){__LINE__, {#test, function, set_up, tear_down, NULL}};                        \
     }                                                                                                        \
-    static void test(__attribute__((unused)) void **state)
+    static void function(__attribute__((unused)) void **state)
+
+#define TEST_BETWEEN(test, set_up, tear_down) REGISTER_TEST(test, test, set_up, tear_down)
 
 #define TEST(test) TEST_BETWEEN(test, NULL, NULL)
+
+/* The case gets what ${set_up} made as ${variable}, a pointer to a ${type}. */
+#define TEST_WITH(type, variable, test, set_up, tear_down)                                                   \
+    static void test(type *variable);                                                                        \
+    REGISTER_TEST(test, run_##test, set_up, tear_down)                                                       \
+    {                                                                                                        \
+        test(*state);                                                                                        \
+    }                                                                                                        \
+    static void test(__attribute__((unused)) type *variable)
 
 static int compare_cases(const void *one, const void *other)
 {

@@ -124,9 +124,10 @@ static void assert_messages(struct fixture *f, size_t n)
     assert_int_equal(f->messages, n);
 }
 
-TEST_BETWEEN(a_message_comes_once, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_message_comes_once)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 7, 3);
@@ -138,9 +139,8 @@ TEST_BETWEEN(a_message_comes_once, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(a_message_comes_byte_by_byte, set_up, tear_down)
+CASE(a_message_comes_byte_by_byte)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 20);
@@ -155,9 +155,8 @@ TEST_BETWEEN(a_message_comes_byte_by_byte, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(many_messages_in_one_read_come_in_order, set_up, tear_down)
+CASE(many_messages_in_one_read_come_in_order)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 1000; i++)
@@ -168,9 +167,8 @@ TEST_BETWEEN(many_messages_in_one_read_come_in_order, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(messages_cut_anywhere_come_whole, set_up, tear_down)
+CASE(messages_cut_anywhere_come_whole)
 {
-    struct fixture *f = *state;
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
     print_message("# TEST_SEED=%u\n", seed);
@@ -192,9 +190,8 @@ TEST_BETWEEN(messages_cut_anywhere_come_whole, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(the_largest_message_comes, set_up, tear_down)
+CASE(the_largest_message_comes)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     size_t len = SEXP_MAX_PAYLOAD - strlen("(1 \"\")");
@@ -207,9 +204,8 @@ TEST_BETWEEN(the_largest_message_comes, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(a_message_over_the_limit_closes_the_channel, set_up, tear_down)
+CASE(a_message_over_the_limit_closes_the_channel)
 {
-    struct fixture *f = *state;
     char header[32];
     snprintf(header, sizeof header, "%08x(1 \"", SEXP_MAX_PAYLOAD + 1);
     feed(f, header, strlen(header));
@@ -245,9 +241,8 @@ TEST(bytes_that_are_not_a_message_close_the_channel_with_a_reason)
     (void)state;
 }
 
-TEST_BETWEEN(a_peer_that_closes_is_noticed_after_its_last_message, set_up, tear_down)
+CASE(a_peer_that_closes_is_noticed_after_its_last_message)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 5);
@@ -266,9 +261,8 @@ TEST_BETWEEN(a_peer_that_closes_is_noticed_after_its_last_message, set_up, tear_
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(a_peer_that_closes_in_the_middle_of_a_message_is_gone, set_up, tear_down)
+CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
 {
-    struct fixture *f = *state;
     feed(f, "00000010(1 ", 11);
     uv_run(&f->loop, UV_RUN_NOWAIT);
     close(f->peer);
@@ -277,9 +271,8 @@ TEST_BETWEEN(a_peer_that_closes_in_the_middle_of_a_message_is_gone, set_up, tear
     assert_int_equal(f->messages, 0);
 }
 
-TEST_BETWEEN(draining_delivers_what_has_come_without_the_loop, set_up, tear_down)
+CASE(draining_delivers_what_has_come_without_the_loop)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 20; i++)
@@ -307,9 +300,8 @@ static void on_message_write_another(void *arg, struct sexp_document *message)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(draining_ends_although_a_writer_continues, set_up, tear_down)
+CASE(draining_ends_although_a_writer_continues)
 {
-    struct fixture *f = *state;
     channel_free(f->channel);
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -328,9 +320,8 @@ TEST_BETWEEN(draining_ends_although_a_writer_continues, set_up, tear_down)
     assert_false(f->is_closed);
 }
 
-TEST_BETWEEN(the_channel_may_be_freed_inside_a_message, set_up, tear_down)
+CASE(the_channel_may_be_freed_inside_a_message)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 10; i++)
@@ -343,9 +334,8 @@ TEST_BETWEEN(the_channel_may_be_freed_inside_a_message, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part, set_up, tear_down)
+CASE(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 100000);
@@ -362,18 +352,16 @@ TEST_BETWEEN(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part, se
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(the_channel_may_be_freed_when_it_is_closed, set_up, tear_down)
+CASE(the_channel_may_be_freed_when_it_is_closed)
 {
-    struct fixture *f = *state;
     f->frees_when_closed = true;
     feed(f, "garbage!", 8);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
     assert_null(f->channel);
 }
 
-TEST_BETWEEN(the_channel_may_be_freed_inside_a_drain, set_up, tear_down)
+CASE(the_channel_may_be_freed_inside_a_drain)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 10);
@@ -386,9 +374,8 @@ TEST_BETWEEN(the_channel_may_be_freed_inside_a_drain, set_up, tear_down)
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(messages_arrive_unchanged, set_up, tear_down)
+CASE(messages_arrive_unchanged)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     char got[200];
     strbuf_init(&b, 0);
@@ -424,9 +411,8 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
     return n;
 }
 
-TEST_BETWEEN(descriptors_are_sent_with_the_first_byte_and_closed_here, set_up, tear_down)
+CASE(descriptors_are_sent_with_the_first_byte_and_closed_here)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     char bytes[200];
     ssize_t len;
@@ -445,10 +431,9 @@ TEST_BETWEEN(descriptors_are_sent_with_the_first_byte_and_closed_here, set_up, t
     strbuf_fini(&b);
 }
 
-TEST_BETWEEN(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later, set_up, tear_down)
+CASE(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later)
 {
     enum { COUNT = 200 };
-    struct fixture *f = *state;
     struct strbuf b, all, got;
     char bytes[65536];
     strbuf_init(&b, 0);
@@ -483,9 +468,8 @@ TEST_BETWEEN(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later, set
 }
 
 /* Descriptors that wait behind other frames are sent with their own. */
-TEST_BETWEEN(descriptors_wait_with_their_frame, set_up, tear_down)
+CASE(descriptors_wait_with_their_frame)
 {
-    struct fixture *f = *state;
     struct strbuf big, small;
     char bytes[65536];
     ssize_t len;
@@ -519,9 +503,8 @@ TEST_BETWEEN(descriptors_wait_with_their_frame, set_up, tear_down)
     strbuf_fini(&small);
 }
 
-TEST_BETWEEN(descriptors_that_were_never_sent_are_closed_with_the_channel, set_up, tear_down)
+CASE(descriptors_that_were_never_sent_are_closed_with_the_channel)
 {
-    struct fixture *f = *state;
     struct strbuf big;
     strbuf_init(&big, 0);
     add_frame(&big, 1, 3000000);
@@ -535,9 +518,8 @@ TEST_BETWEEN(descriptors_that_were_never_sent_are_closed_with_the_channel, set_u
     strbuf_fini(&big);
 }
 
-TEST_BETWEEN(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket, set_up, tear_down)
+CASE(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket)
 {
-    struct fixture *f = *state;
     struct strbuf frame;
     char got[100];
     strbuf_init(&frame, 0);
@@ -553,9 +535,8 @@ TEST_BETWEEN(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_sock
     strbuf_fini(&frame);
 }
 
-TEST_BETWEEN(sending_to_a_peer_that_is_gone_is_harmless, set_up, tear_down)
+CASE(sending_to_a_peer_that_is_gone_is_harmless)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 1000000);

@@ -80,10 +80,11 @@ static void wait_for_end(struct fixture *f)
     assert_int_equal(f->ends, 1);
 }
 
-TEST_BETWEEN(a_missing_program_is_an_error_and_not_an_exit_code, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_missing_program_is_an_error_and_not_an_exit_code)
 {
     static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         const char *argv[] = {names[i], NULL};
         struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
@@ -96,9 +97,8 @@ TEST_BETWEEN(a_missing_program_is_an_error_and_not_an_exit_code, set_up, tear_do
     }
 }
 
-TEST_BETWEEN(a_program_that_cannot_be_executed_is_an_error, set_up, tear_down)
+CASE(a_program_that_cannot_be_executed_is_an_error)
 {
-    struct fixture *f = *state;
     const char *argv[] = {"/etc/passwd", NULL};
     struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
@@ -108,9 +108,8 @@ TEST_BETWEEN(a_program_that_cannot_be_executed_is_an_error, set_up, tear_down)
     assert_no_process_left();
 }
 
-TEST_BETWEEN(a_missing_directory_is_an_error, set_up, tear_down)
+CASE(a_missing_directory_is_an_error)
 {
-    struct fixture *f = *state;
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
     struct spawn_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
@@ -119,9 +118,8 @@ TEST_BETWEEN(a_missing_directory_is_an_error, set_up, tear_down)
     assert_no_process_left();
 }
 
-TEST_BETWEEN(a_program_is_looked_up_in_path, set_up, tear_down)
+CASE(a_program_is_looked_up_in_path)
 {
-    struct fixture *f = *state;
     const char *argv[] = {"true", NULL};
     struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err;
@@ -131,9 +129,8 @@ TEST_BETWEEN(a_program_is_looked_up_in_path, set_up, tear_down)
     assert_int_equal(f->end.exit_code, 0);
 }
 
-TEST_BETWEEN(a_child_works_in_the_directory_it_is_given, set_up, tear_down)
+CASE(a_child_works_in_the_directory_it_is_given)
 {
-    struct fixture *f = *state;
     char line[300];
     int ends[2];
     struct err err;
@@ -148,9 +145,8 @@ TEST_BETWEEN(a_child_works_in_the_directory_it_is_given, set_up, tear_down)
     wait_for_end(f);
 }
 
-TEST_BETWEEN(a_childs_environment_is_the_servers_with_additions, set_up, tear_down)
+CASE(a_childs_environment_is_the_servers_with_additions)
 {
-    struct fixture *f = *state;
     char line[300];
     int ends[2];
     struct err err;
@@ -177,9 +173,8 @@ TEST_BETWEEN(a_childs_environment_is_the_servers_with_additions, set_up, tear_do
     unsetenv("PROC_TEST_REPLACED");
 }
 
-TEST_BETWEEN(a_child_starts_with_no_signal_ignored_or_blocked, set_up, tear_down)
+CASE(a_child_starts_with_no_signal_ignored_or_blocked)
 {
-    struct fixture *f = *state;
     char line[300];
     sigset_t blocked, before;
     sigemptyset(&blocked);
@@ -196,9 +191,8 @@ TEST_BETWEEN(a_child_starts_with_no_signal_ignored_or_blocked, set_up, tear_down
 }
 
 /* A terminal's ^C is for the server, not for the programs it runs. */
-TEST_BETWEEN(a_child_is_in_its_own_session, set_up, tear_down)
+CASE(a_child_is_in_its_own_session)
 {
-    struct fixture *f = *state;
     start(f, "hang", NULL);
     read_pid(f->output);
     assert_int_equal(getsid(child_pid(f->child)), child_pid(f->child));
@@ -227,9 +221,8 @@ static void start_with_descriptors(struct fixture *f, const int descriptors[4])
     assert_non_null(f->child);
 }
 
-TEST_BETWEEN(a_child_has_the_four_descriptors_it_is_given, set_up, tear_down)
+CASE(a_child_has_the_four_descriptors_it_is_given)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], sockets[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -251,9 +244,8 @@ TEST_BETWEEN(a_child_has_the_four_descriptors_it_is_given, set_up, tear_down)
     wait_for_end(f);
 }
 
-TEST_BETWEEN(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth, set_up, tear_down)
+CASE(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -268,9 +260,8 @@ TEST_BETWEEN(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth, set_u
 }
 
 /* The descriptors for 0 to 3 may themselves be among 0 to 3, in any order. */
-TEST_BETWEEN(a_childs_descriptors_may_be_given_crosswise, set_up, tear_down)
+CASE(a_childs_descriptors_may_be_given_crosswise)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], saved[4];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -311,9 +302,8 @@ TEST_BETWEEN(a_childs_descriptors_may_be_given_crosswise, set_up, tear_down)
 }
 
 /* The server may inherit descriptors that are not close-on-exec. */
-TEST_BETWEEN(a_child_inherits_none_of_the_descriptors_that_we_inherited, set_up, tear_down)
+CASE(a_child_inherits_none_of_the_descriptors_that_we_inherited)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], leaky = open("/dev/zero", O_RDONLY);
     int high = fcntl(leaky, F_DUPFD, 15);
@@ -330,10 +320,9 @@ TEST_BETWEEN(a_child_inherits_none_of_the_descriptors_that_we_inherited, set_up,
     wait_for_end(f);
 }
 
-TEST_BETWEEN(a_child_has_the_limit_of_files_that_we_were_started_with, set_up, tear_down)
+CASE(a_child_has_the_limit_of_files_that_we_were_started_with)
 {
     struct rlimit before, now;
-    struct fixture *f = *state;
     struct err err;
     children_free(f->children);
     getrlimit(RLIMIT_NOFILE, &before);
@@ -357,10 +346,9 @@ TEST_BETWEEN(a_child_has_the_limit_of_files_that_we_were_started_with, set_up, t
     wait_for_end(f);
 }
 
-TEST_BETWEEN(exit_codes_are_reported, set_up, tear_down)
+CASE(exit_codes_are_reported)
 {
     static const char *const codes[] = {"0", "1", "42", "127", "255"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         f->has_ended = false;
         f->ends = 0;
@@ -376,10 +364,9 @@ TEST_BETWEEN(exit_codes_are_reported, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(fatal_signals_are_reported, set_up, tear_down)
+CASE(fatal_signals_are_reported)
 {
     static const char *const signals[] = {"15", "6", "11", "9"};
-    struct fixture *f = *state;
     struct rlimit before;
     getrlimit(RLIMIT_CORE, &before);
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max});
@@ -398,9 +385,8 @@ TEST_BETWEEN(fatal_signals_are_reported, set_up, tear_down)
     setrlimit(RLIMIT_CORE, &before);
 }
 
-TEST_BETWEEN(a_signal_to_a_child_that_has_ended_is_harmless, set_up, tear_down)
+CASE(a_signal_to_a_child_that_has_ended_is_harmless)
 {
-    struct fixture *f = *state;
     start(f, "exit", "0");
     wait_for_end(f);
     child_signal(f->child, SIGTERM);
@@ -409,9 +395,8 @@ TEST_BETWEEN(a_signal_to_a_child_that_has_ended_is_harmless, set_up, tear_down)
     assert_int_equal(f->ends, 1);
 }
 
-TEST_BETWEEN(an_interrupt_carries_its_token, set_up, tear_down)
+CASE(an_interrupt_carries_its_token)
 {
-    struct fixture *f = *state;
     start(f, "token", NULL);
     assert_int_equal(read_pid(f->output), child_pid(f->child));
     child_interrupt(f->child, 123456789);
@@ -419,10 +404,9 @@ TEST_BETWEEN(an_interrupt_carries_its_token, set_up, tear_down)
     wait_for_end(f);
 }
 
-TEST_BETWEEN(many_children_end_at_once_and_each_is_reported_once, set_up, tear_down)
+CASE(many_children_end_at_once_and_each_is_reported_once)
 {
     enum { COUNT = 60 };
-    struct fixture *f = *state;
     static struct fixture each[COUNT];
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "exit", "7", NULL};
@@ -450,10 +434,9 @@ static bool has_no_child(void *arg)
 }
 
 /* More than are probed by pid; those that were freed are reaped like the others, without a callback. */
-TEST_BETWEEN(many_children_are_killed_at_once_and_all_are_reaped, set_up, tear_down)
+CASE(many_children_are_killed_at_once_and_all_are_reaped)
 {
     enum { COUNT = 150 };
-    struct fixture *f = *state;
     static struct fixture each[COUNT];
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "hang", NULL};
@@ -501,9 +484,8 @@ static bool has_one_ended(void *arg)
     return ((struct pair *)arg)->ends > 0;
 }
 
-TEST_BETWEEN(a_callback_may_free_any_child_and_the_freed_one_is_not_notified, set_up, tear_down)
+CASE(a_callback_may_free_any_child_and_the_freed_one_is_not_notified)
 {
-    struct fixture *f = *state;
     struct pair p = {0};
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
     pid_t pids[2];
@@ -535,9 +517,8 @@ static pid_t start_sibling(struct fixture *f, int input, bool waits)
     return read_pid(f->output);
 }
 
-TEST_BETWEEN(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported, set_up, tear_down)
+CASE(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported)
 {
-    struct fixture *f = *state;
     int input[2];
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
     pid_t pid = start_sibling(f, input[0], true);
@@ -555,9 +536,8 @@ static bool has_been_reaped(void *arg)
     return kill(*(pid_t *)arg, 0) != 0 && errno == ESRCH;
 }
 
-TEST_BETWEEN(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop, set_up, tear_down)
+CASE(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop)
 {
-    struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
     assert_true(has_gone(pid, LIMIT_MS));
     assert_true(run_until(&f->loop, has_been_reaped, &pid, LIMIT_MS));
@@ -570,9 +550,8 @@ TEST_BETWEEN(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop, 
 }
 
 /* Dead, but not yet reaped, when it is adopted. */
-TEST_BETWEEN(a_copy_that_is_a_zombie_when_adopted_is_reported_once, set_up, tear_down)
+CASE(a_copy_that_is_a_zombie_when_adopted_is_reported_once)
 {
-    struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
     assert_true(has_gone(pid, LIMIT_MS));
     struct child *copy = child_adopt(f->children, pid, on_exit_of_child, f);
@@ -595,9 +574,8 @@ static pid_t start_sleep(char **environment)
     return pid;
 }
 
-TEST_BETWEEN(a_program_that_a_lisp_has_left_is_not_adopted, set_up, tear_down)
+CASE(a_program_that_a_lisp_has_left_is_not_adopted)
 {
-    struct fixture *f = *state;
     char mark[] = "TEST_MARK=1", session[] = "CL_MCP_SESSION=2";
     char *of_program[] = {mark, session, NULL}, *of_copy[] = {mark, NULL}, *cleared[] = {NULL};
     pid_t programs[] = {start_sleep(of_program), start_sleep(cleared)}, copy = start_sleep(of_copy);
@@ -614,9 +592,8 @@ TEST_BETWEEN(a_program_that_a_lisp_has_left_is_not_adopted, set_up, tear_down)
     child_free(adopted);
 }
 
-TEST_BETWEEN(what_has_an_owner_or_is_the_servers_own_is_not_adopted, set_up, tear_down)
+CASE(what_has_an_owner_or_is_the_servers_own_is_not_adopted)
 {
-    struct fixture *f = *state;
     start(f, "tree", NULL);
     assert_null(child_adopt(f->children, child_pid(f->child), on_exit_of_child, f));
     pid_t own = fork();
@@ -630,9 +607,8 @@ TEST_BETWEEN(what_has_an_owner_or_is_the_servers_own_is_not_adopted, set_up, tea
 
 /* An orphan's end is remembered as well, since it is indistinguishable from a copy's. Its pid may be
  * reused. */
-TEST_BETWEEN(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it, set_up, tear_down)
+CASE(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it)
 {
-    struct fixture *f = *state;
     pid_t copy_pid = 0;
     for (int attempt = 0; attempt < 200 && copy_pid == 0; attempt++) {
         pid_t orphan = fork();
@@ -658,9 +634,8 @@ TEST_BETWEEN(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it, set_up
     child_free(copy);
 }
 
-TEST_BETWEEN(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own, set_up, tear_down)
+CASE(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own)
 {
-    struct fixture *f = *state;
     pid_t pids[4];
     start(f, "tree", NULL);
     for (int i = 0; i < 4; i++)
@@ -674,9 +649,8 @@ TEST_BETWEEN(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_ow
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-TEST_BETWEEN(killing_a_tree_ends_those_that_ignore_every_signal, set_up, tear_down)
+CASE(killing_a_tree_ends_those_that_ignore_every_signal)
 {
-    struct fixture *f = *state;
     start(f, "deaf", NULL);
     read_pid(f->output);
     child_signal(f->child, SIGTERM);
@@ -685,9 +659,8 @@ TEST_BETWEEN(killing_a_tree_ends_those_that_ignore_every_signal, set_up, tear_do
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-TEST_BETWEEN(killing_a_tree_ends_a_deep_one, set_up, tear_down)
+CASE(killing_a_tree_ends_a_deep_one)
 {
-    struct fixture *f = *state;
     pid_t pids[30];
     start(f, "deep", "30");
     for (int i = 0; i < 30; i++)
@@ -698,10 +671,9 @@ TEST_BETWEEN(killing_a_tree_ends_a_deep_one, set_up, tear_down)
     wait_for_end(f);
 }
 
-TEST_BETWEEN(killing_a_tree_ends_a_wide_one, set_up, tear_down)
+CASE(killing_a_tree_ends_a_wide_one)
 {
     enum { COUNT = 300 };
-    struct fixture *f = *state;
     static pid_t pids[COUNT];
     start(f, "many", "300");
     for (int i = 0; i < COUNT; i++)
@@ -715,9 +687,8 @@ TEST_BETWEEN(killing_a_tree_ends_a_wide_one, set_up, tear_down)
         fail_msg("%zu of %d go on", running, COUNT);
 }
 
-TEST_BETWEEN(freeing_a_child_that_runs_kills_it_with_its_descendants, set_up, tear_down)
+CASE(freeing_a_child_that_runs_kills_it_with_its_descendants)
 {
-    struct fixture *f = *state;
     pid_t pids[4], self;
     start(f, "tree", NULL);
     self = child_pid(f->child);
@@ -732,9 +703,8 @@ TEST_BETWEEN(freeing_a_child_that_runs_kills_it_with_its_descendants, set_up, te
     assert_int_equal(f->ends, 0);
 }
 
-TEST_BETWEEN(orphans_become_children_and_are_reaped, set_up, tear_down)
+CASE(orphans_become_children_and_are_reaped)
 {
-    struct fixture *f = *state;
     int input[2];
     struct err err;
     const char *argv[] = {helper_path("helper"), "brief-orphan", NULL};
@@ -753,9 +723,8 @@ TEST_BETWEEN(orphans_become_children_and_are_reaped, set_up, tear_down)
     assert_true(run_until(&f->loop, has_been_reaped, &orphan, LIMIT_MS));
 }
 
-TEST_BETWEEN(children_free_leaves_nothing, set_up, tear_down)
+CASE(children_free_leaves_nothing)
 {
-    struct fixture *f = *state;
     struct fixture others[3] = {{{0}}};
     pid_t pids[4 + 1 + 1];
     size_t n = 0;
@@ -780,9 +749,8 @@ TEST_BETWEEN(children_free_leaves_nothing, set_up, tear_down)
     f->children = children_new(&f->loop, &err);
 }
 
-TEST_BETWEEN(a_child_dies_with_a_parent_that_is_killed, set_up, tear_down)
+CASE(a_child_dies_with_a_parent_that_is_killed)
 {
-    struct fixture *f = *state;
     int input[2], ends[2];
     struct err err;
     char helper[4200];

@@ -83,9 +83,10 @@ static void start_server(struct fixture *f, const char *how)
         f->pids[i] = read_pid(f->output);
 }
 
-TEST_BETWEEN(a_killed_server_leaves_nothing_behind, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_killed_server_leaves_nothing_behind)
 {
-    struct fixture *f = *state;
     start_server(f, "guardian");
     for (int i = 0; i < 5; i++)
         assert_true(is_running(f->pids[i]));
@@ -96,9 +97,8 @@ TEST_BETWEEN(a_killed_server_leaves_nothing_behind, set_up, tear_down)
     assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
 }
 
-TEST_BETWEEN(without_a_guardian_the_grandchildren_would_stay, set_up, tear_down)
+CASE(without_a_guardian_the_grandchildren_would_stay)
 {
-    struct fixture *f = *state;
     start_server(f, "alone");
     child_signal(f->server, SIGKILL);
     assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
@@ -108,9 +108,8 @@ TEST_BETWEEN(without_a_guardian_the_grandchildren_would_stay, set_up, tear_down)
     assert_between(running, 4, 5);
 }
 
-TEST_BETWEEN(a_server_that_ends_in_order_leaves_nothing_behind, set_up, tear_down)
+CASE(a_server_that_ends_in_order_leaves_nothing_behind)
 {
-    struct fixture *f = *state;
     start_server(f, "guardian");
     close(f->input);
     f->input = -1;
@@ -119,9 +118,8 @@ TEST_BETWEEN(a_server_that_ends_in_order_leaves_nothing_behind, set_up, tear_dow
         assert_true(has_gone(f->pids[i], LIMIT_MS));
 }
 
-TEST_BETWEEN(a_dismissed_guardian_kills_nothing, set_up, tear_down)
+CASE(a_dismissed_guardian_kills_nothing)
 {
-    struct fixture *f = *state;
     char line[100];
     start_server(f, "dismiss");
     assert_int_equal(write(f->input, "x", 1), 1);
@@ -132,9 +130,8 @@ TEST_BETWEEN(a_dismissed_guardian_kills_nothing, set_up, tear_down)
 }
 
 /* In this process: only processes with the mark may be touched. */
-TEST_BETWEEN(a_guardian_has_its_own_mark_and_ends_when_freed, set_up, tear_down)
+CASE(a_guardian_has_its_own_mark_and_ends_when_freed)
 {
-    struct fixture *f = *state;
     struct err err;
     struct guardian *one = guardian_new(&f->loop, &err), *other = guardian_new(&f->loop, &err);
     assert_non_null(one);
@@ -150,9 +147,8 @@ TEST_BETWEEN(a_guardian_has_its_own_mark_and_ends_when_freed, set_up, tear_down)
     (void)f;
 }
 
-TEST_BETWEEN(a_guardian_touches_nothing_that_has_another_mark, set_up, tear_down)
+CASE(a_guardian_touches_nothing_that_has_another_mark)
 {
-    struct fixture *f = *state;
     struct err err;
     int ends[2];
     bool has_ended = false;
@@ -174,9 +170,8 @@ TEST_BETWEEN(a_guardian_touches_nothing_that_has_another_mark, set_up, tear_down
 }
 
 /* It holds none of the descriptors that others wait for. */
-TEST_BETWEEN(a_guardian_keeps_no_descriptor_but_its_own, set_up, tear_down)
+CASE(a_guardian_keeps_no_descriptor_but_its_own)
 {
-    struct fixture *f = *state;
     struct err err;
     int ends[2];
     char c;
@@ -198,9 +193,8 @@ static bool is_another(void *arg)
     return tree_children(getpid(), found, 2) == 1 && found[0] != *(pid_t *)arg;
 }
 
-TEST_BETWEEN(a_guardian_that_is_killed_is_started_again_with_its_mark, set_up, tear_down)
+CASE(a_guardian_that_is_killed_is_started_again_with_its_mark)
 {
-    struct fixture *f = *state;
     struct err err;
     struct guardian *g = guardian_new(&f->loop, &err);
     assert_non_null(g);

@@ -185,32 +185,30 @@ static void assert_report(struct fixture *f, const char *expected)
     assert_string_equal(text_of(f), expected);
 }
 
-TEST_BETWEEN(report_of_a_value_is_one_line, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(report_of_a_value_is_one_line)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
     assert_report(f, "=> 3");
 }
 
-TEST_BETWEEN(report_of_several_values_has_a_line_each, set_up, tear_down)
+CASE(report_of_several_values_has_a_line_each)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
     assert_report(f, "=> 1\n=> (A\n B)\n=> ");
 }
 
-TEST_BETWEEN(report_of_no_values_states_this, set_up, tear_down)
+CASE(report_of_no_values_states_this)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values ())");
     assert_report(f, "; No values");
     reply(f, "(1 :ok)");
     assert_report(f, "; No values");
 }
 
-TEST_BETWEEN(report_has_its_sections_in_order_with_a_blank_line_between, set_up, tear_down)
+CASE(report_has_its_sections_in_order_with_a_blank_line_between)
 {
-    struct fixture *f = *state;
     capture_add(&f->session.between, "tick\n", 5);
     strbuf_adds(&f->session.notice, "Between two calls: something.\n");
     print(f, WORKER_STDOUT, "out\n");
@@ -233,9 +231,8 @@ TEST_BETWEEN(report_has_its_sections_in_order_with_a_blank_line_between, set_up,
            "[Session]\nBetween two calls: something.");
 }
 
-TEST_BETWEEN(report_shows_output_between_calls_and_notices_only_once, set_up, tear_down)
+CASE(report_shows_output_between_calls_and_notices_only_once)
 {
-    struct fixture *f = *state;
     capture_add(&f->session.between, "tick", 4);
     strbuf_adds(&f->session.notice, "Note.\n");
     reply(f, "(1 :ok :values (\"1\"))");
@@ -243,39 +240,35 @@ TEST_BETWEEN(report_shows_output_between_calls_and_notices_only_once, set_up, te
     assert_report(f, "=> 1");
 }
 
-TEST_BETWEEN(report_warnings_do_not_suppress_values, set_up, tear_down)
+CASE(report_warnings_do_not_suppress_values)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
     assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
 }
 
-TEST_BETWEEN(report_leaves_the_users_headings_alone, set_up, tear_down)
+CASE(report_leaves_the_users_headings_alone)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
 }
 
-TEST_BETWEEN(report_rounds_times_to_milliseconds, set_up, tear_down)
+CASE(report_rounds_times_to_milliseconds)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
     assert_report(f, "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed");
     reply(f, "(1 :ok :values (\"1\") :timing (1500))");
     assert_report(f, "=> 1");
 }
 
-TEST_BETWEEN(report_makes_valid_text_of_any_output, set_up, tear_down)
+CASE(report_makes_valid_text_of_any_output)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "caf\xC3\xA9 \xFF\xC3");
     reply(f, "(1 :ok :values ())");
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
 }
 
-TEST_BETWEEN(report_survives_a_reply_of_other_shapes, set_up, tear_down)
+CASE(report_survives_a_reply_of_other_shapes)
 {
     static const char *const replies[] = {
         "(1 :ok :values 5 :warnings t :timing \"x\" :inbox 3)",
@@ -285,7 +278,6 @@ TEST_BETWEEN(report_survives_a_reply_of_other_shapes, set_up, tear_down)
         "(nil))",
         "(1 :error :type \"E\" :frames (1 (2) (nil \"x\" 3 (4))) :restarts t :slots t :inbox ((1 2)))",
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         reply(f, replies[i]);
         strbuf_clear(&f->out);
@@ -297,9 +289,8 @@ TEST_BETWEEN(report_survives_a_reply_of_other_shapes, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(report_cuts_outputs_and_keeps_them, set_up, tear_down)
+CASE(report_cuts_outputs_and_keeps_them)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 100; i++) {
         print(f, WORKER_STDOUT, "0123456789");
         print(f, WORKER_STDERR, "abcdefghi\n");
@@ -318,9 +309,8 @@ TEST_BETWEEN(report_cuts_outputs_and_keeps_them, set_up, tear_down)
     assert_int_equal(f->output[0].total, 0);
 }
 
-TEST_BETWEEN(report_cuts_values_and_keeps_them, set_up, tear_down)
+CASE(report_cuts_values_and_keeps_them)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :ok :values (\"short\" \"");
@@ -337,9 +327,8 @@ TEST_BETWEEN(report_cuts_values_and_keeps_them, set_up, tear_down)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-TEST_BETWEEN(report_marks_where_printing_was_stopped, set_up, tear_down)
+CASE(report_marks_where_printing_was_stopped)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
     assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
 }
@@ -353,9 +342,8 @@ static const char division[] =
     "(\"ABORT\" \"Return to top level.\" nil))"
     " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
 
-TEST_BETWEEN(report_of_an_error_has_all_its_sections, set_up, tear_down)
+CASE(report_of_an_error_has_all_its_sections)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "before\n");
     reply(f, division);
     assert_report(f, "[stdout]\nbefore\n\n"
@@ -377,9 +365,8 @@ TEST_BETWEEN(report_of_an_error_has_all_its_sections, set_up, tear_down)
                      "Look at X.");
 }
 
-TEST_BETWEEN(report_of_an_error_does_not_repeat_its_message, set_up, tear_down)
+CASE(report_of_an_error_does_not_repeat_its_message)
 {
-    struct fixture *f = *state;
     reply(
         f,
         "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
@@ -389,9 +376,8 @@ TEST_BETWEEN(report_of_an_error_does_not_repeat_its_message, set_up, tear_down)
                      "[Hint]\nA STORAGE-CONDITION.");
 }
 
-TEST_BETWEEN(frames_of_uiop_are_of_loading_only_where_something_is_loaded, set_up, tear_down)
+CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
              "(\"(F)\" nil)) "
              ":total-frames 3)");
@@ -402,9 +388,8 @@ TEST_BETWEEN(frames_of_uiop_are_of_loading_only_where_something_is_loaded, set_u
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)");
 }
 
-TEST_BETWEEN(report_of_the_lisps_own_error_omits_slots_that_say_nothing, set_up, tear_down)
+CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
 {
-    struct fixture *f = *state;
     reply(f,
           "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
           "3, a "
@@ -416,32 +401,28 @@ TEST_BETWEEN(report_of_the_lisps_own_error_omits_slots_that_say_nothing, set_up,
 }
 
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
-TEST_BETWEEN(report_of_an_error_that_is_not_kept_offers_no_restarts, set_up, tear_down)
+CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts "
              "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
 }
 
-TEST_BETWEEN(report_of_an_error_leaves_out_what_is_empty, set_up, tear_down)
+CASE(report_of_an_error_leaves_out_what_is_empty)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
     assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n[Backtrace]\n(no frames)");
 }
 
-TEST_BETWEEN(report_of_an_error_without_a_message_keeps_its_type, set_up, tear_down)
+CASE(report_of_an_error_without_a_message_keeps_its_type)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
     assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)");
 }
 
-TEST_BETWEEN(report_of_an_error_shows_warnings_time_and_what_the_session_says, set_up, tear_down)
+CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) "
              ":timing (1000 1000 0 16))");
     f->record->session_note = strdup("Its definitions are gone.");
@@ -471,7 +452,7 @@ static void assert_ends(struct fixture *f, const char *expected)
         fail_msg("\"%s\" does not end in \"%s\"", text, expected);
 }
 
-TEST_BETWEEN(report_shows_twenty_frames_and_counts_the_rest, set_up, tear_down)
+CASE(report_shows_twenty_frames_and_counts_the_rest)
 {
     static const struct {
         int kept, total;
@@ -483,7 +464,6 @@ TEST_BETWEEN(report_shows_twenty_frames_and_counts_the_rest, set_up, tear_down)
         {100, 1020, "\n19: (F19)\n... 1,000 more frames; see get-backtrace"},
         {100, -5020, "\n19: (F19)\n... more than 5,000 more frames; see get-backtrace"},
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         reply_with_frames(f, rows[i].kept, rows[i].total);
         strbuf_clear(&f->out);
@@ -492,9 +472,8 @@ TEST_BETWEEN(report_shows_twenty_frames_and_counts_the_rest, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(the_first_of_many_restarts_and_the_last_are_shown, set_up, tear_down)
+CASE(the_first_of_many_restarts_and_the_last_are_shown)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :error :type \"E\" :message \"m\" :restarts (");
@@ -513,9 +492,8 @@ TEST_BETWEEN(the_first_of_many_restarts_and_the_last_are_shown, set_up, tear_dow
     assert_null(strstr(report, "\n1500. "));
 }
 
-TEST_BETWEEN(last_error_is_described_with_restarts_and_five_frames, set_up, tear_down)
+CASE(last_error_is_described_with_restarts_and_five_frames)
 {
-    struct fixture *f = *state;
     reply(f, division);
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
@@ -537,18 +515,16 @@ TEST_BETWEEN(last_error_is_described_with_restarts_and_five_frames, set_up, tear
                     "list-errors says that it can be entered.");
 }
 
-TEST_BETWEEN(last_error_shows_no_more_than_five_frames, set_up, tear_down)
+CASE(last_error_shows_no_more_than_five_frames)
 {
-    struct fixture *f = *state;
     reply_with_frames(f, 30, 30);
     report_last_error(&f->out, f->record);
     assert_non_null(strstr(text_of(f), "\n  4: (F4)\n\n"));
     assert_null(strstr(text_of(f), "5: (F"));
 }
 
-TEST_BETWEEN(last_error_without_restarts_or_frames_states_this, set_up, tear_down)
+CASE(last_error_without_restarts_or_frames_states_this)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
     report_last_error(&f->out, f->record);
     const char expected[] =
@@ -556,11 +532,10 @@ TEST_BETWEEN(last_error_without_restarts_or_frames_states_this, set_up, tear_dow
     assert_memory_equal(text_of(f), expected, sizeof expected - 1);
 }
 
-TEST_BETWEEN(without_an_error_both_tools_use_the_same_words, set_up, tear_down)
+CASE(without_an_error_both_tools_use_the_same_words)
 {
     static const char words[] =
         "No error available.\n(No error has occurred since the last successful evaluation.)";
-    struct fixture *f = *state;
     report_last_error(&f->out, NULL);
     assert_string_equal(text_of(f), words);
     strbuf_clear(&f->out);
@@ -568,9 +543,8 @@ TEST_BETWEEN(without_an_error_both_tools_use_the_same_words, set_up, tear_down)
     assert_string_equal(text_of(f), words);
 }
 
-TEST_BETWEEN(looking_again_gives_the_same_text, set_up, tear_down)
+CASE(looking_again_gives_the_same_text)
 {
-    struct fixture *f = *state;
     struct strbuf again;
     reply(f, division);
     report_last_error(&f->out, f->record);
@@ -582,9 +556,8 @@ TEST_BETWEEN(looking_again_gives_the_same_text, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(backtrace_has_all_frames_from_zero, set_up, tear_down)
+CASE(backtrace_has_all_frames_from_zero)
 {
-    struct fixture *f = *state;
     reply(f, division);
     report_backtrace(&f->out, f->record, 0, 20, false);
     assert_string_equal(
@@ -592,9 +565,8 @@ TEST_BETWEEN(backtrace_has_all_frames_from_zero, set_up, tear_down)
         "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
 }
 
-TEST_BETWEEN(backtrace_shows_locals_under_each_frame, set_up, tear_down)
+CASE(backtrace_shows_locals_under_each_frame)
 {
-    struct fixture *f = *state;
     reply(f, division);
     f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) "
                                 "(\"(BAR X)\" \"b.lisp:1\")) :total 2)");
@@ -609,9 +581,8 @@ TEST_BETWEEN(backtrace_shows_locals_under_each_frame, set_up, tear_down)
                                     "max-frames and from\n... 1 more frame, not kept");
 }
 
-TEST_BETWEEN(backtrace_shows_the_requested_part, set_up, tear_down)
+CASE(backtrace_shows_the_requested_part)
 {
-    struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
@@ -635,9 +606,8 @@ TEST_BETWEEN(backtrace_shows_the_requested_part, set_up, tear_down)
     assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
-TEST_BETWEEN(error_list_of_a_session_without_errors_states_this, set_up, tear_down)
+CASE(error_list_of_a_session_without_errors_states_this)
 {
-    struct fixture *f = *state;
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(text_of(f), "No errors in this session.");
 }
@@ -649,9 +619,8 @@ static struct error_record *an_error(const char *type, const char *message)
     return r;
 }
 
-TEST_BETWEEN(error_list_is_newest_first_with_a_line_for_each, set_up, tear_down)
+CASE(error_list_is_newest_first_with_a_line_for_each)
 {
-    struct fixture *f = *state;
     struct error_record *newer = an_error("TYPE-ERROR", "first line:\n   second line"),
                         *older = an_error("SIMPLE-ERROR", "first\nsecond");
     f->session.errors[0] = newer;
@@ -678,9 +647,8 @@ TEST_BETWEEN(error_list_is_newest_first_with_a_line_for_each, set_up, tear_down)
     error_record_free(older);
 }
 
-TEST_BETWEEN(error_list_cuts_long_lines_between_characters, set_up, tear_down)
+CASE(error_list_cuts_long_lines_between_characters)
 {
-    struct fixture *f = *state;
     for (size_t shift = 0; shift < 4; shift++) {
         char message[600] = "xxxx";
         for (size_t i = shift; i + 2 < sizeof message; i += 2)
@@ -696,9 +664,8 @@ TEST_BETWEEN(error_list_cuts_long_lines_between_characters, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(definitions_are_listed_by_kind_in_a_fixed_order, set_up, tear_down)
+CASE(definitions_are_listed_by_kind_in_a_fixed_order)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables "
              "((\"*COUNTER*\" \"0\"))"
              " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods "
@@ -714,17 +681,15 @@ TEST_BETWEEN(definitions_are_listed_by_kind_in_a_fixed_order, set_up, tear_down)
                                     "[Loaded Systems]\n- alexandria");
 }
 
-TEST_BETWEEN(a_new_session_has_no_definitions, set_up, tear_down)
+CASE(a_new_session_has_no_definitions)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :functions () :variables nil)");
     assert_false(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f), "");
 }
 
-TEST_BETWEEN(definitions_that_are_left_out_are_counted, set_up, tear_down)
+CASE(definitions_that_are_left_out_are_counted)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros "
              "((\"C\" \"()\")))");
     assert_true(report_definitions(&f->out, f->outcome.reply));
@@ -732,9 +697,8 @@ TEST_BETWEEN(definitions_that_are_left_out_are_counted, set_up, tear_down)
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
-TEST_BETWEEN(warnings_of_files_are_grouped_by_file_and_kind, set_up, tear_down)
+CASE(warnings_of_files_are_grouped_by_file_and_kind)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
              "(X))\") (\"WARNING\" \"typed\")"
              " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
@@ -747,18 +711,16 @@ TEST_BETWEEN(warnings_of_files_are_grouped_by_file_and_kind, set_up, tear_down)
            "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
 }
 
-TEST_BETWEEN(warnings_of_evaluated_code_have_line_column_and_form, set_up, tear_down)
+CASE(warnings_of_evaluated_code_have_line_column_and_form)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
              "\":3:1\" nil)))");
     assert_report(f, "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
                      "line 3, column 1: WARNING: b\n\n; No values");
 }
 
-TEST_BETWEEN(the_first_of_many_warnings_are_shown_and_all_are_kept, set_up, tear_down)
+CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
              "(\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
     assert_report(
@@ -771,9 +733,8 @@ TEST_BETWEEN(the_first_of_many_warnings_are_shown_and_all_are_kept, set_up, tear
                               "c\n  line 4: WARNING: d\n");
 }
 
-TEST_BETWEEN(warnings_that_were_not_kept_are_counted, set_up, tear_down)
+CASE(warnings_that_were_not_kept_are_counted)
 {
-    struct fixture *f = *state;
     reply(f,
           "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) "
           "(\"WARNING\" \"c\" \"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) "
@@ -783,9 +744,8 @@ TEST_BETWEEN(warnings_that_were_not_kept_are_counted, set_up, tear_down)
                      "[1,500 more warnings were not kept.]\n\n; No values");
 }
 
-TEST_BETWEEN(warnings_that_are_too_many_for_the_server_are_counted, set_up, tear_down)
+CASE(warnings_that_are_too_many_for_the_server_are_counted)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :ok :values () :warnings (");
@@ -798,9 +758,8 @@ TEST_BETWEEN(warnings_that_are_too_many_for_the_server_are_counted, set_up, tear
                   "[warnings]\nWARNING: a (2,000 times)\n[150 more warnings were not kept.]\n\n; No values");
 }
 
-TEST_BETWEEN(a_warning_at_several_places_is_shown_once_with_its_lines, set_up, tear_down)
+CASE(a_warning_at_several_places_is_shown_once_with_its_lines)
 {
-    struct fixture *f = *state;
     reply(
         f,
         "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" nil) "
@@ -826,29 +785,28 @@ static void assert_tests(struct fixture *f, const char *text, bool is_failed, co
     assert_string_equal(text_of(f), expected);
 }
 
-TEST_BETWEEN(tests_that_passed_are_counted, set_up, tear_down)
+CASE(tests_that_passed_are_counted)
 {
-    assert_tests(*state,
+    assert_tests(f,
                  "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 "
                  ":skipped 0 :known 0)",
                  false,
                  "shop: passed. 1,200 tests: 1,200 passed, 0 failed, 0 with an unexpected error (RT).");
     assert_tests(
-        *state,
+        f,
         "(1 :ok :system \"shop\" :framework nil :fallback t :tests 0 :passed 2 :failed 0 :errors 0 :skipped "
         "1 :known 1)",
         false,
         "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
         "The system's test operation runs no tests, so all tests that the framework has in this session were "
         "run.");
-    assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
+    assert_tests(f, "(1 :ok :system \"shop\" :tests 0)", false,
                  "shop: its test operation ended without an error.\nNo test of a supported framework ran, so "
                  "nothing was counted.");
 }
 
-TEST_BETWEEN(tests_that_failed_have_all_that_is_known_of_them, set_up, tear_down)
+CASE(tests_that_failed_have_all_that_is_known_of_them)
 {
-    struct fixture *f = *state;
     /* Another error stands between those of the run, and those of an earlier run follow. */
     struct error_record *met[] = {an_error("C", "x"), an_error("B", "of a thread"),
                                   an_error("TYPE-ERROR", "x"), an_error("A", "old")};
@@ -858,7 +816,7 @@ TEST_BETWEEN(tests_that_failed_have_all_that_is_known_of_them, set_up, tear_down
         f->session.errors[i] = met[i];
     f->session.error_count = 4;
     assert_tests(
-        *state,
+        f,
         "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :verdict "
         "\"no\" :failures ("
         "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
@@ -878,9 +836,8 @@ TEST_BETWEEN(tests_that_failed_have_all_that_is_known_of_them, set_up, tear_down
         error_record_free(met[i]);
 }
 
-TEST_BETWEEN(results_of_other_shapes_do_no_harm, set_up, tear_down)
+CASE(results_of_other_shapes_do_no_harm)
 {
-    struct fixture *f = *state;
     static const char *const replies[] = {
         "(1 :ok)",
         "(1 :ok :failures t :tests \"x\")",
@@ -917,9 +874,8 @@ static void assert_structured(struct fixture *f, const char *expected)
     json_decref(wanted);
 }
 
-TEST_BETWEEN(structured_values_output_warnings_and_timing, set_up, tear_down)
+CASE(structured_values_output_warnings_and_timing)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "o\n");
     print(f, WORKER_STDERR, "e\xFF");
     reply(
@@ -933,9 +889,8 @@ TEST_BETWEEN(structured_values_output_warnings_and_timing, set_up, tear_down)
         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
 
-TEST_BETWEEN(structured_error_has_all_its_parts, set_up, tear_down)
+CASE(structured_error_has_all_its_parts)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames "
              "((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
              " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots "
@@ -951,9 +906,8 @@ TEST_BETWEEN(structured_error_has_all_its_parts, set_up, tear_down)
            "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
-TEST_BETWEEN(structured_content_is_bounded_and_names_what_is_cut, set_up, tear_down)
+CASE(structured_content_is_bounded_and_names_what_is_cut)
 {
-    struct fixture *f = *state;
     for (size_t i = 0; i < 100000; i++)
         print(f, WORKER_STDOUT, "\xC3\xA4");
     struct strbuf values;

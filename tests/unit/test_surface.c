@@ -126,29 +126,43 @@ static void ask(struct client *client, const char *method, const char *params, c
         fail_msg("%s\nanswered: %swanted: %s", json, sent(client), part);
 }
 
-TEST(resources_of_sessions_come_and_go_with_them)
+static int set_up(void **state)
 {
-    struct client client;
+    struct client *client = calloc(1, sizeof *client);
+    start(client, "2025-11-25");
+    *state = client;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stop_client(*state);
+    free(*state);
+    return 0;
+}
+
+#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
+
+CASE(resources_of_sessions_come_and_go_with_them)
+{
     struct session *s;
 
-    start(&client, "2025-11-25");
-    ask(&client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
-    assert_null(strstr(sent(&client), "session"));
-    s = create(&client, "work");
+    ask(client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
+    assert_null(strstr(sent(client), "session"));
+    s = create(client, "work");
     assert_string_equal(
-        sent(&client),
+        sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
-    ask(&client, "resources/list", "{}",
+    ask(client, "resources/list", "{}",
         "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
-    assert_null(strstr(sent(&client), "{session}"));
-    assert_null(strstr(sent(&client), "{name}"));
-    strbuf_clear(&client.sent);
+    assert_null(strstr(sent(client), "{session}"));
+    assert_null(strstr(sent(client), "{name}"));
+    strbuf_clear(&client->sent);
     sessions_close(s);
-    assert_non_null(strstr(sent(&client), "notifications/resources/list_changed"));
-    ask(&client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
-    ask(&client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
-    assert_null(strstr(sent(&client), "lisp://guide"));
-    stop_client(&client);
+    assert_non_null(strstr(sent(client), "notifications/resources/list_changed"));
+    ask(client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
+    ask(client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
+    assert_null(strstr(sent(client), "lisp://guide"));
 }
 
 TEST(a_resource_is_the_reply_of_its_tool)
@@ -180,24 +194,19 @@ TEST(a_resource_is_the_reply_of_its_tool)
     stop_client(&client);
 }
 
-TEST(reading_starts_no_session)
+CASE(reading_starts_no_session)
 {
-    struct client client;
-
-    start(&client, "2025-11-25");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
         "\"error\":{\"code\":-32002,\"message\":\"Resource not found: the default session has not been "
         "started;");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "has not been started;");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
-    create(&client, "default");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
-    stop_client(&client);
+    ask(client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}", "has not been started;");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
+    ask(client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
+    create(client, "default");
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
 }
 
-TEST(a_missing_resource_is_reported_as_the_revision_requires)
+CASE(a_missing_resource_is_reported_as_the_revision_requires)
 {
     static const char *const uris[] = {
         "lisp://nothing",
@@ -217,54 +226,45 @@ TEST(a_missing_resource_is_reported_as_the_revision_requires)
         "lisp://symbol/CL/absent",
         "lisp://session/{session}/transcript",
     };
-    struct client client;
     char params[400];
     size_t i;
 
-    start(&client, "2025-11-25");
-    create(&client, "default");
+    create(client, "default");
     for (i = 0; i < sizeof uris / sizeof *uris; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
-        ask(&client, "resources/read", params,
+        ask(client, "resources/read", params,
             "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
         snprintf(params, sizeof params, "{\"uri\":\"%s\"," MODERN_META("") "}", uris[i]);
-        ask(&client, "resources/read", params,
+        ask(client, "resources/read", params,
             "\"error\":{\"code\":-32602,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
     }
-    ask(&client, "resources/read", "{}",
-        "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
-    ask(&client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
+    ask(client, "resources/read", "{}", "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
+    ask(client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
+    ask(client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
         "\"ttlMs\":0,\"cacheScope\":\"private\"");
-    stop_client(&client);
 }
 
-TEST(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
+CASE(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
 {
-    struct client client;
     struct session *s;
 
-    start(&client, "2025-11-25");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    s = create(&client, "default");
-    assert_non_null(strstr(sent(&client),
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    s = create(client, "default");
+    assert_non_null(strstr(sent(client),
                            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
                            "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
-    assert_int_equal(client.count, 2);
-    create(&client, "other");
-    assert_int_equal(client.count, 1);
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "\"result\":{}}");
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "\"result\":{}}");
-    ask(&client, "resources/unsubscribe", "{}", "\"code\":-32602");
-    strbuf_clear(&client.sent);
+    assert_int_equal(client->count, 2);
+    create(client, "other");
+    assert_int_equal(client->count, 1);
+    ask(client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/unsubscribe", "{}", "\"code\":-32602");
+    strbuf_clear(&client->sent);
     sessions_close(s);
-    assert_null(strstr(sent(&client), "resources/updated"));
-    stop_client(&client);
+    assert_null(strstr(sent(client), "resources/updated"));
 }
 
 static size_t allocated_count;
@@ -276,40 +276,34 @@ static void *count_allocation(size_t size)
 }
 
 /* News come with each piece of output, and a client may have subscribed to tens of thousands of addresses. */
-TEST(news_are_matched_without_parsing_addresses)
+CASE(news_are_matched_without_parsing_addresses)
 {
-    struct client client;
     char params[200];
 
-    start(&client, "2025-11-25");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
     for (int i = 0; i < 200; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%d\"}", i);
-        ask(&client, "resources/subscribe", params, "\"result\":{}}");
+        ask(client, "resources/subscribe", params, "\"result\":{}}");
     }
     allocated_count = 0;
     json_set_alloc_funcs(count_allocation, free);
-    create(&client, "default");
-    create(&client, "other");
+    create(client, "default");
+    create(client, "other");
     json_set_alloc_funcs(malloc, free);
     assert_int_equal(allocated_count, 0);
     assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
     assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
-    stop_client(&client);
 }
 
-TEST(subscriptions_are_bounded)
+CASE(subscriptions_are_bounded)
 {
-    struct client client;
     char params[200];
     size_t i;
 
-    start(&client, "2025-11-25");
     for (i = 0; i <= 256; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
-        ask(&client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
+        ask(client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
     }
-    stop_client(&client);
 }
 
 #define LISTEN(id, filter)                                                                                   \
@@ -389,17 +383,13 @@ TEST(a_listen_ends_with_a_result_when_the_server_does)
     stop_client(&client);
 }
 
-TEST(a_call_after_the_end_is_refused)
+CASE(a_call_after_the_end_is_refused)
 {
-    struct client client;
-
-    start(&client, "2025-11-25");
-    connection_end(client.connection);
-    ask(&client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
-    stop_client(&client);
+    connection_end(client->connection);
+    ask(client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
 }
 
-TEST(a_wrong_listen_is_refused)
+CASE(a_wrong_listen_is_refused)
 {
     static const char *const filters[] = {
         "1",
@@ -409,62 +399,54 @@ TEST(a_wrong_listen_is_refused)
         "{\"resourceSubscriptions\":{}}",
         "{\"resourceSubscriptions\":[1]}",
     };
-    struct client client;
     char json[500];
     size_t i;
 
-    start(&client, "2025-11-25");
     for (i = 0; i < sizeof filters / sizeof *filters; i++) {
         snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
-        ask(&client, "subscriptions/listen", json, "\"code\":-32602");
+        ask(client, "subscriptions/listen", json, "\"code\":-32602");
     }
-    ask(&client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
-    ask(&client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
+    ask(client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
+    ask(client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
     for (i = 0; i < 256; i++) {
         snprintf(json, sizeof json, LISTEN("%zu", "{}"), i);
-        say(&client, json);
-        assert_non_null(strstr(sent(&client), "acknowledged"));
+        say(client, json);
+        assert_non_null(strstr(sent(client), "acknowledged"));
     }
     snprintf(json, sizeof json, "{\"notifications\":{}," MODERN_META("") "}");
-    say(&client, LISTEN("\"more\"", "{}"));
-    assert_non_null(strstr(sent(&client), "\"code\":-32603"));
-    stop_client(&client);
+    say(client, LISTEN("\"more\"", "{}"));
+    assert_non_null(strstr(sent(client), "\"code\":-32603"));
 }
 
-TEST(prompts_hold_what_was_given)
+CASE(prompts_hold_what_was_given)
 {
-    struct client client;
-
-    start(&client, "2025-11-25");
-    ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
+    ask(client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
     assert_non_null(strstr(
-        sent(&client), "{\"name\":\"task\",\"description\":\"What the code should do.\",\"required\":true}"));
-    ask(&client, "prompts/get",
+        sent(client), "{\"name\":\"task\",\"description\":\"What the code should do.\",\"required\":true}"));
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
         "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code "
         "for this task: sort "
         "\\\"{package}\\\" %s\\n1. ");
-    assert_null(strstr(sent(&client), "Use the session"));
-    ask(&client, "prompts/get",
+    assert_null(strstr(sent(client), "Use the session"));
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
         "\\nUse the session s1: ");
-    assert_null(strstr(sent(&client), "Write it in the package"));
-    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}",
+    assert_null(strstr(sent(client), "Write it in the package"));
+    ask(client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\"}",
         "\"code\":-32602,\"message\":\"Invalid params: the prompt write-and-test needs the argument task");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}",
-        "\"code\":-32602");
-    ask(&client, "prompts/get",
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}", "\"code\":-32602");
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"pakage\":\"y\"}}",
         "Did you mean package?");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
-    ask(&client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
+    ask(client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
+    ask(client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
+    ask(client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
         "\"resultType\":\"complete\"");
-    assert_null(strstr(sent(&client), "ttlMs"));
-    stop_client(&client);
+    assert_null(strstr(sent(client), "ttlMs"));
 }
 
 #define COMPLETE(ref, argument, more) "{\"ref\":" ref ",\"argument\":" argument more "}"
@@ -507,7 +489,7 @@ TEST(completion_asks_the_owner_of_the_names)
     stop_client(&client);
 }
 
-TEST(completion_of_anything_unknown_is_refused)
+CASE(completion_of_anything_unknown_is_refused)
 {
     static const char *const wrong[] = {
         "{}",
@@ -523,13 +505,10 @@ TEST(completion_of_anything_unknown_is_refused)
         COMPLETE(SYMBOL_REF, "{\"name\":1,\"value\":\"\"}", ""),
         COMPLETE(SYMBOL_REF, "7", ""),
     };
-    struct client client;
     size_t i;
 
-    start(&client, "2025-11-25");
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ask(&client, "completion/complete", wrong[i], "\"code\":-32602");
-    stop_client(&client);
+        ask(client, "completion/complete", wrong[i], "\"code\":-32602");
 }
 
 TEST(the_log_is_sent_from_the_level_that_was_set)
