@@ -677,6 +677,15 @@ CASE(modern_envelopes_are_checked)
 {
     ask_wrong(client,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/protocolVersion\":null,\"io.modelcontextprotocol/"
+              "clientCapabilities\":{}}}}",
+              "1", -32602, "");
+    ask_wrong(client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+              "1", -32602, "");
+    ask_wrong(client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
               "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
               "1", -32602, "clientCapabilities");
     ask_wrong(client,
