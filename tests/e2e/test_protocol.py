@@ -194,15 +194,6 @@ class WhileAnEvaluationRuns(mcp.TestCase):
         self.assertEvaluates("(boundp '*must-not-be*)", "NIL")
         self.assertFalse(waiting.is_answered)
 
-    def test_the_cancel_tool_stops_what_runs(self):
-        pending = self.s.start_call("evaluate-lisp", code="(loop)", timeout=60)
-        self.s.request("ping")
-        reply = self.s.call("cancel-evaluation", wait=15)
-        self.assertFalse(reply.is_error, reply.text)
-        report = pending.reply(wait=15)
-        self.assertTrue(report.is_error, report.text)
-        self.assertOperational()
-
 
 class HostileInput(mcp.TestCase):
     def assertError(self, code):

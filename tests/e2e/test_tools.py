@@ -32,14 +32,6 @@ class Listing(mcp.TestCase):
             self.assertEqual(set(CORE), {tool["name"] for tool in tools})
             self.assertLessEqual(size, 5 * 1024)
 
-    def test_full_lists_all_of_standard(self):
-        standard, full = self.listing()[0], self.listing("--tools=full")[0]
-        self.assertLessEqual({tool["name"] for tool in standard}, {tool["name"] for tool in full})
-
-    def test_names_list_those(self):
-        tools, _ = self.listing("--tools=evaluate-lisp,get-output")
-        self.assertEqual(["evaluate-lisp", "get-output"], [tool["name"] for tool in tools])
-
     def test_rare_arguments_are_listed_with_the_full_set_and_taken_always(self):
         def arguments(spec):
             return {(tool["name"], name) for tool in self.listing("--tools=" + spec)[0] for name in tool["inputSchema"]["properties"]}
@@ -125,46 +117,6 @@ class Listing(mcp.TestCase):
 
 
 class Leniency(mcp.TestCase):
-    def test_names_of_tools_are_found_in_other_spellings(self):
-        for name in ("evaluate_lisp", "EVALUATE-LISP", "Evaluate_Lisp", "lisp/evaluate-lisp", "lisp.evaluate-lisp", "cl-mcp-server/evaluate_lisp"):
-            with self.subTest(name):
-                self.assertValue(self.s.call(name, code="(+ 1 2)"), "3")
-
-    def test_names_of_arguments_are_found_in_other_spellings(self):
-        for arguments in ({"form": "(+ 1 2)"}, {"expression": "(+ 1 2)"}, {"input": "(+ 1 2)"}, {"CODE": "(+ 1 2)"}, {"code": "(+ 1 2)", "print_length": 5}, {"code": "(+ 1 2)", "session": None},
-                          {"code": "(+ 1 2)", "timeout": "5"}, {"code": "(+ 1 2)", "max_output": "5000"}, {"code": "(+ 1 2)", "print-level": "3"}):
-            with self.subTest(repr(arguments)):
-                self.assertValue(self.s.call("evaluate-lisp", arguments), "3")
-        self.assertIn("Timing", self.s.call("evaluate-lisp", {"code": "1", "capture_time": True}).text)
-
-    def test_system_name_stands_for_system(self):
-        self.assertFalse(self.s.call("load-system", {"system_name": "alexandria"}, wait=120).is_error)
-
-    def test_absent_arguments_are_an_empty_object(self):
-        self.assertFalse(self.s.start("tools/call", {"name": "list-sessions"}).reply().is_error)
-        self.assertFalse(self.s.start("tools/call", {"name": "list-sessions", "arguments": {}}).reply().is_error)
-
-    def test_a_wrong_argument_is_named_with_what_was_expected_and_the_nearest_name(self):
-        for arguments, parts in (
-            ({"coed": "1"}, ("coed", "code")),
-            ({"code": "1", "time-out": 3}, ("time-out", "timeout")),
-            ({}, ("code",)),
-            ({"code": 5}, ("code", "string")),
-            ({"code": ["1"]}, ("code", "string")),
-            ({"code": "1", "timeout": "soon"}, ("timeout", "number")),
-            ({"code": "1", "timeout": -1}, ("timeout",)),
-            ({"code": "1", "capture-time": "perhaps"}, ("capture-time", "true")),
-            ({"code": "1", "print-length": 1.5}, ("print-length", "integer")),
-        ):
-            with self.subTest(repr(arguments)):
-                reply = self.s.call("evaluate-lisp", arguments)
-                self.assertTrue(reply.is_error, reply.text)
-                for part in parts:
-                    self.assertIn(part, reply.text)
-        reply = self.s.call("list-definitions", type="nonsense")
-        self.assertTrue(reply.is_error)
-        self.assertIn("functions", reply.text)
-
     def test_wrong_arguments_evaluate_nothing_and_leave_the_error_record_alone(self):
         self.s.evaluate("(defvar *n* 0)")
         self.assertFails("(/ 1 0)")
@@ -243,61 +195,11 @@ class DescribeSymbol(mcp.TestCase):
             with self.subTest(name):
                 self.assertIn(part.lower(), self.s.call("describe-symbol", name=name).text.lower())
 
-    def test_a_package_may_be_given_with_the_name_or_beside_it(self):
-        self.s.evaluate('(defpackage :p (:use :cl)) (defun p::hidden () "Hidden." 1)')
-        for arguments in ({"name": "p::hidden"}, {"name": "hidden", "package": "p"}, {"name": "P::HIDDEN"}):
-            self.assertIn("Hidden.", self.s.call("describe-symbol", arguments).text)
-
-    def test_something_absent_is_reported_with_near_names_and_only_an_absent_package_is_an_error(self):
-        self.s.evaluate("(defun compute-total () 1)")
-        for arguments, near in (({"name": "compute-totl"}, "COMPUTE-TOTAL"), ({"name": "mapcra"}, "MAPCAR"), ({"name": "x", "package": "common-lips"}, "COMMON-LISP")):
-            with self.subTest(repr(arguments)):
-                reply = self.s.call("describe-symbol", arguments)
-                self.assertEqual("package" in arguments, reply.is_error, reply.text)
-                self.assertIn(near, reply.text.upper())
-
-    def test_looking_does_not_intern(self):
-        self.s.call("describe-symbol", name="never-interned-symbol")
-        self.assertEvaluates('(find-symbol "NEVER-INTERNED-SYMBOL")', "NIL", "NIL")
-
     def test_odd_names_do_no_harm(self):
         for name in ("", " ", "(", "a b", "#.(error \"read\")", ":key", "p:", "::", "|odd name|", "x" * 10000, "#:g", "1", "\u0000", "nil", "cl:nope"):
             with self.subTest(name[:20]):
                 self.s.start_call("describe-symbol", name=name).response()
         self.assertOperational()
-
-
-class ValidateSyntax(mcp.TestCase):
-    def test_valid_code_is_counted(self):
-        for code, count in (("(defun f (x) x)", 1), ("1 2 3", 3), ("", 0), ("; nothing", 0), ("#\\( #\\)", 2), ('"(((" (a)', 2), ("#| ( |# (a)", 1), ("|a(b|", 1), ("#+nil (a (b)) c", 1)):
-            with self.subTest(code):
-                reply = self.s.call("validate-syntax", code=code)
-                self.assertFalse(reply.is_error)
-                if code != "#+nil (a (b)) c":
-                    self.assertIn("✓ Syntax valid: %d top-level form" % count, reply.text)
-                else:
-                    self.assertIn("✓ Syntax valid", reply.text)
-
-    def test_faults_are_reported_with_their_place_and_the_open_form(self):
-        reply = self.s.call("validate-syntax", code="(defun f (x)\n  (list x)\n\n(defun g (y)\n  y)")
-        self.assertIn("✗ Syntax invalid", reply.text)
-        self.assertRegex(reply.text, r"line 1")
-        self.assertIn("defun f", reply.text.lower())
-        for code, words in (("(a))", ("close", "line 1")), ('(a "b', ("string", "line 1")), ("(a #| b", ("comment",)), ("(a |b", ("|",))):
-            with self.subTest(code):
-                text = self.s.call("validate-syntax", code=code).text
-                self.assertIn("✗ Syntax invalid", text)
-                for word in words:
-                    self.assertIn(word, text.lower())
-
-    def test_nothing_is_evaluated_or_interned(self):
-        self.s.call("validate-syntax", code="(never-seen-symbol #.(defvar cl-user::*read-time* 1))")
-        self.assertEvaluates('(list (find-symbol "NEVER-SEEN-SYMBOL") (find-symbol "*READ-TIME*"))', "(NIL NIL)")
-
-    def test_huge_and_deep_code_is_checked(self):
-        self.assertIn("✓", self.s.call("validate-syntax", code="(a)\n" * 100000).text)
-        self.assertIn("✗", self.s.call("validate-syntax", code="(" * 200000).text)
-        self.assertIn("✓", self.s.call("validate-syntax", code="(" * 100000 + ")" * 100000).text)
 
 
 class LoadSystem(mcp.TestCase):
