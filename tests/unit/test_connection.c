@@ -173,6 +173,11 @@ static void shake_hands(struct client *client, const char *revision)
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
+#define BARE(id, method) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\"}"
+#define REQUEST(id, method, params)                                                                          \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+#define NOTICE(method, params) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\",\"params\":" params "}"
+#define DONE(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{}}"
 #define CALL(id, tool, arguments)                                                                            \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool              \
     "\",\"arguments\":" arguments "}}"
@@ -226,10 +231,7 @@ CASE(initialize_negotiates)
     size_t i;
 
     for (i = 0; i < 3; i++) {
-        snprintf(json, sizeof json,
-                 "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"initialize\",\"params\":{"
-                 "\"protocolVersion\":\"%s\"}}",
-                 asked[i]);
+        snprintf(json, sizeof json, REQUEST("\"i\"", "initialize", "{\"protocolVersion\":\"%s\"}"), asked[i]);
         say(client, json);
         assert_non_null(strstr(sent(client), "\"protocolVersion\":\"2025-11-25\""));
     }
@@ -238,36 +240,27 @@ CASE(initialize_negotiates)
 
 CASE(initialize_refuses_params_of_the_wrong_shape)
 {
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "1", -32602,
-              "protocolVersion");
-    ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}",
-              "1", -32602, "protocolVersion");
-    ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-              "\"2025-06-18\","
-              "\"capabilities\":[]}}",
+    ask_wrong(client, BARE("1", "initialize"), "1", -32602, "protocolVersion");
+    ask_wrong(client, REQUEST("1", "initialize", "{\"protocolVersion\":1}"), "1", -32602, "protocolVersion");
+    ask_wrong(client, REQUEST("1", "initialize", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":[]}"),
               "1", -32602, "capabilities");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
+    ask_wrong(client, BARE("2", "tools/list"), "2", -32602, "initialize");
 }
 
 CASE(before_initialize_only_ping_is_served)
 {
-    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "1", -32602, "_meta");
+    ask(client, BARE("1", "ping"), DONE("1"));
+    ask_wrong(client, BARE("1", "tools/list"), "1", -32602, "_meta");
     ask_wrong(client, CALL("\"c\"", "echo-text", "{}"), "\"c\"", -32602, "initialize");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32602, "_meta");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
-              "Method not found: nope");
+    ask_wrong(client, BARE("1", "server/discover"), "1", -32602, "_meta");
+    ask_wrong(client, BARE("1", "nope"), "1", -32601, "Method not found: nope");
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}");
     assert_int_equal(client->handshake_count, 0);
 }
 
 CASE(requests_are_served_before_initialized_arrives)
 {
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-                "\"2025-11-25\"}}");
+    say(client, REQUEST("0", "initialize", "{\"protocolVersion\":\"2025-11-25\"}"));
     ask(client, CALL("1", "echo-text", "{\"code\":\"hi\"}"), TEXT_RESULT("1", "\"hi\""));
     assert_int_equal(client->handshake_count, 1);
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
@@ -280,17 +273,15 @@ CASE(tools_list_is_one_page)
 
     shake_hands(client, "2025-06-18");
     assert_int_equal(client->handshake_count, 1);
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+    say(client, BARE("1", "tools/list"));
     answer = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_object_size(json_object_get(answer, "result")), 1);
     tools = json_object_get(json_object_get(answer, "result"), "tools");
     assert_int_equal(json_array_size(tools), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(tools, 0), "name")), "echo-text");
     json_decref(answer);
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"\"}}",
-              "1", -32602, "cursor");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":7}}",
-              "1", -32602, "cursor");
+    ask_wrong(client, REQUEST("1", "tools/list", "{\"cursor\":\"\"}"), "1", -32602, "cursor");
+    ask_wrong(client, REQUEST("1", "tools/list", "{\"cursor\":7}"), "1", -32602, "cursor");
 }
 
 CASE(tools_call_returns_the_text_of_the_tool)
@@ -306,7 +297,7 @@ CASE(tools_call_returns_the_text_of_the_tool)
     assert_string_equal(sent(client),
                         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
                         "\"boom\"}],\"isError\":true}}\n");
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
+    say(client, REQUEST("8", "tools/call", "{\"name\":\"wait\"}"));
     fake_finish(0, "", false);
     assert_string_equal(sent(client), TEXT_RESULT("8", "\"\"") "\n");
     say(client, CALL("9", "wait", "null"));
@@ -333,9 +324,8 @@ CASE(an_unknown_tool_is_a_protocol_error_in_every_revision)
                   "Unknown tool: ehco-text. Did you mean echo-text?");
         ask_wrong(client, CALL("1", "frobnicate", "{}"), "1", -32602, "\"Unknown tool: frobnicate\"");
         ask_wrong(client, CALL("1", "wait\\u0000", "{}"), "1", -32602, "Unknown tool");
-        ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", "1", -32602, "name");
-        ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}",
-                  "1", -32602, "name");
+        ask_wrong(client, BARE("1", "tools/call"), "1", -32602, "name");
+        ask_wrong(client, REQUEST("1", "tools/call", "{\"name\":5}"), "1", -32602, "name");
         ask_wrong(client, CALL("1", "wait", "[]"), "1", -32602, "arguments must be an object");
     }
 }
@@ -453,12 +443,10 @@ CASE(a_duplicate_of_an_id_under_way_is_refused)
 {
     shake_hands(client, "2025-11-25");
     say(client, CALL("1", "wait", "{}"));
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1", -32600, "in progress");
-    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
+    ask_wrong(client, BARE("1", "ping"), "1", -32600, "in progress");
+    ask(client, BARE("\"1\"", "ping"), DONE("\"1\""));
     fake_finish(0, "", false);
-    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    ask(client, BARE("1", "ping"), DONE("1"));
 }
 
 CASE(cancelled_requests_are_not_answered)
@@ -467,28 +455,17 @@ CASE(cancelled_requests_are_not_answered)
     say(client, CALL("1", "wait", "{}"));
     say(client, CALL("\"1\"", "wait", "{}"));
     say(client, CALL("123456789012345678901234567890", "wait", "{}"));
-    ask_nothing(client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}");
-    ask_nothing(
-        client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1.0}}");
-    ask_nothing(
-        client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1e999}}");
-    ask_nothing(
-        client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}");
-    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":[1]}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":2}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":1.0}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":1e999}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":null}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "[1]"));
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
-    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"cancelled\",\"params\":{\"requestId\":1}}");
+    ask_nothing(client, NOTICE("cancelled", "{\"requestId\":1}"));
     assert_int_equal(fake_cancel_count, 0);
-    ask_nothing(client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"reason\":\"r\","
-                "\"requestId\":\"1\"}}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"reason\":\"r\",\"requestId\":\"1\"}"));
     assert_int_equal(fake_cancel_count, 1);
-    ask_nothing(client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                "123456789012345678901234567890}}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":123456789012345678901234567890}"));
     assert_int_equal(fake_cancel_count, 2);
     assert_int_equal(fake_call_count, 1);
     fake_finish(0, "still here", false);
@@ -504,13 +481,13 @@ TEST(idle_is_reported_when_the_last_request_ends)
     say(&client, CALL("1", "wait", "{}"));
     say(&client, CALL("2", "wait", "{}"));
     client.idle_count = 0;
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    say(&client, BARE("3", "ping"));
     fake_finish(0, "", false);
     assert_int_equal(client.idle_count, 0);
     fake_finish(0, "", false);
     assert_int_equal(client.idle_count, 1);
     say(&client, CALL("1", "wait", "{}"));
-    say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
+    say(&client, NOTICE("notifications/cancelled", "{\"requestId\":1}"));
     assert_int_equal(client.idle_count, 2);
     say(&client, CALL("1", "wait", "{}"));
     stop_client(&client);
@@ -531,7 +508,7 @@ TEST(a_connection_may_be_freed_when_idle_is_reported)
     stop_client(&client);
     start(&client);
     client.frees_when_idle = true;
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    say(&client, BARE("3", "ping"));
     assert_null(client.connection);
     stop_client(&client);
 }
@@ -539,9 +516,8 @@ TEST(a_connection_may_be_freed_when_idle_is_reported)
 CASE(progress_carries_the_token_and_grows)
 {
     shake_hands(client, "2025-11-25");
-    say(client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":123456789012345678901}}}");
+    say(client, REQUEST("1", "tools/call",
+                        "{\"name\":\"wait\",\"_meta\":{\"progressToken\":123456789012345678901}}"));
     assert_true(fake_wanted_progress);
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, "one");
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, NULL);
@@ -573,9 +549,7 @@ CASE(progress_carries_the_token_and_grows)
                                                                                                          "2") "}}\n");
     fake_finish(0, "", false);
     shake_hands(client, "2024-11-05");
-    say(client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":\"\"}}}");
+    say(client, REQUEST("1", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\"}}"));
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "not in this revision");
     assert_string_equal(sent(client), PROGRESS("\"\"", "1.000") "}}\n");
 }
@@ -587,17 +561,11 @@ CASE(without_a_token_there_is_no_progress)
     assert_false(fake_wanted_progress);
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "x");
     assert_int_equal(client->count, 0);
-    say(client,
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":null}}}");
+    say(client, REQUEST("2", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":null}}"));
     assert_false(fake_wanted_progress);
-    ask_wrong(
-        client,
-        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":1.5}}}",
-        "3", -32602, "progressToken");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"_meta\":5}}", "3",
-              -32602, "_meta");
+    ask_wrong(client, REQUEST("3", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":1.5}}"),
+              "3", -32602, "progressToken");
+    ask_wrong(client, REQUEST("3", "ping", "{\"_meta\":5}"), "3", -32602, "_meta");
 }
 
 CASE(a_token_of_any_length_is_not_echoed_again_and_again)
@@ -621,25 +589,23 @@ CASE(a_token_of_any_length_is_not_echoed_again_and_again)
 CASE(unknown_methods_name_the_nearest)
 {
     shake_hands(client, "2025-11-25");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tool/list\"}", "1", -32601,
+    ask_wrong(client, BARE("1", "tool/list"), "1", -32601,
               "Method not found: tool/list. Did you mean tools/list?");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "1", -32601,
-              "Method not found: roots/list");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32601,
-              "server/discover");
+    ask_wrong(client, BARE("1", "roots/list"), "1", -32601, "Method not found: roots/list");
+    ask_wrong(client, BARE("1", "server/discover"), "1", -32601, "server/discover");
     ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", "1", -32601, "not found");
+    ask_wrong(client, BARE("1", ""), "1", -32601, "not found");
 }
 
 CASE(notifications_and_responses_are_never_answered)
 {
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"nope\"}");
-    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
+    ask_nothing(client, NOTICE("tools/call", "{\"name\":\"wait\"}"));
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}");
     ask_nothing(client, "{\"jsonrpc\":\"1.0\",\"method\":\"notifications/initialized\",\"params\":7}");
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
-    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}");
-    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    ask_nothing(client, NOTICE("notifications/progress", "{}"));
+    ask_nothing(client, DONE("1"));
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
     assert_true(connection_is_idle(client->connection));
 }
@@ -665,9 +631,9 @@ CASE(modern_requests_need_no_handshake)
     say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(sent(client), "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"echo-text\""));
     assert_non_null(strstr(sent(client), "],\"ttlMs\":0,\"cacheScope\":\"private\"," SERVER_META "}}\n"));
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
+    ask_wrong(client, BARE("2", "tools/list"), "2", -32602, "initialize");
     shake_hands(client, "2025-06-18");
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    say(client, BARE("2", "tools/list"));
     assert_null(strstr(sent(client), "resultType"));
     say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(sent(client), "resultType"));
@@ -676,28 +642,27 @@ CASE(modern_requests_need_no_handshake)
 CASE(modern_envelopes_are_checked)
 {
     ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/protocolVersion\":null,\"io.modelcontextprotocol/"
-              "clientCapabilities\":{}}}}",
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/"
+                      "protocolVersion\":null,\"io.modelcontextprotocol/clientCapabilities\":{}}}"),
               "1", -32602, "");
     ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+              REQUEST("1", "tools/list", "{\"_meta\":{\"io.modelcontextprotocol/clientCapabilities\":{}}}"),
               "1", -32602, "");
     ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"),
               "1", -32602, "clientCapabilities");
     ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
-              "clientCapabilities\":[]}}}",
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/"
+                      "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":[]}}"),
               "1", -32602, "clientCapabilities");
-    ask_wrong(
-        client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-        "\"io.modelcontextprotocol/protocolVersion\":5,\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-        "1", -32602, "protocolVersion");
+    ask_wrong(client,
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":5,\"io.modelcontextprotocol/"
+                      "clientCapabilities\":{}}}"),
+              "1", -32602, "protocolVersion");
     ask_wrong(client,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
               "\"io.modelcontextprotocol/logLevel\":\"loud\"," MODERN_KEYS("2026-07-28") "}}}",
@@ -753,8 +718,7 @@ TEST(a_batch_is_answered_when_all_of_it_is_done)
     shake_hands(&client, "2025-03-26");
     ask_nothing(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "," CALL(
                              "3", "wait", "{}") "," CALL("4", "wait", "{}") "]");
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}");
+    ask_nothing(&client, NOTICE("notifications/cancelled", "{\"requestId\":3}"));
     fake_finish(1, "four", false);
     assert_int_equal(client.count, 0);
     fake_finish(0, "one", false);
@@ -887,13 +851,9 @@ CASE(json_that_is_more_than_we_take_is_answered_with_its_id)
     struct strbuf json;
     int i;
 
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":1e999},\"id\":\"a\"}",
-              "\"a\"", -32600, "overflow");
-    ask_wrong(client,
-              "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":99999999999999999999},\"id\":2}",
-              "2", -32600, "big");
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"\\u0000\":1},\"id\":3}", "3",
-              -32600, "NUL");
+    ask_wrong(client, NOTICE("ping", "{\"x\":1e999},\"id\":\"a\""), "\"a\"", -32600, "overflow");
+    ask_wrong(client, NOTICE("ping", "{\"x\":99999999999999999999},\"id\":2"), "2", -32600, "big");
+    ask_wrong(client, NOTICE("ping", "{\"\\u0000\":1},\"id\":3"), "3", -32600, "NUL");
     strbuf_init(&json, 0);
     strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":");
     for (i = 0; i < 100000; i++)
@@ -1058,14 +1018,13 @@ static const char *const fragments[] = {
 };
 
 static const char *const bases[] = {
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\",\"params\":{}}",
-    "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/"
-    "call\",\"params\":{\"name\":\"nope\",\"arguments\":{\"code\":\"1\"}}}",
-    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+    REQUEST("1", "nope", "{}"),
+    REQUEST("\"x\"", "tools/call", "{\"name\":\"nope\",\"arguments\":{\"code\":\"1\"}}"),
+    REQUEST("7", "tools/list", "{\"cursor\":\"x\"}"),
     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
         "2027-01-01") "}}}",
     "[{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}]",
-    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\",\"params\":{\"protocolVersion\":17}}",
+    REQUEST("9", "initialize", "{\"protocolVersion\":17}"),
 };
 
 /* An invalid request, or at least one that was changed: at least 1 byte. */
@@ -1128,7 +1087,7 @@ CASE(ten_thousand_invalid_requests_are_survived)
     }
     assert_between(answered, 8000, 10000);
     ask(client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    say(client, BARE("2", "tools/list"));
     assert_non_null(strstr(sent(client), "\"result\":{\"tools\":["));
 }
 
@@ -1140,19 +1099,16 @@ CASE(the_invalid_requests_of_the_law_have_their_codes)
     for (i = 0; i < 10000; i++) {
         ask_wrong(client, "{nope", "null", -32700, "Parse error");
         ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1}", "1", -32600, "Invalid Request");
-        ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
-                  "Method not found");
-        ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}", "1",
-                  -32602, "Invalid params");
+        ask_wrong(client, BARE("1", "nope"), "1", -32601, "Method not found");
+        ask_wrong(client, REQUEST("1", "tools/call", "{}"), "1", -32602, "Invalid params");
     }
     ask(client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
 }
 
 CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
 {
-    static const char whole[] =
-        "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}}";
+    static const char whole[] = REQUEST(
+        "12", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}");
     char copy[sizeof whole];
     size_t at, len = sizeof whole - 1;
     int byte;
@@ -1182,13 +1138,10 @@ CASE(messages_go_back_the_way_they_came)
     shake_hands(client, "2025-11-25");
     client->over_count = 0;
     client->origin = client->expected = &first;
-    ask_nothing(client,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","
-                "\"_meta\":{\"progressToken\":1}}}");
+    ask_nothing(client, REQUEST("1", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":1}}"));
     assert_int_equal(client->over_count, 0);
     client->origin = client->expected = &second;
-    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+    ask(client, BARE("2", "ping"), DONE("2"));
     assert_int_equal(client->over_count, 1);
     assert_ptr_equal(client->over, &second);
     assert_int_equal(client->kind, TRANSPORT_RESULT);
@@ -1214,7 +1167,7 @@ CASE(errors_say_whether_a_method_has_run)
     ask_wrong(client, "{", "null", -32700, "");
     assert_int_equal(client->kind, TRANSPORT_REFUSAL);
     assert_int_equal(client->code, -32700);
-    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601, "");
+    ask_wrong(client, BARE("1", "nope"), "1", -32601, "");
     assert_int_equal(client->kind, TRANSPORT_REFUSAL);
     assert_int_equal(client->code, -32601);
     ask_wrong(client, CALL("1", "nope", "{}"), "1", -32602, "");
@@ -1233,8 +1186,7 @@ CASE(a_cancelled_request_is_over_without_an_answer)
     ask_nothing(client, CALL("7", "wait", "{}"));
     client->over_count = 0;
     client->origin = &second;
-    ask_nothing(client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":7}"));
     assert_int_equal(fake_cancel_count, 1);
     assert_int_equal(client->over_count, 2);
     assert_ptr_equal(client->over, &second);
@@ -1284,8 +1236,8 @@ CASE(a_batch_goes_back_the_way_it_came)
 static void start_asking(struct client *client)
 {
     start(client);
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-                "\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}");
+    say(client, REQUEST("0", "initialize",
+                        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}"));
     ask_nothing(client, CALL("1", "wait", "{}"));
     fake_dismiss_count = 0;
     fake_ask("Name?");
