@@ -228,9 +228,8 @@ CASE(initialize_negotiates)
 {
     static const char *const asked[] = {"2026-07-28", "2024-10-07", "x"};
     char json[200];
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         snprintf(json, sizeof json, REQUEST("\"i\"", "initialize", "{\"protocolVersion\":\"%s\"}"), asked[i]);
         say(client, json);
         assert_non_null(strstr(sent(client), "\"protocolVersion\":\"2025-11-25\""));
@@ -316,9 +315,8 @@ CASE(tools_call_repairs_invalid_utf8)
 CASE(an_unknown_tool_is_a_protocol_error_in_every_revision)
 {
     static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
-    size_t i;
 
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         shake_hands(client, revisions[i]);
         ask_wrong(client, CALL("1", "ehco-text", "{}"), "1", -32602,
                   "Unknown tool: ehco-text. Did you mean echo-text?");
@@ -333,9 +331,8 @@ CASE(an_unknown_tool_is_a_protocol_error_in_every_revision)
 CASE(wrong_arguments_are_errors_first_and_results_later)
 {
     static const char *const early[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         shake_hands(client, early[i]);
         ask_wrong(client, CALL("1", "echo-text", "{\"code\":5}"), "1", -32602,
                   "Invalid params: Argument code must be a string, got 5");
@@ -359,10 +356,9 @@ TEST(structured_content_is_sent_where_it_exists)
         bool has;
     } rows[] = {{"2024-11-05", false}, {"2025-03-26", false}, {"2025-06-18", true}, {"2025-11-25", true}};
     struct client client;
-    size_t i;
 
     start_with(&client, true);
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         shake_hands(&client, rows[i].revision);
         say(&client, CALL("1", "echo-text", "{\"code\":\"abc\"}"));
         assert_true(rows[i].has ==
@@ -388,15 +384,14 @@ TEST(structured_content_is_an_object_until_it_may_be_anything)
 CASE(ids_that_begin_alike_are_different)
 {
     char json[1000], ones[601];
-    int len;
 
     memset(ones, '1', sizeof ones);
     shake_hands(client, "2025-11-25");
-    for (len = 300; len <= 600; len++) {
+    for (int len = 300; len <= 600; len++) {
         snprintf(json, sizeof json, CALL("%.*s", "wait", "{}"), len, ones);
         ask_nothing(client, json);
     }
-    for (len = 1; len < 300; len++) {
+    for (int len = 1; len < 300; len++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", len, ones);
         say(client, json);
         assert_non_null(strstr(sent(client), "\"result\":{}"));
@@ -418,9 +413,8 @@ CASE(ids_are_echoed_as_they_were_written)
                                       "\"\xe2\x82\xac\"",
                                       "\"\\ud800\""};
     char json[200], answer[200];
-    size_t i;
 
-    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"method\":\"ping\",\"id\" : %s ,\"jsonrpc\":\"2.0\"}", ids[i]);
         snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
         ask(client, json, answer);
@@ -431,9 +425,8 @@ CASE(ids_of_other_types_are_refused)
 {
     static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
     char json[200];
-    size_t i;
 
-    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
         ask_wrong(client, json, "null", -32600, "id must be");
     }
@@ -571,11 +564,10 @@ CASE(without_a_token_there_is_no_progress)
 CASE(a_token_of_any_length_is_not_echoed_again_and_again)
 {
     char json[6000], token[5000];
-    int len;
 
     memset(token, 't', sizeof token);
     shake_hands(client, "2025-11-25");
-    for (len = 4094; len <= 4095; len++) {
+    for (int len = 4094; len <= 4095; len++) {
         snprintf(json, sizeof json,
                  "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/"
                  "call\",\"params\":{\"name\":\"wait\",\"_meta\":"
@@ -686,9 +678,8 @@ CASE(legacy_methods_do_not_exist_in_the_modern_era)
     static const char *const methods[] = {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                                           "resources/unsubscribe"};
     char json[400];
-    size_t i;
 
-    for (i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++) {
         snprintf(json, sizeof json,
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" MODERN "}}", methods[i]);
         ask_wrong(client, json, "1", -32601, methods[i]);
@@ -699,10 +690,9 @@ CASE(batches_belong_to_one_revision)
 {
     static const char *const others[] = {"2024-11-05", "2025-06-18", "2025-11-25"};
     static const char batch[] = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]";
-    size_t i;
 
     ask_wrong(client, batch, "null", -32600, "batches");
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         shake_hands(client, others[i]);
         ask_wrong(client, batch, "null", -32600, "batches");
     }
@@ -771,13 +761,12 @@ CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
 CASE(a_batch_has_at_most_100_messages)
 {
     struct strbuf json;
-    int count, i;
 
     shake_hands(client, "2025-03-26");
     strbuf_init(&json, 0);
-    for (count = 100; count <= 101; count++) {
+    for (int count = 100; count <= 101; count++) {
         strbuf_clear(&json);
-        for (i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
             strbuf_addf(&json, "%s{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i ? "," : "[", i);
         strbuf_addc(&json, ']');
         if (count == 100) {
@@ -849,22 +838,21 @@ CASE(texts_that_are_not_json_say_where)
 CASE(json_that_is_more_than_we_take_is_answered_with_its_id)
 {
     struct strbuf json;
-    int i;
 
     ask_wrong(client, NOTICE("ping", "{\"x\":1e999},\"id\":\"a\""), "\"a\"", -32600, "overflow");
     ask_wrong(client, NOTICE("ping", "{\"x\":99999999999999999999},\"id\":2"), "2", -32600, "big");
     ask_wrong(client, NOTICE("ping", "{\"\\u0000\":1},\"id\":3"), "3", -32600, "NUL");
     strbuf_init(&json, 0);
     strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":");
-    for (i = 0; i < 100000; i++)
+    for (int i = 0; i < 100000; i++)
         strbuf_addc(&json, '[');
-    for (i = 0; i < 100000; i++)
+    for (int i = 0; i < 100000; i++)
         strbuf_addc(&json, ']');
     strbuf_adds(&json, "},\"id\":4}");
     ask_wrong(client, json.bytes, "4", -32600, "depth");
     strbuf_clear(&json);
     strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":[0");
-    for (i = 0; i < 1000000; i++)
+    for (int i = 0; i < 1000000; i++)
         strbuf_adds(&json, ",0");
     strbuf_adds(&json, "]},\"id\":5}");
     ask_wrong(client, json.bytes, "5", -32600, "values");
@@ -1093,10 +1081,8 @@ CASE(ten_thousand_invalid_requests_are_survived)
 
 CASE(the_invalid_requests_of_the_law_have_their_codes)
 {
-    size_t i;
-
     shake_hands(client, "2025-06-18");
-    for (i = 0; i < 10000; i++) {
+    for (size_t i = 0; i < 10000; i++) {
         ask_wrong(client, "{nope", "null", -32700, "Parse error");
         ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1}", "1", -32600, "Invalid Request");
         ask_wrong(client, BARE("1", "nope"), "1", -32601, "Method not found");
@@ -1111,7 +1097,6 @@ CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
         "12", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}");
     char copy[sizeof whole];
     size_t at, len = sizeof whole - 1;
-    int byte;
 
     shake_hands(client, "2025-11-25");
     for (at = 0; at < len; at++) {
@@ -1120,7 +1105,7 @@ CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
         check_answers(client, whole, at, true);
     }
     for (at = 0; at < len; at++) {
-        for (byte = 0; byte < 256; byte += 3) {
+        for (int byte = 0; byte < 256; byte += 3) {
             memcpy(copy, whole, sizeof whole);
             copy[at] = (char)byte;
             say_bytes(client, copy, len);

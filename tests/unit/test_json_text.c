@@ -85,10 +85,9 @@ static const struct {
 
 TEST(scan_accepts_json)
 {
-    size_t i;
     struct err err;
 
-    for (i = 0; i < COUNT(accepted); i++) {
+    for (size_t i = 0; i < COUNT(accepted); i++) {
         if (!scan(accepted[i], strlen(accepted[i]), &err))
             fail_msg("%s: %s", accepted[i], err.message);
     }
@@ -96,10 +95,9 @@ TEST(scan_accepts_json)
 
 TEST(scan_refuses_everything_else_and_reports_the_place)
 {
-    size_t i;
     struct err err;
 
-    for (i = 0; i < COUNT(rejected); i++) {
+    for (size_t i = 0; i < COUNT(rejected); i++) {
         if (scan(rejected[i].bytes, rejected[i].len, &err))
             fail_msg("row %zu (%s) was taken", i, rejected[i].bytes);
         if (err.position != rejected[i].position)
@@ -129,14 +127,13 @@ TEST(scan_agrees_with_jansson_on_every_changed_byte)
         "{\"id\":7,\"a\":[1.5,\"\\u00e9\\\\x\",{\"b\":null}],\"params\":{\"requestId\":\"q\"}}";
     char copy[sizeof whole];
     size_t at, len = sizeof whole - 1;
-    int byte;
     bool is_good;
     json_error_t error;
     json_t *tree;
     struct err err;
 
     for (at = 0; at < len; at++) {
-        for (byte = 0; byte < 256; byte++) {
+        for (int byte = 0; byte < 256; byte++) {
             memcpy(copy, whole, sizeof whole);
             copy[at] = (char)byte;
             is_good = json_text_scan(&text, copy, len, &err);
@@ -261,11 +258,10 @@ TEST(scan_counts_the_messages_it_does_not_record)
 {
     struct strbuf json;
     struct err err;
-    int i;
 
     strbuf_init(&json, 0);
     strbuf_addc(&json, '[');
-    for (i = 0; i < 250; i++)
+    for (int i = 0; i < 250; i++)
         strbuf_addf(&json, "%s{\"id\":%d,\"params\":{\"_meta\":{\"progressToken\":1}}}", i ? "," : "", i);
     strbuf_addc(&json, ']');
     assert_true(scan(json.bytes, json.len, &err));
@@ -358,9 +354,8 @@ TEST(add_string_writes_every_byte_so_that_jansson_reads_it_back)
     char bytes[128];
     struct strbuf out;
     json_t *string;
-    size_t i;
 
-    for (i = 0; i < sizeof bytes; i++)
+    for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
     strbuf_init(&out, 0);
     json_write_string(&out, bytes, sizeof bytes);

@@ -14,9 +14,8 @@
 static bool is_tool_or_argument(const char *name, size_t len)
 {
     const struct tool_argument *a;
-    size_t i;
 
-    for (i = 0; i < registry_count(); i++) {
+    for (size_t i = 0; i < registry_count(); i++) {
         if (strlen(registry_at(i)->name) == len && memcmp(registry_at(i)->name, name, len) == 0)
             return true;
         for (a = registry_at(i)->arguments; a->name; a++) {
@@ -30,9 +29,8 @@ static bool is_tool_or_argument(const char *name, size_t len)
 TEST(each_name_in_backquotes_is_one_of_a_tool_or_an_argument)
 {
     const char *at, *end;
-    size_t i;
 
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         for (at = strchr(prompts_at(i)->text, '`'); at; at = strchr(end + 1, '`')) {
             end = strchr(at + 1, '`');
             assert_non_null(end);
@@ -47,9 +45,8 @@ TEST(each_variable_is_an_argument_and_each_argument_is_used)
     const struct prompt_argument *a;
     const char *at, *end;
     char variable[64];
-    size_t i;
 
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         for (a = prompts_at(i)->arguments; a->name; a++) {
             snprintf(variable, sizeof variable, "{%s}", a->name);
             assert_non_null(strstr(prompts_at(i)->text, variable));
@@ -69,9 +66,7 @@ TEST(each_variable_is_an_argument_and_each_argument_is_used)
 
 TEST(texts_are_short)
 {
-    size_t i;
-
-    for (i = 0; i < prompts_count(); i++)
+    for (size_t i = 0; i < prompts_count(); i++)
         assert_between(strlen(prompts_at(i)->text), 100, 2000);
 }
 
@@ -81,9 +76,8 @@ TEST(each_resource_has_a_tool_that_takes_its_variables)
     const struct tool *tool;
     const struct tool_argument *a;
     const char *at, *end;
-    size_t i;
 
-    for (i = 0; i < resources_count(); i++) {
+    for (size_t i = 0; i < resources_count(); i++) {
         tool = registry_find(resources_at(i)->tool);
         assert_non_null(tool);
         assert_true(tool->is_read_only);

@@ -15,9 +15,8 @@ TEST(tools_are_found_by_any_spelling)
     static const char *const spellings[] = {"echo-text",         "Echo_Text",      "ECHO-TEXT",
                                             "lisp/echo-text",    "lisp.echo_text", "a/b/echo-text",
                                             "server.x/Echo-text"};
-    size_t i;
 
-    for (i = 0; i < sizeof spellings / sizeof *spellings; i++)
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         assert_ptr_equal(registry_find(spellings[i]), &fake_echo);
     assert_null(registry_find(""));
     assert_null(registry_find("echo"));

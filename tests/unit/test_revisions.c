@@ -19,10 +19,8 @@ static const char *negotiated(const char *name)
 
 TEST(revisions_are_found_by_their_exact_names)
 {
-    size_t i;
-
     assert_int_equal(revisions_count(), 5);
-    for (i = 0; i < revisions_count(); i++)
+    for (size_t i = 0; i < revisions_count(); i++)
         assert_ptr_equal(find(revisions_at(i)->name), revisions_at(i));
     assert_null(find("2024-10-07"));
     assert_null(find("2025-06-1"));

@@ -180,11 +180,10 @@ TEST(a_resource_is_the_reply_of_its_tool)
     };
     struct client client;
     char params[300], part[300];
-    size_t i;
 
     start(&client, "2025-06-18");
     create(&client, "default");
-    for (i = 0; i < sizeof readings / sizeof *readings; i++) {
+    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", readings[i][0]);
         snprintf(part, sizeof part, ",\"text\":\"%s\"}]}}\n", readings[i][1]);
         ask(&client, "resources/read", params, part);
@@ -227,10 +226,9 @@ CASE(a_missing_resource_is_reported_as_the_revision_requires)
         "lisp://session/{session}/transcript",
     };
     char params[400];
-    size_t i;
 
     create(client, "default");
-    for (i = 0; i < sizeof uris / sizeof *uris; i++) {
+    for (size_t i = 0; i < sizeof uris / sizeof *uris; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
         ask(client, "resources/read", params,
             "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
@@ -298,9 +296,8 @@ CASE(news_are_matched_without_parsing_addresses)
 CASE(subscriptions_are_bounded)
 {
     char params[200];
-    size_t i;
 
-    for (i = 0; i <= 256; i++) {
+    for (size_t i = 0; i <= 256; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
         ask(client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
     }
@@ -400,16 +397,15 @@ CASE(a_wrong_listen_is_refused)
         "{\"resourceSubscriptions\":[1]}",
     };
     char json[500];
-    size_t i;
 
-    for (i = 0; i < sizeof filters / sizeof *filters; i++) {
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
         ask(client, "subscriptions/listen", json, "\"code\":-32602");
     }
     ask(client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
     ask(client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
-    for (i = 0; i < 256; i++) {
+    for (size_t i = 0; i < 256; i++) {
         snprintf(json, sizeof json, LISTEN("%zu", "{}"), i);
         say(client, json);
         assert_non_null(strstr(sent(client), "acknowledged"));
@@ -457,7 +453,6 @@ TEST(completion_asks_the_owner_of_the_names)
 {
     struct client client;
     char name[20], params[300];
-    size_t i;
 
     start(&client, "2025-06-18");
     ask(&client, "completion/complete",
@@ -472,7 +467,7 @@ TEST(completion_asks_the_owner_of_the_names)
         "\\\"type\\\":\\\"systems\\\"");
     ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
         "{\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}}");
-    for (i = 0; i < 120; i++) {
+    for (size_t i = 0; i < 120; i++) {
         snprintf(name, sizeof name, "work%zu", i);
         create(&client, name);
     }
@@ -505,9 +500,8 @@ CASE(completion_of_anything_unknown_is_refused)
         COMPLETE(SYMBOL_REF, "{\"name\":1,\"value\":\"\"}", ""),
         COMPLETE(SYMBOL_REF, "7", ""),
     };
-    size_t i;
 
-    for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ask(client, "completion/complete", wrong[i], "\"code\":-32602");
 }
 
