@@ -4,6 +4,8 @@ import mcp
 
 
 class TailPosition(mcp.TestCase):
+    shares_server = True
+
     def frames_of(self, *codes):
         for code in codes[:-1]:
             self.assertFalse(self.s.evaluate(code).is_error, code)
@@ -59,6 +61,8 @@ if __name__ == "__main__":
 class Deep(mcp.TestCase):
     """Of a deep stack the report has the first frames; the Lisp has the others while the error can be entered."""
 
+    shares_server = True
+
     def test_all_frames_of_a_deep_stack_can_be_read(self):
         self.s.evaluate('(defun deep (n) (if (= n 0) (error "deep") (+ 1 (deep (1- n)))))')
         self.s.evaluate("(deep 300)")
@@ -78,6 +82,8 @@ class Deep(mcp.TestCase):
 
 
 class ManyRestarts(mcp.TestCase):
+    shares_server = True
+
     def test_of_thousands_of_restarts_the_innermost_have_numbers(self):
         self.s.evaluate(
             '(defun nest (n) (if (= n 0) (error "nested") (restart-case (nest (1- n))'

@@ -15,6 +15,8 @@ SHOP = """
 
 
 class Frames(mcp.TestCase):
+    shares_server = True
+
     options = ("--tools", "full")
 
     def setUp(self):

@@ -13,6 +13,8 @@ LONG = """
 
 
 class Names(mcp.TestCase):
+    shares_server = True
+
     def test_names_are_read_in_the_package_of_the_frames_function(self):
         self.s.evaluate("(defpackage app (:use :cl)) (defpackage other (:use :cl))")
         self.s.evaluate("(defun sum (count total) (+ 1 (error \"~a ~a\" count total)))", package="app")
@@ -25,6 +27,8 @@ class Names(mcp.TestCase):
 
 
 class Reports(mcp.TestCase):
+    shares_server = True
+
     def frames(self, code, **named):
         return mcp.frames_in(self.assertErrorReport(self.s.call("evaluate-in-frame", code=code, **named)).text)
 
@@ -53,6 +57,8 @@ class Reports(mcp.TestCase):
 
 
 class Entering(mcp.TestCase):
+    shares_server = True
+
     def enter(self, frame, code, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 

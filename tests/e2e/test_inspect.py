@@ -6,6 +6,8 @@ import mcp
 
 
 class Inspecting(mcp.TestCase):
+    shares_server = True
+
     def inspect(self, code=None, handle=None, **named):
         if code is not None:
             named["code"] = code

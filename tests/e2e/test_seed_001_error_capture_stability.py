@@ -48,6 +48,8 @@ QUICK_GENERATORS = [generator for generator in ERROR_GENERATORS if generator[0] 
 
 
 class Assertions(mcp.TestCase):
+    shares_server = True
+
     def provoke(self, code, expected=None):
         return self.assertFails(code, expected, **({"timeout": 2} if code is HUGE else {}))
 

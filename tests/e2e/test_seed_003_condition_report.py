@@ -10,6 +10,8 @@ import mcp
 
 
 class OptionalFields(mcp.TestCase):
+    shares_server = True
+
     def test_the_slots_of_typed_conditions_are_included(self):
         report = self.assertFails('(+ 1 (identity "hello"))', "TYPE-ERROR")
         self.assertEqual('"hello"', report.slots.get("DATUM"), report.text)
@@ -22,6 +24,8 @@ class OptionalFields(mcp.TestCase):
 
 class CommonConditionTypes(mcp.TestCase):
     """The example messages are the standard's and other implementations'; what they name must be named."""
+
+    shares_server = True
 
     def assertReported(self, code, error_type, *named, **arguments):
         report = self.assertFails(code, error_type, **arguments)
@@ -55,6 +59,8 @@ class CommonConditionTypes(mcp.TestCase):
 
 
 class BacktraceFormat(mcp.TestCase):
+    shares_server = True
+
     def test_the_example_is_reported_as_the_contract_shows_it(self):
         self.s.evaluate("(declaim (optimize (debug 2)))")
         self.s.evaluate(
@@ -66,6 +72,8 @@ class BacktraceFormat(mcp.TestCase):
 
 
 class BacktraceRules(mcp.TestCase):
+    shares_server = True
+
     def test_1_at_most_20_frames_are_shown(self):
         # Two functions in turn: the frames of one alone are folded.
         report = self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deeper (1- n))))) (defun deeper (n) (1+ (deep n))) (deep 100)')
@@ -113,6 +121,8 @@ class BacktraceRules(mcp.TestCase):
 
 
 class WarningReportFormat(mcp.TestCase):
+    shares_server = True
+
     def test_the_example_is_reported_as_the_contract_shows_it(self):
         result = self.s.start_call(
             "evaluate-lisp",
@@ -127,6 +137,8 @@ class WarningReportFormat(mcp.TestCase):
 
 
 class WarningTypes(mcp.TestCase):
+    shares_server = True
+
     def test_an_unused_variable_is_a_style_warning(self):
         report = self.assertEvaluates("(defun unused (x) 1)", "UNUSED")
         self.assertEqual(["STYLE-WARNING"], [kind for kind, _ in report.warnings], report.text)
@@ -156,6 +168,8 @@ class WarningTypes(mcp.TestCase):
 
 
 class ErrorWithOutput(mcp.TestCase):
+    shares_server = True
+
     def test_output_comes_first_as_the_contract_shows_it(self):
         report = self.assertFails('(progn (format t "Processing item 1...~%Processing item 2...~%") (/ 1 (identity 0)))')
         self.assertTrue(
@@ -165,6 +179,8 @@ class ErrorWithOutput(mcp.TestCase):
 
 
 class ImplementationNotes(mcp.TestCase):
+    shares_server = True
+
     def test_warnings_are_recorded_and_errors_end_the_evaluation(self):
         """What the sketch with handler-bind is for."""
         report = self.assertFails('(progn (warn "first") (error "then") (warn "never"))', "SIMPLE-ERROR")

@@ -23,6 +23,8 @@ NO_ERROR = "No error available.\n(No error has occurred since the last successfu
 
 
 class Assertions(mcp.TestCase):
+    shares_server = True
+
     def describe(self, **arguments):
         reply = self.s.call("describe-last-error", arguments)
         self.assertFalse(reply.is_error, reply.text)

@@ -127,6 +127,8 @@ class Leniency(mcp.TestCase):
 
 
 class ListDefinitions(mcp.TestCase):
+    shares_server = True
+
     def define(self):
         self.s.evaluate("(defun square (x) (* x x)) (defvar *counter* 0) (defmacro when-let ((name form) &body body) `(let ((,name ,form)) (when ,name ,@body)))"
                         " (defclass point () ((x :initarg :x) (y :initarg :y))) (defstruct pair left right) (defgeneric area (shape)) (defmethod area ((s point)) 0)"
@@ -181,6 +183,8 @@ class ListDefinitions(mcp.TestCase):
 
 
 class DescribeSymbol(mcp.TestCase):
+    shares_server = True
+
     def test_every_meaning_of_a_name_is_described(self):
         self.s.evaluate('(defun thing (a &optional b) "Makes a thing." (list a b)) (defvar *thing* 7 "The thing.") (defclass thing () ((s :initarg :s)))')
         text = self.s.call("describe-symbol", name="thing").text
@@ -295,6 +299,8 @@ class LoadSystem(mcp.TestCase):
 
 
 class LoadFile(mcp.TestCase):
+    shares_server = True
+
     def write(self, text, name="file.lisp"):
         path = os.path.join(self.folder(), name)
         with open(path, "w", encoding="utf-8") as f:
@@ -338,6 +344,8 @@ class LoadFile(mcp.TestCase):
 
 
 class Guide(mcp.TestCase):
+    shares_server = True
+
     def test_the_guide_and_its_topics_are_there(self):
         text = self.s.call("get-usage-guide").text
         for word in ("evaluate-lisp", "reset-session", "get-output", "describe-last-error"):
@@ -355,6 +363,8 @@ class Guide(mcp.TestCase):
 
 
 class Backtraces(mcp.TestCase):
+    shares_server = True
+
     def test_max_frames_and_from_choose_a_part(self):
         self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (deep 50)')
         self.assertEqual(20, len(mcp.frames_in(self.s.call("get-backtrace").text)))

@@ -22,6 +22,8 @@ def written(folder, files):
 
 
 class Tests(mcp.TestCase):
+    shares_server = True
+
     def test_tests_and_checks_are_counted_apart_and_each_failure_is_reported_once(self):
         client = self.start_server("--directory", written(self.folder(), FIVEAM))
         client.call("load-system", system="app")
@@ -48,6 +50,8 @@ class Tests(mcp.TestCase):
 
 
 class Warnings(mcp.TestCase):
+    shares_server = True
+
     def test_all_are_counted_and_can_be_fetched(self):
         same = self.s.evaluate('(dotimes (i 2000) (warn "same"))').parts["warnings"]
         self.assertEqual("WARNING: same (2,000 times)", same)
@@ -88,6 +92,8 @@ class Warnings(mcp.TestCase):
 
 
 class Bounds(mcp.TestCase):
+    shares_server = True
+
     MOST = 10000  # characters of the reply that tells of an error
 
     def test_an_error_reply_is_bounded_whatever_is_in_it(self):
@@ -144,6 +150,8 @@ class Bounds(mcp.TestCase):
 
 class Degenerate(mcp.TestCase):
     """What programs rarely contain must not take the report with it."""
+
+    shares_server = True
 
     def test_a_restart_whose_test_fails_is_shown_with_the_others(self):
         report = self.s.evaluate('(restart-case (error "stop") (odd () :test (lambda (c) (car c)) 1) (go-on () 2))')
@@ -207,6 +215,8 @@ class Degenerate(mcp.TestCase):
 
 
 class FailedRequests(mcp.TestCase):
+    shares_server = True
+
     def test_a_request_for_something_absent_is_an_error(self):
         for tool, arguments in (
             ("load-system", {"system": "no-such-system"}), ("run-tests", {"system": "no-such-system"}),
@@ -234,6 +244,8 @@ class FailedRequests(mcp.TestCase):
 
 
 class MissingInPackage(mcp.TestCase):
+    shares_server = True
+
     def test_a_function_that_went_into_another_package_is_found(self):
         folder = written(self.folder(), {"p.lisp": "(defpackage :lost (:use :cl) (:export #:found))", "q.lisp": "(defun found () 1)"})
         for name in ("p.lisp", "q.lisp"):
@@ -242,6 +254,8 @@ class MissingInPackage(mcp.TestCase):
 
 
 class Unreadable(mcp.TestCase):
+    shares_server = True
+
     def test_a_spoilt_readtable_is_named_and_the_way_back_leads_back(self):
         for code in ("(set-macro-character #\\( (lambda (s c) (error \"paren\")))", "(set-syntax-from-char #\\( #\\a)"):
             self.s.evaluate(":before")
@@ -253,6 +267,8 @@ class Unreadable(mcp.TestCase):
 
 
 class Excerpts(mcp.TestCase):
+    shares_server = True
+
     def test_the_surroundings_of_a_match_in_a_long_line_are_shown(self):
         report = self.s.evaluate("(loop for i below 9000 collect i)")
         ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
@@ -269,6 +285,8 @@ class Excerpts(mcp.TestCase):
 
 
 class UserTools(mcp.TestCase):
+    shares_server = True
+
     TOOL = '(cl-mcp:define-tool from-a-file () "hello")'
 
     def listed(self, client):
@@ -288,6 +306,8 @@ class UserTools(mcp.TestCase):
 
 
 class Journal(mcp.TestCase):
+    shares_server = True
+
     def test_the_report_of_a_return_counts_all_definitions_and_names_those_that_failed(self):
         client = self.start_server("--checkpoints", "off")
         client.evaluate("(defvar *where* :here)")
@@ -308,6 +328,8 @@ PLACES_TOLD = (("line 2, column 9", "STYLE-WARNING: The variable UNUSED is defin
 
 
 class Places(mcp.TestCase):
+    shares_server = True
+
     def assertPlaces(self, text):
         for place, message, form in PLACES_TOLD:
             message = re.escape(message.split("WARNING: ")[-1])
