@@ -611,7 +611,7 @@ class TestCase(unittest.TestCase):
     """`self.s` is a server with the handshake done, started on first use, ended and checked after the test.
 
     With `shares_server` it is ended and checked after the last test of the class, and each test begins with sessions
-    that are new: for tests of what happens in a session."""
+    that are new."""
 
     options = ()
     era = LEGACY
@@ -716,6 +716,12 @@ class TestCase(unittest.TestCase):
         self.assertEqual(sorted(positions), positions, report.text)
         # Output that ends in empty lines may be cut between them: the mark of the cut is no section.
         self.assertNotRegex(report.text, r"\n\n\n\[(?!… )")
+
+
+class SessionTest(TestCase):
+    """A test of what happens in a session."""
+
+    shares_server = True
 
 
 class TapResult(unittest.TestResult):

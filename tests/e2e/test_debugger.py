@@ -14,9 +14,7 @@ SHOP = """
 """
 
 
-class Frames(mcp.TestCase):
-    shares_server = True
-
+class Frames(mcp.SessionTest):
     options = ("--tools", "full")
 
     def setUp(self):

@@ -8,9 +8,7 @@ import time
 import mcp
 
 
-class Values(mcp.TestCase):
-    shares_server = True
-
+class Values(mcp.SessionTest):
     def test_a_value_is_printed_readably(self):
         for code, printed in (("(+ 1 2)", "3"), ('"a\\"b"', '"a\\"b"'), ("#\\a", "#\\a"), (":key", ":KEY"), ("'sym", "SYM"), ("nil", "NIL"), ("1/2", "1/2"),
                               ("1.5d0", "1.5d0"), ("'(1 . 2)", "(1 . 2)"), ("#(1 2)", "#(1 2)"), ("''a", "(QUOTE A)"), ("#'car", "#<FUNCTION CAR>"), ("(expt 2 100)", str(2**100))):
@@ -31,18 +29,14 @@ class Values(mcp.TestCase):
         self.assertEvaluates("\n".join("(defun f%d (x) (+ x %d))" % (n, n) for n in range(500)) + "(f499 1)", "500")
 
 
-class History(mcp.TestCase):
-    shares_server = True
-
+class History(mcp.SessionTest):
     def test_an_error_leaves_the_values_of_the_history(self):
         self.assertEvaluates("(list 1 2 3)", "(1 2 3)")
         self.assertFails("(car 42)")
         self.assertEvaluates("*", "(1 2 3)")
 
 
-class OrderOfSections(mcp.TestCase):
-    shares_server = True
-
+class OrderOfSections(mcp.SessionTest):
     def test_everything_comes_in_the_order_of_the_contract(self):
         report = self.s.evaluate('(format t "out") (format *error-output* "err") (warn "w") (values 1 2)', capture_time=True)
         self.assertRegex(report.text, r"\A\[stdout\]\nout\n\n\[stderr\]\nerr\n\n\[warnings\]\nWARNING: w\n\n=> 1\n=> 2\n+; Timing: [\d,]+ ms real, [\d,]+ ms run, [\d,]+ ms GC, [\d,]+ bytes consed\Z")
@@ -71,9 +65,7 @@ class OrderOfSections(mcp.TestCase):
         self.assertIn("; Timing:", self.s.evaluate("(error \"x\")", capture_time=True).text)
 
 
-class LargeValues(mcp.TestCase):
-    shares_server = True
-
+class LargeValues(mcp.SessionTest):
     options = ("--max-heap", "512")
 
     def test_a_vector_that_fills_half_of_the_heap_is_printed(self):
@@ -94,9 +86,7 @@ class LargeValues(mcp.TestCase):
         self.assertEvaluates("(length *l*)", "8000000")
 
 
-class Printing(mcp.TestCase):
-    shares_server = True
-
+class Printing(mcp.SessionTest):
     def test_the_users_printer_settings_do_not_matter_between_calls(self):
         for setting in ("(setf *print-base* 2)", "(setf *print-case* :downcase)", "(setf *print-escape* nil)", "(setf *print-readably* t)", "(setf *print-length* 1)",
                         "(setf *print-pretty* t *print-right-margin* 5)", "(setf *print-circle* nil)", "(setf *print-radix* t)", "(setf *print-gensym* nil)"):
@@ -127,9 +117,7 @@ class Printing(mcp.TestCase):
         self.assertOperational()
 
 
-class Output(mcp.TestCase):
-    shares_server = True
-
+class Output(mcp.SessionTest):
     def test_output_is_shown_once_and_in_its_own_reply(self):
         self.assertEqual("first", self.s.evaluate('(princ "first") 1').stdout)
         self.assertEqual("second", self.s.evaluate('(princ "second") 1').stdout)
@@ -220,18 +208,14 @@ class Output(mcp.TestCase):
         self.assertIn("100,000,000 bytes", report.text)
 
 
-class Warnings(mcp.TestCase):
-    shares_server = True
-
+class Warnings(mcp.SessionTest):
     def test_many_warnings_are_bounded(self):
         report = self.assertEvaluates('(dotimes (i 100000) (warn "number ~d" i)) :done', ":DONE")
         self.assertLess(len(report.text), 200000)
         self.assertIn("number 0", report.text)
 
 
-class Threads(mcp.TestCase):
-    shares_server = True
-
+class Threads(mcp.SessionTest):
     def test_an_error_in_another_thread_is_mentioned_in_the_next_reply(self):
         # Which reply is the next one depends on when the thread gets to run.
         made = self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "in the thread")) :name "worker"))')
@@ -250,9 +234,7 @@ class Threads(mcp.TestCase):
         self.assertEvaluates("(setf *stop* t) (sb-thread:join-thread *t*)", ":STOPPED")
 
 
-class Structured(mcp.TestCase):
-    shares_server = True
-
+class Structured(mcp.SessionTest):
     options = ("--structured",)
 
     def test_values_output_warnings_and_package_are_there(self):

@@ -99,9 +99,7 @@ class Escalation(mcp.TestCase):
 
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
-class Limits(mcp.TestCase):
-    shares_server = True
-
+class Limits(mcp.SessionTest):
     def test_the_limit_of_a_call_is_its_own(self):
         self.assertEqual("TIMEOUT", self.s.evaluate("(sleep 20)", timeout=0.1).error_type)
         self.assertEvaluates("(progn (sleep 0.2) :fine)", ":FINE")
@@ -146,9 +144,7 @@ class Limits(mcp.TestCase):
 
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
-class AfterATimeLimit(mcp.TestCase):
-    shares_server = True
-
+class AfterATimeLimit(mcp.SessionTest):
     def test_the_error_record_is_the_time_limit(self):
         self.s.evaluate("(loop)", timeout=0.2)
         text = self.s.call("describe-last-error").text
@@ -167,9 +163,7 @@ class AfterATimeLimit(mcp.TestCase):
 
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
-class Cancel(mcp.TestCase):
-    shares_server = True
-
+class Cancel(mcp.SessionTest):
     def test_a_cancel_escalates_like_a_time_limit(self):
         codes = ("(loop)", "(unwind-protect (loop) (loop))", "(sb-sys:without-interrupts (loop))")
         calls = []

@@ -61,9 +61,7 @@ WARNINGS = [
 ]
 
 
-class Conditions(mcp.TestCase):
-    shares_server = True
-
+class Conditions(mcp.SessionTest):
     def test_errors_are_reported_with_their_type_and_a_backtrace_and_survived(self):
         pid = self.s.pid
         for code, error_type, named in ERRORS:
@@ -107,10 +105,8 @@ class Conditions(mcp.TestCase):
         self.assertEvaluates("(signal 'error) :signalled", ":SIGNALLED")
 
 
-class Generator(mcp.TestCase):
+class Generator(mcp.SessionTest):
     """Random code that signals conditions: each is handled as its kind demands, and the server is operational after every one."""
-
-    shares_server = True
 
     def one(self, chance):
         name = "v%d" % chance.randrange(10**6)
@@ -159,9 +155,7 @@ class Generator(mcp.TestCase):
             self.assertOperational()
 
 
-class EdgeCases(mcp.TestCase):
-    shares_server = True
-
+class EdgeCases(mcp.SessionTest):
     def test_an_error_in_an_error_handler_is_reported_as_that_error(self):
         report = self.assertFails('(handler-bind ((error (lambda (c) (declare (ignore c)) (car (parse-integer "42"))))) (error "outer"))')
         self.assertEqual("TYPE-ERROR", report.error_type)

@@ -47,9 +47,7 @@ ERROR_GENERATORS = [
 QUICK_GENERATORS = [generator for generator in ERROR_GENERATORS if generator[0] is not HUGE]
 
 
-class Assertions(mcp.TestCase):
-    shares_server = True
-
+class Assertions(mcp.SessionTest):
     def provoke(self, code, expected=None):
         return self.assertFails(code, expected, **({"timeout": 2} if code is HUGE else {}))
 

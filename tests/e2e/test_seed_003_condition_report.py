@@ -9,9 +9,7 @@ import re
 import mcp
 
 
-class OptionalFields(mcp.TestCase):
-    shares_server = True
-
+class OptionalFields(mcp.SessionTest):
     def test_the_slots_of_typed_conditions_are_included(self):
         report = self.assertFails('(+ 1 (identity "hello"))', "TYPE-ERROR")
         self.assertEqual('"hello"', report.slots.get("DATUM"), report.text)
@@ -22,10 +20,8 @@ class OptionalFields(mcp.TestCase):
         self.assertEqual({"ITEM": '"tea"', "LEFT": "0"}, report.slots)
 
 
-class CommonConditionTypes(mcp.TestCase):
+class CommonConditionTypes(mcp.SessionTest):
     """The example messages are the standard's and other implementations'; what they name must be named."""
-
-    shares_server = True
 
     def assertReported(self, code, error_type, *named, **arguments):
         report = self.assertFails(code, error_type, **arguments)
@@ -58,9 +54,7 @@ class CommonConditionTypes(mcp.TestCase):
         self.assertRegex(report.message, re.compile("heap", re.IGNORECASE))
 
 
-class BacktraceFormat(mcp.TestCase):
-    shares_server = True
-
+class BacktraceFormat(mcp.SessionTest):
     def test_the_example_is_reported_as_the_contract_shows_it(self):
         self.s.evaluate("(declaim (optimize (debug 2)))")
         self.s.evaluate(
@@ -71,9 +65,7 @@ class BacktraceFormat(mcp.TestCase):
         self.assertRegex(report.parts["Backtrace"], r"\A0: \(FOO 1 2 3\).*\n1: \(BAR :X\).*\n2: \(USER-FUNCTION\).*\n3: \(EVAL \(USER-FUNCTION\)\)")
 
 
-class BacktraceRules(mcp.TestCase):
-    shares_server = True
-
+class BacktraceRules(mcp.SessionTest):
     def test_1_at_most_20_frames_are_shown(self):
         # Two functions in turn: the frames of one alone are folded.
         report = self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deeper (1- n))))) (defun deeper (n) (1+ (deep n))) (deep 100)')
@@ -120,9 +112,7 @@ class BacktraceRules(mcp.TestCase):
         self.assertRegex(report.frames[0], r"^\(TAKES #<.*>\)$", report.text)
 
 
-class WarningReportFormat(mcp.TestCase):
-    shares_server = True
-
+class WarningReportFormat(mcp.SessionTest):
     def test_the_example_is_reported_as_the_contract_shows_it(self):
         result = self.s.start_call(
             "evaluate-lisp",
@@ -136,9 +126,7 @@ class WarningReportFormat(mcp.TestCase):
         self.assertFalse(result.get("isError", False))
 
 
-class WarningTypes(mcp.TestCase):
-    shares_server = True
-
+class WarningTypes(mcp.SessionTest):
     def test_an_unused_variable_is_a_style_warning(self):
         report = self.assertEvaluates("(defun unused (x) 1)", "UNUSED")
         self.assertEqual(["STYLE-WARNING"], [kind for kind, _ in report.warnings], report.text)
@@ -167,9 +155,7 @@ class WarningTypes(mcp.TestCase):
         self.assertEqual([("LOW-STOCK", "stock is low")], report.warnings)
 
 
-class ErrorWithOutput(mcp.TestCase):
-    shares_server = True
-
+class ErrorWithOutput(mcp.SessionTest):
     def test_output_comes_first_as_the_contract_shows_it(self):
         report = self.assertFails('(progn (format t "Processing item 1...~%Processing item 2...~%") (/ 1 (identity 0)))')
         self.assertTrue(
@@ -178,9 +164,7 @@ class ErrorWithOutput(mcp.TestCase):
         self.assertIn("\n\n[Backtrace]\n", report.text)
 
 
-class ImplementationNotes(mcp.TestCase):
-    shares_server = True
-
+class ImplementationNotes(mcp.SessionTest):
     def test_warnings_are_recorded_and_errors_end_the_evaluation(self):
         """What the sketch with handler-bind is for."""
         report = self.assertFails('(progn (warn "first") (error "then") (warn "never"))', "SIMPLE-ERROR")

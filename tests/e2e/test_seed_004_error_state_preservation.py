@@ -22,9 +22,7 @@ import mcp
 NO_ERROR = "No error available.\n(No error has occurred since the last successful evaluation.)"
 
 
-class Assertions(mcp.TestCase):
-    shares_server = True
-
+class Assertions(mcp.SessionTest):
     def describe(self, **arguments):
         reply = self.s.call("describe-last-error", arguments)
         self.assertFalse(reply.is_error, reply.text)

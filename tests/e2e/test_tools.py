@@ -126,9 +126,7 @@ class Leniency(mcp.TestCase):
         self.assertEvaluates("*n*", "0")
 
 
-class ListDefinitions(mcp.TestCase):
-    shares_server = True
-
+class ListDefinitions(mcp.SessionTest):
     def define(self):
         self.s.evaluate("(defun square (x) (* x x)) (defvar *counter* 0) (defmacro when-let ((name form) &body body) `(let ((,name ,form)) (when ,name ,@body)))"
                         " (defclass point () ((x :initarg :x) (y :initarg :y))) (defstruct pair left right) (defgeneric area (shape)) (defmethod area ((s point)) 0)"
@@ -182,9 +180,7 @@ class ListDefinitions(mcp.TestCase):
         self.assertNotIn("SQUARE", self.s.call("list-definitions").text)
 
 
-class DescribeSymbol(mcp.TestCase):
-    shares_server = True
-
+class DescribeSymbol(mcp.SessionTest):
     def test_every_meaning_of_a_name_is_described(self):
         self.s.evaluate('(defun thing (a &optional b) "Makes a thing." (list a b)) (defvar *thing* 7 "The thing.") (defclass thing () ((s :initarg :s)))')
         text = self.s.call("describe-symbol", name="thing").text
@@ -298,9 +294,7 @@ class LoadSystem(mcp.TestCase):
         self.assertOperational(client)
 
 
-class LoadFile(mcp.TestCase):
-    shares_server = True
-
+class LoadFile(mcp.SessionTest):
     def write(self, text, name="file.lisp"):
         path = os.path.join(self.folder(), name)
         with open(path, "w", encoding="utf-8") as f:
@@ -343,9 +337,7 @@ class LoadFile(mcp.TestCase):
         self.assertIn("STYLE-WARNING", report.text)
 
 
-class Guide(mcp.TestCase):
-    shares_server = True
-
+class Guide(mcp.SessionTest):
     def test_the_guide_and_its_topics_are_there(self):
         text = self.s.call("get-usage-guide").text
         for word in ("evaluate-lisp", "reset-session", "get-output", "describe-last-error"):
@@ -362,9 +354,7 @@ class Guide(mcp.TestCase):
         self.assertEqual("Hello, Bob.", self.s.call("user.greet", name="Bob").text)
 
 
-class Backtraces(mcp.TestCase):
-    shares_server = True
-
+class Backtraces(mcp.SessionTest):
     def test_max_frames_and_from_choose_a_part(self):
         self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (deep 50)')
         self.assertEqual(20, len(mcp.frames_in(self.s.call("get-backtrace").text)))
