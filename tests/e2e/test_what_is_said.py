@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import mcp
 
@@ -209,13 +210,10 @@ class Degenerate(mcp.SessionTest):
 class FailedRequests(mcp.SessionTest):
     def test_a_request_for_something_absent_is_an_error(self):
         for tool, arguments in (
-            ("load-system", {"system": "no-such-system"}), ("run-tests", {"system": "no-such-system"}),
-            ("describe-system", {"system": "no-such-system"}), ("run-tests", {"system": "alexandria", "test": "no-such-test"}),
-            ("inspect-object", {"handle": "h12345"}), ("get-output", {"ref": 77}), ("close-session", {"session": "none"}),
-            ("reset-session", {"session": "none"}), ("get-backtrace", {"index": 9}), ("kill-thread", {"thread": "none"}),
+            ("inspect-object", {"handle": "h12345"}), ("get-output", {"ref": 77}), ("kill-thread", {"thread": "none"}),
         ):
             with self.subTest(tool):
-                self.assertTrue(self.s.call(tool, arguments, wait=300).is_error)
+                self.assertTrue(self.s.call(tool, arguments).is_error)
 
     def test_so_is_one_that_looks_in_a_package_or_watches_a_function_that_is_not_there(self):
         client = self.start_server("--tools", "full")
@@ -284,7 +282,10 @@ class UserTools(mcp.SessionTest):
         client = self.start_server(*options)
         client.evaluate(self.TOOL)
         client.close(wait=60)
-        self.assertEqual(["user.from-a-file"], self.listed(self.start_server(*options)))
+        restarted = self.start_server(*options)
+        self.assertEqual(["user.from-a-file"], self.listed(restarted))
+        os.kill(restarted.pid, signal.SIGKILL)  # it would save the session once more
+        restarted.destroy()
 
 
 class Journal(mcp.SessionTest):
