@@ -195,7 +195,7 @@ class Libraries(mcp.TestCase):
         self.assertEqual('=> ""', self.server.evaluate(contract.SNAPSHOT).text)
 
 
-class Session(mcp.TestCase):
+class Session(mcp.SessionTest):
     """The text of a session's own definitions is the one that made what there is now."""
 
     options = ("--tools=full",)

@@ -8,7 +8,7 @@ import mcp
 FIB = "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))"
 
 
-class Measuring(mcp.TestCase):
+class Measuring(mcp.SessionTest):
     def assertAtRest(self):
         """No timer rings, nothing is sampled, no thread is left, and the session can be copied."""
         self.assertEvaluates("(list sb-sprof::*profiling* (length (sb-thread:list-all-threads)))", "(NIL 1)")

@@ -20,7 +20,7 @@ STOPPED = """(defvar *gate* (sb-thread:make-semaphore :name "gate"))
                       (sb-thread:wait-on-semaphore *gate*) doubled))"""
 
 
-class ThreadTest(mcp.TestCase):
+class ThreadTest(mcp.SessionTest):
     def start(self, name, form, ready=True):
         """Start a thread that signals *HERE* when it has come to where the test wants it."""
         code = '(progn (sb-thread:make-thread (lambda () %s) :name (format nil "%s")) %s)'
@@ -530,7 +530,7 @@ class Lost(ThreadTest):
             self.s.call("close-session", session="reader")
 
 
-class Hooks(mcp.TestCase):
+class Hooks(mcp.SessionTest):
     """What the session's code registers runs after a return, and when a save is restored."""
 
     def register(self, kind="return"):

@@ -13,7 +13,7 @@ DEPLOY = """
 """
 
 
-class UserTools(mcp.TestCase):
+class UserTools(mcp.SessionTest):
     def tools(self, client=None):
         return {tool["name"]: tool for tool in self.listed(client)}
 

@@ -2,6 +2,7 @@
  * The whole life of sessions over a fake Lisp: the escalation, cancels, deaths in each state, resets, failing
  * starts. In all cases, each operation is answered exactly once.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include <dirent.h>
@@ -295,7 +296,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void the_first_operation_starts_a_process(void **state)
+TEST_BETWEEN(the_first_operation_starts_a_process, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -314,7 +315,7 @@ static void the_first_operation_starts_a_process(void **state)
     assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
 }
 
-static void operations_run_one_after_the_other_in_the_order_given(void **state)
+TEST_BETWEEN(operations_run_one_after_the_other_in_the_order_given, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call calls[20] = {{0}};
@@ -327,7 +328,7 @@ static void operations_run_one_after_the_other_in_the_order_given(void **state)
     }
 }
 
-static void output_belongs_to_its_own_operation(void **state)
+TEST_BETWEEN(output_belongs_to_its_own_operation, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call one = evaluated(f, "print first;complain !!;value 1", 0),
@@ -338,7 +339,7 @@ static void output_belongs_to_its_own_operation(void **state)
     assert_int_equal(two.output[1], 0);
 }
 
-static void a_refusal_is_not_an_error(void **state)
+TEST_BETWEEN(a_refusal_is_not_an_error, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = evaluated(f, "refuse", 0);
@@ -347,7 +348,7 @@ static void a_refusal_is_not_an_error(void **state)
     assert_string_equal(session_state_name(f->s), "idle");
 }
 
-static void progress_is_reported_at_its_interval(void **state)
+TEST_BETWEEN(progress_is_reported_at_its_interval, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -364,7 +365,7 @@ static void progress_is_reported_at_its_interval(void **state)
     assert_int_equal(c.answers, 0);
 }
 
-static void an_operation_may_be_submitted_inside_done(void **state)
+TEST_BETWEEN(an_operation_may_be_submitted_inside_done, set_up, tear_down)
 {
     static const char *const codes[] = {"value 1", "error E", "exit 3", "refuse"};
     struct fixture *f = *state;
@@ -378,7 +379,7 @@ static void an_operation_may_be_submitted_inside_done(void **state)
     }
 }
 
-static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **state)
+TEST_BETWEEN(an_error_is_recorded_with_its_locals_and_cleared_by_success, set_up, tear_down)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     struct fixture *f = *state;
@@ -399,7 +400,7 @@ static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **s
     assert_ptr_equal(session_error(f->s, 0), r);
 }
 
-static void an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one(void **state)
+TEST_BETWEEN(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0}, look = {0};
@@ -415,7 +416,7 @@ static void an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one(vo
     assert_int_equal(session_evaluations(f->s), 1);
 }
 
-static void the_history_keeps_the_last_thirty_two(void **state)
+TEST_BETWEEN(the_history_keeps_the_last_thirty_two, set_up, tear_down)
 {
     struct fixture *f = *state;
     char code[40], type[40];
@@ -432,7 +433,7 @@ static void the_history_keeps_the_last_thirty_two(void **state)
     assert_null(session_error(f->s, 32));
 }
 
-static void a_record_survives_the_death_of_its_process(void **state)
+TEST_BETWEEN(a_record_survives_the_death_of_its_process, set_up, tear_down)
 {
     struct fixture *f = *state;
     evaluated(f, "error FIRST", 0);
@@ -442,7 +443,7 @@ static void a_record_survives_the_death_of_its_process(void **state)
 }
 
 /* After a failure: how the request for the frames and the unwinding can go wrong. */
-static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
+TEST_BETWEEN(a_failure_after_the_failure_does_not_change_the_reply, set_up, tear_down)
 {
     setenv("FAKE_FREEZE", "refuse", 1); /* otherwise the frames are not requested */
     static const struct {
@@ -481,7 +482,7 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
     }
 }
 
-static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact(void **state)
+TEST_BETWEEN(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_value(f, "value 1", "1");
@@ -499,7 +500,7 @@ static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact
     assert_int_equal(session_pid(f->s), pid);
 }
 
-static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact(void **state)
+TEST_BETWEEN(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_value(f, "value 1", "1");
@@ -514,7 +515,7 @@ static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intac
     assert_value(f, "count", "3");
 }
 
-static void one_that_never_obeys_is_killed_and_the_session_starts_afresh(void **state)
+TEST_BETWEEN(one_that_never_obeys_is_killed_and_the_session_starts_afresh, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call queued = {0}, c = {0};
@@ -536,7 +537,7 @@ static void one_that_never_obeys_is_killed_and_the_session_starts_afresh(void **
     assert_string_equal(session_last_error(f->s)->type, "TIMEOUT");
 }
 
-static void one_that_finishes_when_interrupted_is_a_success(void **state)
+TEST_BETWEEN(one_that_finishes_when_interrupted_is_a_success, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call first = evaluated(f, "finish 1", 20), second = evaluated(f, "finish 2", 20);
@@ -546,7 +547,7 @@ static void one_that_finishes_when_interrupted_is_a_success(void **state)
     assert_null(session_last_error(f->s));
 }
 
-static void a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound(void **state)
+TEST_BETWEEN(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound, set_up, tear_down)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -567,7 +568,7 @@ static void a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound(v
     }
 }
 
-static void the_limit_is_the_sessions_when_the_call_has_none(void **state)
+TEST_BETWEEN(the_limit_is_the_sessions_when_the_call_has_none, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -576,7 +577,7 @@ static void the_limit_is_the_sessions_when_the_call_has_none(void **state)
     assert_non_null(strstr(c.message, "limit of 0.25 s."));
 }
 
-static void a_queued_operation_that_is_cancelled_never_runs(void **state)
+TEST_BETWEEN(a_queued_operation_that_is_cancelled_never_runs, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call first = {0}, second = {0}, third = {0};
@@ -590,7 +591,7 @@ static void a_queued_operation_that_is_cancelled_never_runs(void **state)
     assert_int_equal(second.answers, 0);
 }
 
-static void the_only_operation_may_be_cancelled_while_the_process_starts(void **state)
+TEST_BETWEEN(the_only_operation_may_be_cancelled_while_the_process_starts, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -601,7 +602,7 @@ static void the_only_operation_may_be_cancelled_while_the_process_starts(void **
     assert_value(f, "count", "1");
 }
 
-static void a_running_operation_that_is_cancelled_is_stopped_and_not_answered(void **state)
+TEST_BETWEEN(a_running_operation_that_is_cancelled_is_stopped_and_not_answered, set_up, tear_down)
 {
     static const char *const codes[] = {"wait 1", "wait 2", "wait 0", "finish 1", "exit 4"};
     struct fixture *f = *state;
@@ -617,7 +618,7 @@ static void a_running_operation_that_is_cancelled_is_stopped_and_not_answered(vo
     }
 }
 
-static void a_stopped_operation_says_that_it_was_cancelled(void **state)
+TEST_BETWEEN(a_stopped_operation_says_that_it_was_cancelled, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -637,7 +638,7 @@ static void a_stopped_operation_says_that_it_was_cancelled(void **state)
     strbuf_fini(&what);
 }
 
-static void an_operation_may_be_stopped_again_and_again(void **state)
+TEST_BETWEEN(an_operation_may_be_stopped_again_and_again, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -655,7 +656,7 @@ static void an_operation_may_be_stopped_again_and_again(void **state)
     strbuf_fini(&what);
 }
 
-static void running_code_is_reported_in_whole_characters(void **state)
+TEST_BETWEEN(running_code_is_reported_in_whole_characters, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -673,7 +674,7 @@ static void running_code_is_reported_in_whole_characters(void **state)
     strbuf_fini(&what);
 }
 
-static void a_death_while_running_is_reported_with_how_and_what_was_printed(void **state)
+TEST_BETWEEN(a_death_while_running_is_reported_with_how_and_what_was_printed, set_up, tear_down)
 {
     static const struct {
         const char *code, *type, *words;
@@ -708,7 +709,7 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
     }
 }
 
-static void a_death_in_each_state_of_the_escalation_is_answered_once(void **state)
+TEST_BETWEEN(a_death_in_each_state_of_the_escalation_is_answered_once, set_up, tear_down)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -739,7 +740,7 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
     }
 }
 
-static void a_death_between_two_calls_is_reported_in_the_next_reply(void **state)
+TEST_BETWEEN(a_death_between_two_calls_is_reported_in_the_next_reply, set_up, tear_down)
 {
     struct fixture *f = *state;
     evaluated(f, "error E", 0);
@@ -753,7 +754,7 @@ static void a_death_between_two_calls_is_reported_in_the_next_reply(void **state
 }
 
 /* Already dead when the operation is submitted, but unnoticed. */
-static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
+TEST_BETWEEN(an_operation_sent_to_a_dead_process_is_answered_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 20; i++) {
@@ -769,7 +770,7 @@ static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
     }
 }
 
-static void a_last_reply_before_the_death_counts(void **state)
+TEST_BETWEEN(a_last_reply_before_the_death_counts, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = evaluated(f, "value last;exit 3", 0);
@@ -787,7 +788,7 @@ static void with_checkpoints(struct fixture *f, int count)
     open_again(f);
 }
 
-static void a_death_returns_to_the_state_before_it(void **state)
+TEST_BETWEEN(a_death_returns_to_the_state_before_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -802,7 +803,7 @@ static void a_death_returns_to_the_state_before_it(void **state)
     assert_int_not_equal(session_pid(f->s), pid);
 }
 
-static void a_death_between_two_calls_returns_to_the_last_state(void **state)
+TEST_BETWEEN(a_death_between_two_calls_returns_to_the_last_state, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -815,7 +816,7 @@ static void a_death_between_two_calls_returns_to_the_last_state(void **state)
     assert_value(f, "count", "2");
 }
 
-static void a_lisp_that_cannot_be_copied_starts_afresh(void **state)
+TEST_BETWEEN(a_lisp_that_cannot_be_copied_starts_afresh, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -846,7 +847,7 @@ static void wait_for_processes(struct fixture *f, size_t count)
         fail_msg("there are %zu processes, not %zu", session_host_processes(f->host), count);
 }
 
-static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(void **state)
+TEST_BETWEEN(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -872,7 +873,7 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
     assert_int_equal(session_host_processes(f->host), 1 + 8);
 }
 
-static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **state)
+TEST_BETWEEN(a_copy_that_was_put_off_is_made_although_somebody_looked, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_TOOK", "30000", 1);
@@ -894,7 +895,7 @@ static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **stat
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 3);
 }
 
-static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **state)
+TEST_BETWEEN(an_evaluation_behind_a_copy_that_kills_is_taken_up_again, set_up, tear_down)
 {
     static const char *const values[] = {"1", "2", "3", "3", "3", "3"};
     enum { COUNT = sizeof values / sizeof values[0] };
@@ -915,7 +916,7 @@ static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **stat
                            "Between two calls: The Lisp process exited with code 9."));
 }
 
-static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
+TEST_BETWEEN(the_time_of_an_evaluation_behind_a_copy_begins_with_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call calls[4] = {0};
@@ -933,7 +934,7 @@ static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
     assert_value(f, "count", "5");
 }
 
-static void a_copy_is_made_whatever_becomes_of_the_evaluation(void **state)
+TEST_BETWEEN(a_copy_is_made_whatever_becomes_of_the_evaluation, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 4);
@@ -963,7 +964,7 @@ static void ask(struct fixture *f, struct call *c, const char *code, int timeout
         fail_msg("no question; the session is %s", session_state_name(f->s));
 }
 
-static void a_question_is_answered_once_and_only_by_its_own_answer(void **state)
+TEST_BETWEEN(a_question_is_answered_once_and_only_by_its_own_answer, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -982,7 +983,7 @@ static void a_question_is_answered_once_and_only_by_its_own_answer(void **state)
 }
 
 /* The time limit is shorter than the time for the answer. */
-static void a_question_that_nobody_answers_ends_the_input(void **state)
+TEST_BETWEEN(a_question_that_nobody_answers_ends_the_input, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -996,7 +997,7 @@ static void a_question_that_nobody_answers_ends_the_input(void **state)
 }
 
 /* The code has read end of file and goes on: a person who now dismisses the question does not stop it. */
-static void a_question_whose_time_is_over_stops_nothing(void **state)
+TEST_BETWEEN(a_question_whose_time_is_over_stops_nothing, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -1021,7 +1022,7 @@ static void a_question_whose_time_is_over_stops_nothing(void **state)
     assert_string_equal(c.type, "CANCELLED");
 }
 
-static void an_operation_that_asks_can_die_and_be_stopped(void **state)
+TEST_BETWEEN(an_operation_that_asks_can_die_and_be_stopped, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -1049,7 +1050,7 @@ static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
     return c;
 }
 
-static void an_operation_that_continues_keeps_its_error_and_is_answered_once(void **state)
+TEST_BETWEEN(an_operation_that_continues_keeps_its_error_and_is_answered_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -1065,7 +1066,7 @@ static void an_operation_that_continues_keeps_its_error_and_is_answered_once(voi
     assert_null(session_last_error(f->s));
 }
 
-static void an_operation_that_does_not_announce_it_does_not_continue(void **state)
+TEST_BETWEEN(an_operation_that_does_not_announce_it_does_not_continue, set_up, tear_down)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -1074,7 +1075,7 @@ static void an_operation_that_does_not_announce_it_does_not_continue(void **stat
     assert_value(f, "value 1", "1");
 }
 
-static void an_operation_continues_although_no_copy_can_be_made(void **state)
+TEST_BETWEEN(an_operation_continues_although_no_copy_can_be_made, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
@@ -1086,7 +1087,7 @@ static void an_operation_continues_although_no_copy_can_be_made(void **state)
     assert_false(error_record_is_enterable(session_last_error(f->s)));
 }
 
-static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **state)
+TEST_BETWEEN(an_operation_that_continues_can_fail_die_and_run_out_of_time, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const struct {
@@ -1108,7 +1109,7 @@ static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **
     }
 }
 
-static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
+TEST_BETWEEN(a_reset_gives_a_fresh_process_and_no_errors, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call reset = {.fixture = f};
@@ -1126,7 +1127,7 @@ static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void a_reset_waits_for_its_turn(void **state)
+TEST_BETWEEN(a_reset_waits_for_its_turn, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call first = {0}, reset = {.fixture = f}, last = {0};
@@ -1141,7 +1142,7 @@ static void a_reset_waits_for_its_turn(void **state)
     assert_string_equal(last.value, "1");
 }
 
-static void a_reset_keeps_the_limits_and_starts_at_once(void **state)
+TEST_BETWEEN(a_reset_keeps_the_limits_and_starts_at_once, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call reset = {.fixture = f};
@@ -1154,7 +1155,7 @@ static void a_reset_keeps_the_limits_and_starts_at_once(void **state)
     wait_for_state(f, "idle");
 }
 
-static void a_reset_may_be_taken_back(void **state)
+TEST_BETWEEN(a_reset_may_be_taken_back, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call first = {0}, reset = {.fixture = f};
@@ -1171,7 +1172,7 @@ static void a_reset_may_be_taken_back(void **state)
     assert_int_equal(reset.answers, 0);
 }
 
-static void a_reset_ends_what_the_process_had_started(void **state)
+TEST_BETWEEN(a_reset_ends_what_the_process_had_started, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
@@ -1183,7 +1184,7 @@ static void a_reset_ends_what_the_process_had_started(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void closing_answers_all_that_waits_and_kills_the_process(void **state)
+TEST_BETWEEN(closing_answers_all_that_waits_and_kills_the_process, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = evaluated(f, "child", 0), calls[5] = {{0}}, reset = {.fixture = f};
@@ -1205,7 +1206,7 @@ static void closing_answers_all_that_waits_and_kills_the_process(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void a_session_may_be_closed_in_every_state(void **state)
+TEST_BETWEEN(a_session_may_be_closed_in_every_state, set_up, tear_down)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -1237,7 +1238,7 @@ static void a_session_may_be_closed_in_every_state(void **state)
     }
 }
 
-static void names_are_checked_and_made_up(void **state)
+TEST_BETWEEN(names_are_checked_and_made_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1268,7 +1269,7 @@ static void names_are_checked_and_made_up(void **state)
     f->s = NULL;
 }
 
-static void owners_see_only_their_own_sessions(void **state)
+TEST_BETWEEN(owners_see_only_their_own_sessions, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1301,7 +1302,7 @@ static void owners_see_only_their_own_sessions(void **state)
     assert_null(session_host_next(f->all));
 }
 
-static void sessions_run_side_by_side(void **state)
+TEST_BETWEEN(sessions_run_side_by_side, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1317,7 +1318,7 @@ static void sessions_run_side_by_side(void **state)
     f->s = first;
 }
 
-static void kept_outputs_are_found_by_their_reference(void **state)
+TEST_BETWEEN(kept_outputs_are_found_by_their_reference, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (int i = 1; i <= 20; i++) {
@@ -1340,7 +1341,7 @@ static void kept_outputs_are_found_by_their_reference(void **state)
     assert_null(session_kept(f->s, INT32_MAX));
 }
 
-static void three_copies_that_die_early_make_the_operation_unavailable(void **state)
+TEST_BETWEEN(three_copies_that_die_early_make_the_operation_unavailable, set_up, tear_down)
 {
     static const char *const ways[] = {"die", "close", "garbage"};
     struct fixture *f = *state;
@@ -1367,7 +1368,7 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
     }
 }
 
-static void a_missing_lisp_makes_operations_unavailable_until_it_is_installed(void **state)
+TEST_BETWEEN(a_missing_lisp_makes_operations_unavailable_until_it_is_installed, set_up, tear_down)
 {
     struct fixture *f = *state;
     char path[200];
@@ -1392,7 +1393,7 @@ static void a_missing_lisp_makes_operations_unavailable_until_it_is_installed(vo
     unlink(path);
 }
 
-static void a_core_that_cannot_be_built_is_reported_in_the_lisps_words(void **state)
+TEST_BETWEEN(a_core_that_cannot_be_built_is_reported_in_the_lisps_words, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_BUILD", "fail", 1);
@@ -1406,7 +1407,7 @@ static void a_core_that_cannot_be_built_is_reported_in_the_lisps_words(void **st
     assert_value(f, "value 1", "1");
 }
 
-static void a_lisp_that_never_builds_its_core_is_given_up(void **state)
+TEST_BETWEEN(a_lisp_that_never_builds_its_core_is_given_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_BUILD", "hang", 1);
@@ -1417,7 +1418,7 @@ static void a_lisp_that_never_builds_its_core_is_given_up(void **state)
     assert_non_null(strstr(c.why, "did not build its image within 0.1 s"));
 }
 
-static void a_lisp_that_gets_no_processor_may_take_longer_for_its_core(void **state)
+TEST_BETWEEN(a_lisp_that_gets_no_processor_may_take_longer_for_its_core, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_BUILD", "starve", 1);
@@ -1426,7 +1427,7 @@ static void a_lisp_that_gets_no_processor_may_take_longer_for_its_core(void **st
     assert_value(f, "value 1", "1");
 }
 
-static void a_lisp_that_does_not_start_is_reported_in_its_words(void **state)
+TEST_BETWEEN(a_lisp_that_does_not_start_is_reported_in_its_words, set_up, tear_down)
 {
     static const char *const ways[] = {"exit", "close", "garbage"};
     struct fixture *f = *state;
@@ -1445,7 +1446,7 @@ static void a_lisp_that_does_not_start_is_reported_in_its_words(void **state)
     }
 }
 
-static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable(void **state)
+TEST_BETWEEN(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable, set_up, tear_down)
 {
     static const char *const ways[] = {"refuse", "die"};
     struct fixture *f = *state;
@@ -1460,7 +1461,7 @@ static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable
     }
 }
 
-static void an_old_reason_is_not_given_for_a_new_failure(void **state)
+TEST_BETWEEN(an_old_reason_is_not_given_for_a_new_failure, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_BUILD", "fail", 1);
@@ -1475,7 +1476,7 @@ static void an_old_reason_is_not_given_for_a_new_failure(void **state)
 }
 
 /* Its pid is not known yet, so only a limit helps. */
-static void a_copy_that_never_says_hello_does_not_hang_the_session(void **state)
+TEST_BETWEEN(a_copy_that_never_says_hello_does_not_hang_the_session, set_up, tear_down)
 {
     struct fixture *f = *state;
     setenv("FAKE_COPY", "no-hello:1", 1);
@@ -1496,7 +1497,7 @@ static inline bool has_one_child(void *arg)
     return tree_children(getpid(), found, 8) == 1;
 }
 
-static void closing_ends_a_copy_that_never_said_hello(void **state)
+TEST_BETWEEN(closing_ends_a_copy_that_never_said_hello, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -1511,7 +1512,7 @@ static void closing_ends_a_copy_that_never_said_hello(void **state)
         fail_msg("a copy continues without a session");
 }
 
-static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
+TEST_BETWEEN(a_step_that_ends_the_zygote_is_left_out_and_reported, set_up, tear_down)
 {
     static const struct {
         const char *how, *words;
@@ -1536,7 +1537,7 @@ static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
     }
 }
 
-static void a_killed_zygote_is_started_again(void **state)
+TEST_BETWEEN(a_killed_zygote_is_started_again, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1560,7 +1561,7 @@ static void reset_with_heap(struct fixture *f, double heap_mib)
     wait_for(f, &reset);
 }
 
-static void sessions_of_different_heaps_leave_each_others_zygotes_alone(void **state)
+TEST_BETWEEN(sessions_of_different_heaps_leave_each_others_zygotes_alone, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1582,7 +1583,7 @@ static void sessions_of_different_heaps_leave_each_others_zygotes_alone(void **s
     assert_int_equal(kill(zygote, 0), 0);
 }
 
-static void zygotes_of_many_heaps_are_bounded(void **state)
+TEST_BETWEEN(zygotes_of_many_heaps_are_bounded, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1612,7 +1613,7 @@ static void zygotes_of_many_heaps_are_bounded(void **state)
     "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session " \
     "ends some."
 
-static void processes_are_bounded_and_old_states_give_way(void **state)
+TEST_BETWEEN(processes_are_bounded_and_old_states_give_way, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -1661,7 +1662,7 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     assert_value(f, "count", "6");
 }
 
-static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
+TEST_BETWEEN(whatever_happens_each_operation_is_answered_exactly_once, set_up, tear_down)
 {
     enum { COUNT = 250 };
     static const char *const codes[] = {"value 1",
@@ -1720,81 +1721,7 @@ static void whatever_happens_each_operation_is_answered_exactly_once(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(the_first_operation_starts_a_process),
-        TEST(operations_run_one_after_the_other_in_the_order_given),
-        TEST(output_belongs_to_its_own_operation),
-        TEST(a_refusal_is_not_an_error),
-        TEST(progress_is_reported_at_its_interval),
-        TEST(an_operation_may_be_submitted_inside_done),
-        TEST(an_error_is_recorded_with_its_locals_and_cleared_by_success),
-        TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
-        TEST(the_history_keeps_the_last_thirty_two),
-        TEST(a_record_survives_the_death_of_its_process),
-        TEST(an_operation_that_continues_keeps_its_error_and_is_answered_once),
-        TEST(an_operation_that_does_not_announce_it_does_not_continue),
-        TEST(an_operation_continues_although_no_copy_can_be_made),
-        TEST(an_operation_that_continues_can_fail_die_and_run_out_of_time),
-        TEST(a_question_is_answered_once_and_only_by_its_own_answer),
-        TEST(a_question_that_nobody_answers_ends_the_input),
-        TEST(a_question_whose_time_is_over_stops_nothing),
-        TEST(an_operation_that_asks_can_die_and_be_stopped),
-        TEST(a_failure_after_the_failure_does_not_change_the_reply),
-        TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
-        TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),
-        TEST(one_that_never_obeys_is_killed_and_the_session_starts_afresh),
-        TEST(one_that_finishes_when_interrupted_is_a_success),
-        TEST(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound),
-        TEST(the_limit_is_the_sessions_when_the_call_has_none),
-        TEST(a_queued_operation_that_is_cancelled_never_runs),
-        TEST(the_only_operation_may_be_cancelled_while_the_process_starts),
-        TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
-        TEST(a_stopped_operation_says_that_it_was_cancelled),
-        TEST(an_operation_may_be_stopped_again_and_again),
-        TEST(running_code_is_reported_in_whole_characters),
-        TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
-        TEST(a_death_in_each_state_of_the_escalation_is_answered_once),
-        TEST(a_death_between_two_calls_is_reported_in_the_next_reply),
-        TEST(an_operation_sent_to_a_dead_process_is_answered_once),
-        TEST(a_last_reply_before_the_death_counts),
-        TEST(a_death_returns_to_the_state_before_it),
-        TEST(a_death_between_two_calls_returns_to_the_last_state),
-        TEST(a_lisp_that_cannot_be_copied_starts_afresh),
-        TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
-        TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
-        TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
-        TEST(the_time_of_an_evaluation_behind_a_copy_begins_with_it),
-        TEST(a_copy_is_made_whatever_becomes_of_the_evaluation),
-        TEST(a_reset_gives_a_fresh_process_and_no_errors),
-        TEST(a_reset_waits_for_its_turn),
-        TEST(a_reset_keeps_the_limits_and_starts_at_once),
-        TEST(a_reset_may_be_taken_back),
-        TEST(a_reset_ends_what_the_process_had_started),
-        TEST(closing_answers_all_that_waits_and_kills_the_process),
-        TEST(a_session_may_be_closed_in_every_state),
-        TEST(names_are_checked_and_made_up),
-        TEST(owners_see_only_their_own_sessions),
-        TEST(sessions_run_side_by_side),
-        TEST(kept_outputs_are_found_by_their_reference),
-        TEST(three_copies_that_die_early_make_the_operation_unavailable),
-        TEST(a_missing_lisp_makes_operations_unavailable_until_it_is_installed),
-        TEST(a_core_that_cannot_be_built_is_reported_in_the_lisps_words),
-        TEST(a_lisp_that_never_builds_its_core_is_given_up),
-        TEST(a_lisp_that_gets_no_processor_may_take_longer_for_its_core),
-        TEST(a_lisp_that_does_not_start_is_reported_in_its_words),
-        TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
-        TEST(an_old_reason_is_not_given_for_a_new_failure),
-        TEST(a_copy_that_never_says_hello_does_not_hang_the_session),
-        TEST(closing_ends_a_copy_that_never_said_hello),
-        TEST(a_step_that_ends_the_zygote_is_left_out_and_reported),
-        TEST(a_killed_zygote_is_started_again),
-        TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
-        TEST(zygotes_of_many_heaps_are_bounded),
-        TEST(processes_are_bounded_and_old_states_give_way),
-        TEST(whatever_happens_each_operation_is_answered_exactly_once),
-    };
     log_set_level(LOG_LEVEL_ERROR); /* the fake causes many warnings */
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

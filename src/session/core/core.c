@@ -123,7 +123,7 @@ struct operation *session_first_operation(const struct session *s)
 void session_put_first(struct session *s, struct operation *op)
 {
     list_append(s->queue.next, &op->node);
-    s->uses++;
+    s->clock.uses++;
     session_count(s, METRIC_OPERATIONS);
 }
 
