@@ -154,6 +154,11 @@ class Loading(Systems):
         for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
             self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
 
+    def test_a_stray_parenthesis_has_its_own_line(self):
+        client = self.project({"stray.lisp": "(defun a () 1)\n\n(defun b () 2))\n\n\n(defun c () 3)\n"})
+        self.assertIn("/stray.lisp:3)", client.call("load-file", path="stray.lisp").text)
+        self.assertIn("  line 3: READER-ERROR: ", client.call("load-file", path="stray.lisp", compile=True).text)
+
     def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
         folder = self.folder()
         bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
