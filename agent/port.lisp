@@ -530,7 +530,7 @@ own) or :QUALITY (compiled without what that needs)."
 
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
-begins with user."
+begins with user-"
   `(function (lambda ,lambda-list ,@body)))
 
 (define-port-operation special-variable-p (symbol)

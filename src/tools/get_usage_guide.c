@@ -73,7 +73,7 @@ static const struct {
      "Save your work: session-history with format lisp returns a file that loads. save-session saves the "
      "whole session to disk, and\n"
      "restore-session restores it, in this server or another.\n"
-     "Make your own tool: this defines user.greet and its schema.\n"
+     "Make your own tool: this defines user-greet and its schema.\n"
      "  (cl-mcp:define-tool greet ((name string \"Whom\")) \"Greet somebody.\" (format nil \"Hello, ~a.\" "
      "name))\n"
      "(cl-mcp:call-tool \"greet\" :name \"Ann\") calls it from Lisp."},

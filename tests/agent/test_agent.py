@@ -2381,7 +2381,7 @@ class Tools(AgentTest):
         reply = self.ok("""(cl-mcp:define-tool deploy ((target string "Where to") (mode (member :fast "slow"))
                              &key (count (integer 1 10) "How many" 3) (ratio (number 0 *)) (force boolean) (systems list))
                              "Deploy it." (list target mode count ratio force systems))""")
-        self.assertEqual(reply.lists("values"), ['"user.deploy"'])
+        self.assertEqual(reply.lists("values"), ['"user-deploy"'])
         self.assertEqual(reply.tools, [["deploy", "Deploy it.", [
             ["target", "string", "required", True, "description", "Where to"],
             ["mode", "string", "required", True, "choices", ["fast", "slow"], "description", ""],
@@ -2420,13 +2420,13 @@ class Tools(AgentTest):
         self.ok("(defun square (x) (* x x))")
         self.ok("(cl-mcp:define-tool square ((x integer)) (square x))")
         self.assertEqual(self.call("square", x="12").lists("values"), ["144"])
-        self.values('(cl-mcp:call-tool "user.square" :x 3)', "9")
+        self.values('(cl-mcp:call-tool "user-square" :x 3)', "9")
 
     def test_an_error_in_a_tool_has_its_frame(self):
         self.ok("(cl-mcp:define-tool fail ((x integer)) (1+ (/ x 0)))")
         reply = self.call("fail", x="12")
         self.assertEqual((reply.status, reply.type), ("error", "DIVISION-BY-ZERO"))
-        self.assertEqual(self.frames(reply)[-2:], ['("user.fail" :X 12)', '(EVAL (CL-MCP:CALL-TOOL "fail" :X 12))'])
+        self.assertEqual(self.frames(reply)[-2:], ['("user-fail" :X 12)', '(EVAL (CL-MCP:CALL-TOOL "fail" :X 12))'])
         self.assertIn("RETRY", [restart[0] for restart in reply.lists("restarts")])
         self.session.ask("abort")
 
