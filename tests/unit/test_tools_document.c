@@ -236,8 +236,8 @@ static void next_word(const char **at, char *word, size_t size)
  */
 static void guide_names_only_tools_and_arguments_that_exist(void **state)
 {
-    static const char *const others[] = {"in-package",  "common-lisp", "cl-mcp",
-                                         "define-tool", "call-tool",   ""};
+    static const char *const others[] = {"in-package", "common-lisp", "cl-mcp", "define-tool",
+                                         "call-tool",  "user-greet",  ""};
     struct guide g;
     (void)state;
     read_guide(&g, NULL);
