@@ -603,6 +603,10 @@ to their values, so that setting one ends with the call."
   "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
   nil)
 
+(define-port-operation foreign-libraries ()
+  "List the names of the files of the foreign libraries that the code has loaded."
+  '())
+
 (define-port-operation save-image (path compressed)
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
 can. The values of variables are kept, except streams. Signals an error if it cannot.")
