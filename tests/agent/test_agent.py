@@ -557,7 +557,7 @@ class Warnings(AgentTest):
         reply = self.ok("(define-condition mine (warning) () (:report \"mine\"))"
                         "(warn 'mine) (warn 'style-warning) (warn \"x\")")
         self.assertEqual([warning[0] for warning in reply.warnings],
-                         ["WARNING MINE", "STYLE-WARNING", "WARNING"])
+                         ["MINE", "STYLE-WARNING", "WARNING"])
 
     def test_diagnostics_of_the_compiler_are_recorded_and_not_printed(self):
         reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")
