@@ -38,7 +38,7 @@
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch
     :profile :mode :graph :max-samples :interval-us :memory :collect :types :image
-    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors
+    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors :limit-thread-errors
     :end-standing :call-hooks :reason :look :request :running-frames :variable))
 
 (declaim (type simple-vector *keyword-table*))

@@ -70,8 +70,8 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
     strbuf_adds(out, " bytes allocated.\n");
 }
 
-/* Where samples fell that show no function of the program. The kernel's clock may tick but 100 times a second, and
- * a busy machine loses ticks: only much fewer samples than that mean something. */
+/* Where samples fell that show no function of the program. The kernel's clock may tick but 100 times a
+ * second, and a busy machine loses ticks: only much fewer samples than that mean something. */
 static void add_missed(struct strbuf *out, const struct sexp *reply, double expected)
 {
     const struct sexp *elsewhere = reply_get(reply, "elsewhere");

@@ -557,7 +557,7 @@ class Warnings(AgentTest):
         reply = self.ok("(define-condition mine (warning) () (:report \"mine\"))"
                         "(warn 'mine) (warn 'style-warning) (warn \"x\")")
         self.assertEqual([warning[0] for warning in reply.warnings],
-                         ["WARNING MINE", "STYLE-WARNING", "WARNING"])
+                         ["MINE", "STYLE-WARNING", "WARNING"])
 
     def test_diagnostics_of_the_compiler_are_recorded_and_not_printed(self):
         reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")
@@ -2041,7 +2041,7 @@ class Tools(AgentTest):
         self.ok("(defun square (x) (* x x))")
         self.ok("(cl-mcp:define-tool square ((x integer)) (square x))")
         self.assertEqual(self.call("square", x="12").lists("values"), ["144"])
-        self.values('(cl-mcp:call-tool "user.square" :x 3)', "9")
+        self.values('(cl-mcp:call-tool "user-square" :x 3)', "9")
 
     def test_a_tool_that_does_not_exist_is_refused(self):
         self.assertEqual(self.call("nothing").status, "refused")

@@ -136,7 +136,7 @@ class Changes(Surface):
     def test_a_death_takes_the_tools_it_defined_and_reports_it(self):
         self.s.evaluate("(cl-mcp:define-tool one () 1)")
         self.assertErrorReport(self.s.evaluate("(progn (cl-mcp:define-tool two () 2) (sb-ext:exit :abort t))"), "PROCESS-EXITED")
-        self.assertEqual(["user.one"], [t["name"] for t in self.s.request("tools/list")["tools"] if t["name"].startswith("user.")])
+        self.assertEqual(["user-one"], [t["name"] for t in self.s.request("tools/list")["tools"] if t["name"].startswith("user-")])
 
     def test_a_change_of_a_subscribed_resource_is_notified(self):
         self.s.evaluate("1")
@@ -293,8 +293,8 @@ class OverHttp(mcp_http.TestCase):
             self.assertTrue(wire.request(headers={**headers, **bob}, body=message).is_stream)
             self.assertEqual("notifications/subscriptions/acknowledged", wire.event().message["method"])
             server.evaluate("(cl-mcp:define-tool secret () 1)", headers=ada)
-            self.assertIn("user.secret", [tool["name"] for tool in ask(ada, "tools/list")["result"]["tools"]])
-            self.assertNotIn("user.secret", [tool["name"] for tool in ask(bob, "tools/list")["result"]["tools"]])
+            self.assertIn("user-secret", [tool["name"] for tool in ask(ada, "tools/list")["result"]["tools"]])
+            self.assertNotIn("user-secret", [tool["name"] for tool in ask(bob, "tools/list")["result"]["tools"]])
             self.assertEqual(["lisp://guide"], [r["uri"] for r in ask(bob, "resources/list")["result"]["resources"]])
             self.assertEqual(INVALID_PARAMS, ask(bob, "resources/read", {"uri": "lisp://session/default/transcript"})["error"]["code"])
             self.assertNotIn("logging", ask(bob, "server/discover")["result"]["capabilities"])

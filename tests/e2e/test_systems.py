@@ -144,6 +144,11 @@ class Loading(Systems):
         for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
             self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
 
+    def test_a_stray_parenthesis_has_its_own_line(self):
+        client = self.project({"stray.lisp": "(defun a () 1)\n\n(defun b () 2))\n\n\n(defun c () 3)\n"})
+        self.assertIn("/stray.lisp:3)", client.call("load-file", path="stray.lisp").text)
+        self.assertIn("  line 3: READER-ERROR: ", client.call("load-file", path="stray.lisp", compile=True).text)
+
     def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
         folder = self.folder()
         bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
@@ -415,6 +420,20 @@ class Testing(Systems):
         # One that no file defines can be run for any system.
         client.evaluate("(fiveam:test mine (fiveam:is (= 1 1)))")
         self.assertIn("fa: passed. 1 test: 1 passed", client.call("run-tests", system="fa", test="mine").text)
+
+    def test_long_values_that_are_shown_alike_have_where_they_differ(self):
+        client = self.project({
+            "long.asd": '(defsystem "long" :depends-on ("fiveam" "rt") :components ((:file "long"))\n'
+                        ' :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "ALL" :long)) (symbol-call :rt \'#:do-tests)))\n',
+            "long.lisp": "(defpackage #:long (:use #:cl #:fiveam))\n(in-package #:long)\n(def-suite all)\n(in-suite all)\n"
+                         "(defun counted (other) (loop for i below 300 collect (if (eql i other) :other i)))\n"
+                         "(test flat (is (equal (counted nil) (counted 250))))\n"
+                         "(test nested (is (equalp (list 1 (coerce (counted nil) 'vector)) (list 1 (coerce (counted 120) 'vector)))))\n"
+                         "(test short (is (equal (counted nil) (butlast (counted nil)))))\n"
+                         "(rt:deftest vals (counted 70) #.(loop for i below 300 collect i))\n"})
+        differences = [rest.rpartition(" ...)")[2].strip(" )\n") for _, _, _, rest in self.failures(client.call("run-tests", system="long", wait=120).text)]
+        self.assertEqual(["element 250: expected 250, actual :OTHER", "element 1, element 120: expected 120, actual :OTHER",
+                          "element 299: actual has no more", "element 70: expected 70, actual :OTHER"], differences)
 
     def test_a_test_deleted_from_its_file_is_marked(self):
         folder = self.folder()

@@ -376,6 +376,15 @@ class ThreadErrors(StandingTest):
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
+    def test_the_limit_counts_at_once(self):
+        path = os.path.join(self.folder(), "go")
+        self.s.evaluate('(sb-thread:make-thread (lambda () (loop until (probe-file "%s") do (sleep 0.01)) (error "~%%~%%after the limit")) :name "late")' % path)
+        self.assertNotIn("next evaluation", self.s.call("configure-limits", {"thread-errors": 2}).text)
+        open(path, "w").close()
+        mcp.wait_until(lambda: "can be entered" in self.s.call("list-errors").text, 20, "the error of the thread")
+        self.assertIn("in thread late: SIMPLE-ERROR: after the limit (can be entered)", self.s.call("list-errors").text)
+        self.assertRegex(self.s.call("describe-last-error", index=1).text, r"\nError 1 of this session, in thread late, at ")
+
     def test_beyond_the_limit_the_oldest_ends(self):
         self.s.call("configure-limits", {"thread-errors": 2})
         for n in (1, 2, 3):

@@ -349,9 +349,9 @@ class Guide(mcp.SessionTest):
     def test_the_tool_that_the_guide_makes_can_be_called(self):
         text = self.s.call("get-usage-guide", topic="patterns").text
         definition, call = (re.search(r"\(cl-mcp:%s-tool .*\)" % what, text).group(0) for what in ("define", "call"))
-        self.assertEvaluates(definition, '"user.greet"')
+        self.assertEvaluates(definition, '"user-greet"')
         self.assertEvaluates(call, '"Hello, Ann."')
-        self.assertEqual("Hello, Bob.", self.s.call("user.greet", name="Bob").text)
+        self.assertEqual("Hello, Bob.", self.s.call("user-greet", name="Bob").text)
 
 
 class Backtraces(mcp.SessionTest):

@@ -292,11 +292,11 @@ class UserTools(mcp.SessionTest):
     TOOL = '(cl-mcp:define-tool from-a-file () "hello")'
 
     def listed(self, client):
-        return [tool["name"] for tool in client.request("tools/list")["tools"] if tool["name"].startswith("user.")]
+        return [tool["name"] for tool in client.request("tools/list")["tools"] if tool["name"].startswith("user-")]
 
     def test_tools_of_a_file_that_every_session_loads_are_in_the_first_listing(self):
         path = os.path.join(written(self.folder(), {"tools.lisp": self.TOOL}), "tools.lisp")
-        self.assertEqual(["user.from-a-file"], self.listed(self.start_server("--load", path)))
+        self.assertEqual(["user-from-a-file"], self.listed(self.start_server("--load", path)))
         self.assertEqual([], self.listed(self.s))
 
     def test_tools_of_a_saved_session_are_in_the_first_listing(self):
@@ -305,7 +305,7 @@ class UserTools(mcp.SessionTest):
         client.evaluate(self.TOOL)
         client.close(wait=60)
         restarted = self.start_server(*options)
-        self.assertEqual(["user.from-a-file"], self.listed(restarted))
+        self.assertEqual(["user-from-a-file"], self.listed(restarted))
         os.kill(restarted.pid, signal.SIGKILL)  # it would save the session once more
         restarted.destroy()
 

@@ -223,8 +223,8 @@ static void next_word(const char **at, char *word, size_t size)
  */
 TEST(guide_names_only_tools_and_arguments_that_exist)
 {
-    static const char *const others[] = {"in-package",  "common-lisp", "cl-mcp",
-                                         "define-tool", "call-tool",   ""};
+    static const char *const others[] = {"in-package", "common-lisp", "cl-mcp", "define-tool",
+                                         "call-tool",  "user-greet",  ""};
     struct guide g;
     read_guide(&g, NULL);
     char word[64];

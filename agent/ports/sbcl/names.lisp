@@ -36,7 +36,7 @@
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
         ((eq name 'sb-ext:eval-tlf) nil)
         ((symbolp name) (visible-symbol-p name))
-        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user." name))))
+        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user-" name))))
         ((atom name) nil)
         (t
          (case (first name)

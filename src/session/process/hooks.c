@@ -54,6 +54,16 @@ void hooks_note(struct session *s, const struct sexp *reply)
 {
     if (!sexp_is_nil(sexp_get(reply, 2, "hooks")))
         s->flags.has_hooks = true;
+    const struct sexp *libraries = sexp_get(reply, 2, "libraries");
+    for (size_t i = 0; i < sexp_count(libraries); i++) {
+        strbuf_adds(&s->told.notice,
+                    i > 0 ? ", " : "Foreign libraries were loaded again, without what they had in memory: ");
+        add_string(&s->told.notice, sexp_nth(libraries, i));
+    }
+    if (sexp_count(libraries) > 0)
+        strbuf_adds(&s->told.notice,
+                    ". Pointers from before the save, such as open databases, are invalid; using one ends in "
+                    "a memory fault. Code registered with cl-mcp:on-start can make them anew.\n");
 }
 
 void hooks_call(struct session *s, const char *reason)
