@@ -17,8 +17,6 @@
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
 
-#define MOST_SHOWN_BYTES 100 /* of the framework's own output, which repeats each failure */
-
 static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
     struct tool_call *call = arg;
@@ -42,7 +40,7 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     struct strbuf aside;
     strbuf_init(&aside, 0);
     if (run_tests_is_result(o) && report_tests_counted(o->reply))
-        cut_put_aside(&aside, o, MOST_SHOWN_BYTES);
+        cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
     report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT),
                            add_result, call);
