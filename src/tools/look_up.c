@@ -98,7 +98,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
         strbuf_addf(out, " in this session, evaluation %lld", (long long)evaluation);
     } else if (sexp_string(file, NULL) != NULL) {
         strbuf_adds(out, " at ");
-        section_add_place(out, file);
+        reply_add_string(out, file);
         if (line > 0)
             strbuf_addf(out, ":%lld", (long long)line);
         if (!sexp_is_nil(sexp_get(entry, from, "changed")))
