@@ -29,7 +29,7 @@ const struct tool tool_compile_form = {
     .name = "compile-form",
     .title = "Compile without running",
     .description = "Compile forms and return the compiler's errors, warnings and notes. The forms are not "
-                   "run and define nothing.",
+                   "run and define nothing; beside threads, their macros and types are defined.",
     .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
