@@ -307,7 +307,7 @@ class Session(mcp.TestCase):
         calls = (
             ("macroexpand-form", {"form": "(counting)"}, "1\n", "what the macros did stays"),
             ("explain-dispatch", {"form": "(g (incf *n*))"}, "One method applies", "what the argument forms did stays"),
-            ("compile-form", {"code": "(defmacro mine () 'undefined-one) (mine)"}, "undefined variable: UNDEFINED-ONE", "macros and types of the code are defined now"),
+            ("compile-form", {"code": "(defmacro mine () 'undefined-one) (mine)"}, "undefined variable: UNDEFINED-ONE", "macros, types and constants of the code are defined now"),
             ("describe-system", {"system": "alexandria"}, "System alexandria", "its .asd file is loaded now"),
             ("describe-system", {"system": "alexandria", "transitive": True}, "depends on no other system", "its .asd file is loaded now"),
             ("list-systems", {"pattern": "alexandria"}, "- alexandria: ", None),
