@@ -173,7 +173,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
          (let ((message (list* *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
                                            :kind :interrupt :classes '() :restarts '()
                                            :frames *last-frames* :total-frames (length *last-frames*)
-                                           :package (session-package-name)
+                                           :package (top-package-name)
                                            (done-part nil (first *whole-text*)))))
            (if *settles*
                (throw 'settled (append message '(:settled t)))
@@ -198,6 +198,10 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 
 ;;; The loop
 
+(defparameter *operations-in-errors*
+  '(:evaluate-in-frame :invoke-restart :return-from-frame :restart-frame :frames :fork)
+  "Those that belong to the error in which they are performed.")
+
 (defun perform (id name arguments)
   "Perform the operation NAME and reply, unless it returns that no reply is needed."
   (let ((operation (cdr (assoc name *operations* :test #'eq))))
@@ -219,7 +223,13 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (serve-interrupt))
                    (when (and (= token *early-look*) (plusp token))
                      (take-looks))
-                   (perform-where-due (list* id name arguments) operation)))
+                   (flet ((perform-it ()
+                            (perform-where-due (list* id name arguments) operation)))
+                     (if (and *error-condition* (not (member name *operations-in-errors*)))
+                         ;; A look-up names symbols as the code that is evaluated next will.
+                         (let ((*package* (top-package)))
+                           (perform-it))
+                         (perform-it)))))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
                      (if *error-condition*
@@ -256,6 +266,9 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
       (when *id*                        ; A program has thrown there.
         (reply (minimal-report *id* :error nil))))))
 
+(defvar *is-silent* nil
+  "True while an error that the session has left before is left again: its cleanup forms have printed their output then.")
+
 (defun serve-message (message)
   (let ((id (first message))
         (name (second message))
@@ -272,6 +285,10 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
            (setf *id* id
                  *interrupted* 0
                  *token* (getf arguments :token 0))
+           (when (getf arguments :again)
+             (make-output-files-plain)
+             (sever-descriptors '(1 2))
+             (setf *is-silent* t))
            (leave (list id :ok)))
           (t
            (reply (list id :ok))))))
@@ -300,7 +317,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()) (*moments* '()))
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
@@ -308,9 +325,14 @@ of which would be copied after each copy of the process."
           (call-atomically
            (lambda ()
              ;; User code can throw anything to this tag, too.
-             (reply (if (and (consp message) (integerp (first message)))
-                        message
-                        (minimal-report *id* :error nil))))))))))
+             (reply (cond ((not (and (consp message) (integerp (first message))))
+                           (minimal-report *id* :error nil))
+                          ((equal '(:ok) (rest message)) ; An error was left.
+                           (append message (list :package (session-package-name))))
+                          (t
+                           message)))
+             (when (shiftf *is-silent* nil)
+               (restore-outputs)))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."
@@ -319,21 +341,11 @@ of which would be copied after each copy of the process."
   (keep-descriptors)
   (ensure-streams)
   (forget-inspections)
-  (setf *memory-compacted* nil)
   (install-interrupt #'route-interrupt #'route-look #'call-signalled)
   (hello)
   (serve-for-ever))
 
 ;;; Operations on the process itself
-
-(defun prepare-copy ()
-  "Make the copy cheap."
-  (compact-memory-once)
-  ;; Inside an error the stack belongs to the user's code.
-  (unless *error-condition*
-    (handler-case (compact-again)
-      (serious-condition (condition)
-        (note-stray-condition condition "while memory was compacted")))))
 
 (define-operation :fork (arguments)
   (let ((descriptors (shiftf *descriptors* '()))
@@ -355,7 +367,11 @@ of which would be copied after each copy of the process."
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
-                         (prepare-copy)
+                         ;; A full heap or stack is no place to collect.
+                         (unless (and *error-condition* (storage-kind *error-condition*))
+                           (tidy-heap nil))
+                         (when (and silent *error-condition*)
+                           (flush-output-files))
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
                (process (call-atomically

@@ -147,6 +147,19 @@ broken.")
   "List the names of the files that are open for writing, except the agent's own."
   '())
 
+(define-port-operation top-package ()
+  "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left."
+  *package*)
+
+(define-port-operation flush-output-files ()
+  "Write what the streams to files have buffered, so that a copy of the process does not write it once more."
+  (values))
+
+(define-port-operation make-output-files-plain ()
+  "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
+session has left before is left once more, in a copy of the process, and the files may be others' by now."
+  (values))
+
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
@@ -175,6 +188,10 @@ false if that failed on a system that can do it."
 (define-port-operation keep-descriptors ()
   "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS."
   nil)
+
+(define-port-operation restore-outputs ()
+  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS."
+  (values))
 
 (define-port-operation repair-descriptors ()
   "Open descriptors 1 and 2 again if user code has closed them."
@@ -214,6 +231,9 @@ how many milliseconds it has not run, or NIL; then the descriptor that it waits 
 (define-port-operation call-in-thread (thread function)
   "Have THREAD call FUNCTION where it is, as soon as it accepts interrupts. SIGNALLING-FRAME is then
 the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
+
+(define-port-operation put-off-interruptions ()
+  "Let none of CALL-IN-THREAD begin in this thread until the one that runs here has ended.")
 
 (define-port-operation make-thread (name function)
   "Start a thread that calls FUNCTION. Returns the thread.")
@@ -304,9 +324,13 @@ its end when that is NIL."
 (define-port-operation call-in-compilation-unit (function)
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
-(define-port-operation undefined-names (limit)
+(define-port-operation undefined-names (limit &optional anew)
   "List the first LIMIT undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE); second, how many more
-there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
+there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it. An undeclared variable that
+has a value is listed once, but always if it is in a file or ANEW is true.")
+
+(define-port-operation forget-undefined-names (file)
+  "Forget the undefined names of the running compilation unit that were met first in FILE, a namestring.")
 
 (define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
@@ -374,8 +398,9 @@ NIL if STREAM is not one of its streams."
   (invoke-debugger condition))
 
 (define-port-operation original-condition (condition)
-  "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL."
-  (values condition nil))
+  "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
+about, if CONDITION has that, or NIL."
+  (values condition nil nil))
 
 (define-port-operation standing-for (class)
   "Return the class whose name is shown for CLASS."
@@ -486,10 +511,11 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-source (frame)
   "Return the file and the line of the definition FRAME runs, or NIL.")
 
-(define-port-operation frame-code (frame)
+(define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
-<<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known."
-  (progn frame nil))
+<<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known. If only the
+place is asked for, the text may be missing."
+  (progn frame place-only nil))
 
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
@@ -532,21 +558,6 @@ begins with user."
 (define-port-operation walk-heap ()
   "Visit the live objects of the heap, so that damage to it is detected."
   (values))
-
-(define-port-operation compact-memory (variables)
-  "Make copies of this process cheap, if there is a way. Called once in a process, before its first copy. Each request writes
-the values of VARIABLES, vectors and structures that nothing else refers to; copies may replace them. Never signals.
-Returns a sentence about what is unsupported here, or NIL."
-  (declare (ignore variables))
-  nil)
-
-(define-port-operation compact-again ()
-  "Do the same before a later copy for memory allocated since, if that is worth the time."
-  (values))
-
-(define-port-operation memory-layer ()
-  "List, as strings, what COMPACT-MEMORY has set up in this process, and why something is missing."
-  '())
 
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."
@@ -637,6 +648,12 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
     (values (* 1000 real) octets)))
 
 ;;; Memory
+
+(define-port-operation tidy-heap (promote)
+  "Collect garbage before the process is copied, if it is worth the time: a copy costs more the more memory the process has,
+and keeps what is garbage by then. Always do so if PROMOTE is true; what lives is not collected again soon then."
+  (declare (ignore promote))
+  nil)
 
 (define-port-operation collect-garbage ()
   "Collect all garbage."

@@ -23,7 +23,7 @@
 ;;; Keywords
 
 (defparameter *wire-keywords*
-  '(:left-out :hello :configure :warm :fork :silent :at-once :evaluate :abort :frames :list-definitions :describe-symbol
+  '(:left-out :hello :configure :warm :fork :silent :evaluate :abort :again :frames :list-definitions :describe-symbol
     :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
     :return-from-frame :restart-frame
     :probe :replay :save

@@ -11,7 +11,7 @@
 (in-package #:internals)
 
 (defparameter *list* #p"agent/ports/sbcl/internals.txt")
-(defparameter *sources* (append (directory "agent/ports/sbcl/*.lisp") (directory "agent/ports/sbcl/memory/*.lisp")))
+(defparameter *sources* (directory "agent/ports/sbcl/*.lisp"))
 
 (defun file-lines (path)
   (with-open-file (stream path :external-format :utf-8 :if-does-not-exist nil)

@@ -62,7 +62,7 @@
 (defun undefined-notes ()
   "List the notes about undefined names; second, how many more there are."
   (with-agent-syntax (:length 10 :level 5)
-    (multiple-value-bind (names more) (undefined-names +notes-kept+)
+    (multiple-value-bind (names more) (undefined-names +notes-kept+ t)
       (values (loop for (class name kind form place) in names
                     collect (list (symbol-name class)
                                   (concatenate 'string "undefined " kind ": " (name-text name))

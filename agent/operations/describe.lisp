@@ -13,11 +13,18 @@
                       (return position)))))))
 
 (defun bare-name (text)
-  "Return TEXT without blanks and quotes around it, and without a #' before it."
+  "Return TEXT without blanks and quotes around it, and without a #' before it; of a form that defines or calls something,
+its name."
   (let ((text (string-trim '(#\space #\newline #\tab #\' #\" #\`) text)))
-    (if (eql 0 (search "#'" text))
-        (subseq text 2)
-        text)))
+    (cond ((eql 0 (search "#'" text)) (subseq text 2))
+          ((eql 0 (search "(" text))
+           (multiple-value-bind (word end) (token-at text 1)
+             (let ((next (code-start text end)))
+               (cond ((or (null next) (string-equal word "setf")) text)
+                     ((or (prefix-p "def" (plain-token word)) (string-equal word "method"))
+                      (bare-name (form-text-at text next)))
+                     (t word)))))
+          (t text))))
 
 (defun split-name (name)
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
@@ -261,7 +268,6 @@ same name in other packages and similar names here; if there are none, similar n
            :threads (thread-names)
            :heap-bytes used
            :heap-limit-bytes limit
-           :memory-layer (memory-layer)
            :features (port-features)
            :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
            (inbox-part))))

@@ -262,7 +262,7 @@ are counted in *WARNINGS-LOST*."
 
 (defun report-parts ()
   "Return the part of an error report that is about the request itself."
-  (append (list :package (session-package-name))
+  (append (list :package (top-package-name))
           (unless (eq *printed-values* :none)
             (list :values (reverse *printed-values*)))
           (timing-part)
@@ -537,7 +537,7 @@ evaluation."
          :cut (reverse *cuts*)
          :warnings (append (warning-entries nil) (stale-entries))
          :warnings-lost *warnings-lost*
-         :package (session-package-name)
+         :package (top-package-name)
          (append (settings-part) (timing-part) (done-part ending) (forms-part) (inbox-part))))
 
 (defun call-with-input (text asks function)

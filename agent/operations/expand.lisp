@@ -54,15 +54,14 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
 
 (defun expansion-entry (form depth)
   "Expand FORM. Return the text of the expansion and, for a form that is not a macro form, what it is."
-  (let ((*current-form* nil))
-    (multiple-value-bind (expansion steps) (expand-form form depth)
-      (with-agent-syntax (:package *package*)
-        (multiple-value-bind (text cut) (pretty-text expansion +expansion-characters+)
-          (list text
-                :steps steps
-                :cut cut
-                :same (equal form expansion)
-                :operator (if (zerop steps) (operator-kind form) nil)))))))
+  (multiple-value-bind (expansion steps) (expand-form form depth)
+    (with-agent-syntax (:package *package*)
+      (multiple-value-bind (text cut) (pretty-text expansion +expansion-characters+)
+        (list text
+              :steps steps
+              :cut cut
+              :same (equal form expansion)
+              :operator (if (zerop steps) (operator-kind form) nil))))))
 
 (defun call-in-package-for-code (arguments function)
   "Call FUNCTION, which returns the reply, as one compilation unit in the package that ARGUMENTS name. If there is no
@@ -72,7 +71,8 @@ such package, reply with similar names."
                       (find-meant-package name)
                       *package*)))
     (if package
-        (let ((*package* package))
+        (let ((*package* package)
+              (*current-form* nil))     ; of an error that stands
           (call-in-unit function))
         (with-agent-syntax ()
           (no-package-reply name)))))

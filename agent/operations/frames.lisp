@@ -57,9 +57,13 @@
                  (write-char #\space stream)))
       (write-char #\) stream))))
 
-(defun one-frame (frame name condition locals)
+(defconstant +frames-placed+ 30
+  "How many frames have the line of the form that they execute in any report; the others that of their function. A form in a file is
+read for it, which takes time.")
+
+(defun one-frame (frame name condition locals exact)
   "Return FRAME as (CALL PLACE . LOCALS). LOCALS are included on request: (NAME VALUE) each; (NIL TEXT) is the part of
-the function's code that FRAME is executing."
+the function's code that FRAME is executing. With LOCALS or EXACT the place is that of this part."
   ;; Errors of reading the frame are caught here. A handler around the printing would hide the errors of the
   ;; user's PRINT-OBJECT from the guard.
   (multiple-value-bind (shown-name arguments)
@@ -72,12 +76,12 @@ the function's code that FRAME is executing."
       (setf shown-name (if (typep condition 'undefined-function)
                            (cell-error-name condition)
                            'undefined-function)))
-    (multiple-value-bind (code place) (and locals (frame-code frame))
+    (multiple-value-bind (code place) (and (or locals exact) (frame-code frame (not locals)))
       (list* (call-text shown-name arguments)
              (or place
                  (handler-case (place-now (frame-source frame) shown-name)
                    (error () nil)))
-             (append (and code (string/= code "#<...>") (list (list nil code)))
+             (append (and locals code (string/= code "#<...>") (list (list nil code)))
                      (and locals
                           (loop for (name . value) in (handler-case (frame-locals frame)
                                                         (error () '()))
@@ -109,7 +113,8 @@ stopped before the last."
                         (push (if (and (zerop number) (eq :stack (storage-kind condition)))
                                   ;; It had no room to begin: what is in the place of its arguments is not theirs.
                                   (list (call-text name :unknown) nil)
-                                  (one-frame frame name condition locals))
+                                  (one-frame frame name condition locals
+                                             (and (< number +frames-placed+) (not *in-a-hurry*))))
                               frames)
                         (incf shown))
                       (incf number)

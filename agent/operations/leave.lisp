@@ -28,7 +28,7 @@ returns true. Return that; NIL if it never does."
                nil
                (format nil "frame ~d, ~a" number
                        (with-agent-syntax (:length 10 :level 4)
-                         (first (one-frame other name *error-condition* nil)))))))
+                         (first (one-frame other name *error-condition* nil nil)))))))
     (cond ((frame-below frame *error-frame* #'text-if-left))
           (*current-form*
            (format nil "the last frame, ~a" (with-agent-syntax (:length 10 :level 4)

@@ -130,14 +130,10 @@
                            (append *read-ahead* (list (cons message *descriptors*)))))))))))
 
 (defun route-look (token)
-  "Act on the signal for the operation with TOKEN: take look-ups, or note where the operation is if TOKEN is negative."
+  "Act on the signal for the operation with TOKEN: take look-ups."
   (cond ((not (eq (current-thread) (serving-thread)))
          ;; The kernel may deliver the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-look token))))
-        ((minusp token)
-         (if *awaited*
-             (call-in-thread (post-thread *awaited*) (lambda () (note-moment (- token))))
-             (note-moment (- token))))
         ((or (zerop token) (/= token *token*))
          (setf *early-look* token))
         (t
@@ -169,7 +165,8 @@ may take as long."
                (call-printing-in-thread
                 *running-thread*
                 (lambda (finish)
-                  (funcall (the function finish) (frames (signalling-frame))))))
+                  (declare (ignore finish))
+                  (frames (signalling-frame)))))
               (t :idle))
       (list* *id* :ok :outcome outcome
              (when (eq outcome :done)

@@ -12,13 +12,13 @@
 
 (defun no-package-reply (name)
   "Return the reply that the package NAME, in which to look, does not exist: the request has failed."
-  (list *id* :refused (no-package-text name)))
+  (list *id* :refused (no-package-text name) :absent :package))
 
 (defun no-symbol-reply (name)
   "Return the reply that there is no symbol NAME, or that the package in NAME does not exist."
   (let ((package-name (split-name name)))
     (if (and package-name (null (find-package package-name)))
-        (list *id* :refused (elsewhere-text name))
+        (list *id* :refused (elsewhere-text name) :absent :package)
         (absent-reply (elsewhere-text name)))))
 
 (defun call-in-named-package (arguments function)

@@ -30,8 +30,6 @@ interrupts and errors while it runs."
   "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
 (defvar *early-look* 0
   "The token of the last look-up that arrived when its operation was not running.")
-(defvar *moments* '()
-  "Where operations were shortly before their time limit, the newest first (last-moments.lisp).")
 (defvar *read-ahead* '()
   "Messages read from the channel while an operation ran, to be handled later: (MESSAGE . DESCRIPTORS).")
 
@@ -71,9 +69,6 @@ interrupts and errors while it runs."
 
 (defvar *own-process* 0
   "The id of the process that may use the channel, or 0 before it has sent its hello.")
-
-(defvar *memory-compacted* nil
-  "True once this process, or the one that it is a copy of, was made cheap to copy as far as that works.")
 
 (defvar *snapshot-taken* nil
   "True once this process, or the one that it is a copy of, has recorded what existed before the user's definitions.")

@@ -77,6 +77,11 @@ that is ASDF-USER, in which ASDF's own frames could not be told from the user's;
   (let ((name (package-name (session-package))))
     (if (string= name "COMMON-LISP-USER") "CL-USER" name)))
 
+(defun top-package-name ()
+  "Return the name of the package that is current when the request, or the error in which it is performed, has been left."
+  (let ((*package* (top-package)))
+    (session-package-name)))
+
 ;;; Guarded printing
 
 (defvar *capture* (make-capture))
@@ -321,7 +326,12 @@ which can be larger than the heap has room for: so it prints the first elements 
   (with-agent-syntax ()
     (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
                 ((eq (type-of condition) 'simple-warning) "WARNING")
-                (t (type-name-text (class-of condition))))
+                (t
+                 ;; The server tells errors from warnings by this text.
+                 (let ((name (type-name-text (class-of condition))))
+                   (cond ((or (not (typep condition 'warning)) (search "WARNING" name)) name)
+                         ((typep condition 'style-warning) (concatenate 'string "STYLE-WARNING " name))
+                         (t (concatenate 'string "WARNING " name))))))
           (cond ((compiler-note-p condition)
                  (concatenate 'string "note: " (message-text condition +warning-limit+)))
                 ((reading-failure condition)
@@ -375,9 +385,8 @@ do not show the line."
                      ((lost-variable-hint condition))
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
                      ((sandbox-hint message))))
-         (place (and (not (eq kind :reader)) (place-hint condition hint)))
-         (moments (and (eq kind :interrupt) (moments-hint frame))))
-    (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
+         (place (and (not (eq kind :reader)) (place-hint condition hint))))
+    (let ((hints (remove nil (list (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
       (if hints
           (format nil "~{~a~^~%~}" hints)
           nil))))
@@ -398,7 +407,7 @@ do not show the line."
 
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
-  (multiple-value-bind (condition kept-frames) (original-condition condition)
+  (multiple-value-bind (condition kept-frames code) (original-condition condition)
     (let ((*reporting* t)
           (package (report-package))
           (readtable-hint (readtable-hint kind condition))
@@ -412,6 +421,8 @@ do not show the line."
               (incf total (length kept-frames))))
           (setf *last-frames* frames)
           (let ((message (message-for-report kind condition failure)))
+            (when (and code (not (find #\( message)))
+              (setf message (format nil "~a: ~a" message code)))
             (multiple-value-bind (restarts more-restarts) (numbered-restarts condition)
               (list* id :error
                      :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))

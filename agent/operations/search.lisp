@@ -111,7 +111,12 @@ internal symbols that were omitted because they were not requested."
           collect symbol))
 
 (define-operation :find-symbols (arguments)
-  (let* ((words (words (getf arguments :pattern)))
+  (let* ((pattern (getf arguments :pattern))
+         (colon (position #\: pattern))
+         (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
+         (arguments (if colon
+                        (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
+                        arguments))
          (type (getf arguments :type)))
     (call-in-named-package
      arguments

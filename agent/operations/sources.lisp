@@ -172,15 +172,20 @@ define NAME, or NIL."
   (let ((newline (search '(#\newline #\() text :start2 start)))
     (and newline (1+ newline))))
 
+(defun toplevel-starts (text)
+  "List where the lines of TEXT that begin with a parenthesis begin."
+  (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
+                        0
+                        (next-line-with-parenthesis text 0))
+          then (next-line-with-parenthesis text start)
+        while start
+        collect start))
+
 (defun find-toplevel-by-name (text name kind)
   "Return the positions in TEXT of the toplevel forms that define NAME as KIND, or else seem to define it."
   (let ((sure '())
         (likely '()))
-    (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
-                          0
-                          (next-line-with-parenthesis text 0))
-            then (next-line-with-parenthesis text start)
-          while start
+    (loop for start in (toplevel-starts text)
           do (case (defines-p text start name kind)
                (:surely (push start sure))
                (:perhaps (push start likely))))
@@ -203,9 +208,25 @@ define NAME, or NIL."
                        return open)
             collect it)))
 
+(defun find-naming (text name)
+  "Return the positions in TEXT of the toplevel forms that define something else, or by a macro, and contain NAME: the accessors of
+a condition are defined so."
+  (let* ((name-text (name-in-files name))
+         (wanted (if (consp name-text) (second name-text) name-text)))
+    (loop for (start next) on (toplevel-starts text)
+          for at = (search wanted text :start2 start :end2 next :test #'char-equal)
+          when (and at
+                    (search "def" (token-at text (1+ start)) :test #'char-equal)
+                    (not (defines-by-itself-p (subseq text start (min (length text) (+ start 100)))))
+                    (string-equal wanted (token-at text at))
+                    (find (char text (1- at)) " (:'
+	"))
+            collect start)))
+
 (defun find-by-name (text name kind)
   (or (find-toplevel-by-name text name kind)
-      (find-inner-by-name text name kind 0 (length text))))
+      (find-inner-by-name text name kind 0 (length text))
+      (find-naming text name)))
 
 (defun inner-start (text start name kind)
   "If the form at START of TEXT only contains other forms, return the position in it where NAME is defined as

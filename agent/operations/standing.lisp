@@ -236,7 +236,7 @@
   "Serve POST in this thread until its request is done. VALUES are the values of * and the like."
   (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) values
     (let ((* v1) (** v2) (*** v3) (/ l1) (// l2) (/// l3) (+ f1) (++ f2) (+++ f3) (- form)
-          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil) (*moments* '())
+          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
           (*post* post)
           (*serves* t)
           (*capture* (make-capture))

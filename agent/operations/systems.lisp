@@ -96,10 +96,12 @@ NIL."
             (unless (member package before :test #'eq)
               (pushnew package *library-packages*))))))))
 
-(defun note-source (component)
-  (let ((file (component-file component)))
-    (when file
-      (ignore-errors (note-loaded-file file)))))
+(defun note-source (file)
+  "Note that FILE, a pathname or NIL, is about to be compiled or loaded, perhaps once more."
+  (ignore-errors
+   (when file
+     (note-loaded-file file)
+     (forget-undefined-names (namestring (truename file))))))
 
 ;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
 ;;; method for those (FiveAM brings one with it) would replace a method of ours.
@@ -107,7 +109,7 @@ NIL."
 (defmethod asdf:perform :around ((operation asdf/lisp-action:basic-compile-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "compiling" component)
-    (note-source component)
+    (note-source (component-file component))
     ;; Other sessions load compiled files too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
@@ -125,7 +127,7 @@ NIL."
 (defmethod asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
-    (note-source component)
+    (ignore-errors (note-loaded-file (component-file component)))
     (call-noting-packages #'call-next-method)))
 
 ;;; A contribution of SBCL's is loaded by REQUIRE, and a definition may have a package.
@@ -196,7 +198,7 @@ NIL."
 
 (defun load-one-file (path compile)
   (let ((*component* (format nil "loading ~a" path)))
-    (ignore-errors (note-loaded-file (merge-pathnames path)))
+    (note-source (merge-pathnames path))
     (if compile
         (multiple-value-bind (compiled warnings failure)
             (compile-file path :output-file (file-to-compile-into path))
@@ -225,12 +227,6 @@ NIL."
         :report "Load the file again."))))
 
 ;;; The zygote
-
-(defun compact-memory-once ()
-  "Make copies of this process cheap, unless already done; return a sentence about what does not work here, or NIL."
-  (unless *memory-compacted*
-    (prog1 (compact-memory '(*input* *output-octets* *capture*))
-      (setf *memory-compacted* t))))
 
 (defun forget-build-environment ()
   "Have ASDF take its directories from the environment of this process, not of the one that saved the image,
@@ -303,7 +299,7 @@ whose directories the current user may not be able to write."
         (setf notices (append notices
                               (list (format nil "Other threads run, so sessions cannot be ~
                                                  copied: ~{~a~^, ~}." threads))))))
-    (let ((warning (when (getf arguments :finish)
-                     (take-snapshot)
-                     (compact-memory-once))))
-      (list *id* :ok :notices notices :forkable (only-thread-p) :warning warning))))
+    (when (getf arguments :finish)
+      (take-snapshot)
+      (tidy-heap t))
+    (list *id* :ok :notices notices :forkable (only-thread-p))))

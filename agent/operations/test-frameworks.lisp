@@ -7,15 +7,14 @@
   (title "" :type string)
   (packages '() :type list)       ; names of packages, one of which exists if the framework is loaded
   (names #'list :type function)   ; returns the names of all tests, as the framework has them
-  (one #'list :type function)     ; runs the test with a name
-  (all nil)                       ; runs all tests; NIL: one after the other
+  (run #'list :type function)     ; runs the tests with these names
   (wrappers #'list :type function)) ; (FUNCTION-NAME . WRAPPER) for CALL-ENCAPSULATED
 
 (defvar *frameworks* '()
   "All supported frameworks, in the order in which they are searched.")
 
-(defmacro define-framework (title packages &rest functions &key names one all wrappers)
-  (declare (ignore names one all wrappers))
+(defmacro define-framework (title packages &rest functions &key names run wrappers)
+  (declare (ignore names run wrappers))
   `(setf *frameworks*
          (append (remove ,title *frameworks* :key #'framework-title :test #'string=)
                  (list (make-framework :title ,title :packages ,packages ,@functions)))))
@@ -31,17 +30,6 @@
 (defun framework-test-names (framework)
   (handler-case (funcall (framework-names framework))
     (error () '())))
-
-(defun run-one-test (framework name)
-  (funcall (framework-one framework) name))
-
-(defun run-all-tests (framework)
-  (if (framework-all framework)
-      (funcall (the function (framework-all framework)))
-      (let ((names (framework-test-names framework)))
-        (note-found (length names))
-        (dolist (name names)
-          (run-one-test framework name)))))
 
 (defun call-with-frameworks (frameworks function)
   "Call FUNCTION, which runs tests of FRAMEWORKS, and record their results in *TEST-RUN*."
@@ -152,9 +140,8 @@
 
 (define-framework "FiveAM" '("FIVEAM")
   :names (lambda () (remove-duplicates (tell "TEST-NAMES" "FIVEAM") :test #'equal))
-  :one (lambda (name) (tell "RUN" "FIVEAM" name))
-  :all (lambda ()
-         (tell "RUN-ALL-TESTS" "FIVEAM" :summary nil))
+  ;; In one run FiveAM runs a test once, though its suite may be named too.
+  :run (lambda (names) (tell "RUN" "FIVEAM" names))
   :wrappers
   (lambda ()
     (let ((depth 0))
@@ -252,13 +239,11 @@
 
 (define-framework "RT" '("REGRESSION-TEST" "SB-RT")
   :names (lambda () (loop for package in (rt-packages) append (rt-names package)))
-  :one (lambda (name)
+  :run (lambda (names)
          (dolist (package (rt-packages))
-           (when (member name (rt-names package) :test #'equal)
-             (tell "DO-TEST" package name))))
-  :all (lambda ()
-         (dolist (package (rt-packages))
-           (tell "DO-TESTS" package)))
+           (dolist (name (rt-names package))
+             (when (member name names :test #'equal)
+               (tell "DO-TEST" package name)))))
   :wrappers (lambda () (loop for package in (rt-packages) append (rt-wrappers package))))
 
 ;;; Rove: each assertion is recorded when it is made; one that fails by an error, where the error is
@@ -296,7 +281,19 @@
   :names (lambda ()
            (loop for suite in (ask "ALL-SUITES" "ROVE/CORE/SUITE/PACKAGE")
                  append (ask "SUITE-TESTS" "ROVE/CORE/SUITE/PACKAGE" suite)))
-  :one (lambda (name) (tell "RUN-TEST" "ROVE" name))
+  ;; By their suite, which sets up what they need and has hooks around each.
+  :run (lambda (names)
+         (call-encapsulated
+          (list (cons (its "SUITE-TESTS" "ROVE/CORE/SUITE/PACKAGE")
+                      (lambda (tests suite)
+                        (remove-if-not (lambda (name) (member name names :test #'eq))
+                                       (funcall tests suite)))))
+          (lambda ()
+            (tell "CALL-WITH-SUITE" "ROVE/CORE/SUITE"
+                  (lambda ()
+                    (dolist (suite (ask "ALL-SUITES" "ROVE/CORE/SUITE/PACKAGE"))
+                      (when (ask "SUITE-TESTS" "ROVE/CORE/SUITE/PACKAGE" suite)
+                        (tell "RUN-SUITE" "ROVE/CORE/SUITE/PACKAGE" suite))))))))
   :wrappers
   (lambda ()
     (list (cons (its "RECORD" "ROVE/CORE/STATS")
@@ -316,9 +313,8 @@
 (defvar *parachute-checks* '()
   "(RESULT . PLACE) for the checks that failed.")
 
-(defun take-parachute-result (result)
-  (let ((status (ask "STATUS" "PARACHUTE" result))
-        (expression (ask "EXPRESSION" "PARACHUTE" result))
+(defun take-parachute-result (result status)
+  (let ((expression (ask "EXPRESSION" "PARACHUTE" result))
         (value (ask "VALUE" "PARACHUTE" result)))
     (case status
       (:passed (note-passed))
@@ -347,29 +343,37 @@
   (or (cdr (assoc result *parachute-places* :test #'eq)) ""))
 
 (defun walk-parachute-results (parent name visit)
-  "Call VISIT with each result below PARENT, once; results are both in their parent and in the report."
+  "Call VISIT with each result below PARENT and its status, once; results are both in their parent and in the report.
+Parachute gives a status to what it skips by a parent with that status, and then marks the parts as passed."
   (declare (type function visit))
   (let ((seen '()))
-    (labels ((walk (parent name)
+    (labels ((walk (parent name forced)
                (loop for result across (or (ask "RESULTS" "PARACHUTE" parent) #())
-                     do (let ((name (if (kind-p result "TEST-RESULT" "PARACHUTE")
+                     do (let ((forced (or (ask "CHILD-STATUS" "PARACHUTE" parent) forced))
+                              (name (if (kind-p result "TEST-RESULT" "PARACHUTE")
                                         (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" result))
                                         name)))
                           (unless (or (eq result parent) (member result seen :test #'eq))
                             (push result seen)
                             (push (cons result name) *parachute-places*)
                             (when (kind-p result "PARENT-RESULT" "PARACHUTE")
-                              (walk result name))
-                            (funcall visit result))))))
-      (walk parent name))))
+                              (walk result name forced))
+                            (funcall visit result (or forced (ask "STATUS" "PARACHUTE" result))))))))
+      (walk parent name nil))))
 
 (defun take-parachute-report (report)
   (setf *parachute-places* '())
   (let ((noted (run-conditions *test-run*)))
     (walk-parachute-results
      report nil
-     (lambda (result)
-       (if (kind-p result "PARENT-RESULT" "PARACHUTE")
+     (lambda (result status)
+       (cond
+         ((not (kind-p result "PARENT-RESULT" "PARACHUTE"))
+          (take-parachute-result result status))
+         ((eq :skipped status)
+          (when (zerop (length (ask "RESULTS" "PARACHUTE" result)))
+            (note-skipped)))
+         (t
            ;; If none of its parts failed, it failed itself: an error outside every check.
            (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
                       (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
@@ -377,8 +381,7 @@
              (note-failure (parachute-place result)
                            :kind (if noted :error :failed)
                            :reason (ask "DESCRIPTION" "PARACHUTE" result)
-                           :condition (parachute-condition result noted)))
-           (take-parachute-result result))))))
+                           :condition (parachute-condition result noted)))))))))
 
 (defun parachute-condition (result conditions)
   "Return the element of CONDITIONS that the description of RESULT is about, or NIL."
@@ -394,15 +397,12 @@
            (loop for package in (ask "TEST-PACKAGES" "PARACHUTE")
                  append (mapcar (lambda (test) (ask "NAME" "PARACHUTE" test))
                                 (ask "PACKAGE-TESTS" "PARACHUTE" package))))
-  :one (lambda (name)
-         (dolist (package (ask "TEST-PACKAGES" "PARACHUTE"))
-           (let ((test (find name (ask "PACKAGE-TESTS" "PARACHUTE" package)
-                             :key (lambda (test) (ask "NAME" "PARACHUTE" test)))))
-             (when test
-               (tell "TEST" "PARACHUTE" test)))))
-  :all (lambda ()
-         (dolist (package (ask "TEST-PACKAGES" "PARACHUTE"))
-           (tell "TEST" "PARACHUTE" package)))
+  :run (lambda (names)
+         (tell "TEST" "PARACHUTE"
+               (loop for package in (ask "TEST-PACKAGES" "PARACHUTE")
+                     append (remove-if-not (lambda (test)
+                                             (member (ask "NAME" "PARACHUTE" test) names :test #'eq))
+                                           (ask "PACKAGE-TESTS" "PARACHUTE" package)))))
   :wrappers
   (lambda ()
     (let ((depth 0))
@@ -464,7 +464,8 @@
   :names (lambda ()
            (mapcar (lambda (test) (ask "NAME" "LISP-UNIT2" test))
                    (ask "LIST-TESTS" "LISP-UNIT2")))
-  :one (lambda (name) (tell "RUN-TESTS" "LISP-UNIT2" :tests (list name)))
+  :run (lambda (names)
+         (tell "RUN-TESTS" "LISP-UNIT2" :tests names))
   :wrappers
   (lambda ()
     (list (cons (its "TEST-THUNK" "LISP-UNIT2")
@@ -488,8 +489,9 @@
   :names (lambda ()
            (loop for package being the hash-keys of (value-of "*TEST-DB*" "LISP-UNIT")
                  append (ask "LIST-TESTS" "LISP-UNIT" package)))
-  :one (lambda (name)
-         (tell "RUN-TESTS" "LISP-UNIT" (list name) (symbol-package name)))
+  :run (lambda (names)
+         (dolist (name names)
+           (tell "RUN-TESTS" "LISP-UNIT" (list name) (symbol-package name))))
   :wrappers
   (lambda ()
     (list (cons (its "RUN-TEST-THUNK" "LISP-UNIT")

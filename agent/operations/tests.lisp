@@ -19,6 +19,8 @@
   (stops 0)                             ; how many more of these may be reported separately
   (stopped 0)                           ; how many have been
   (handlers (handlers-now))             ; those established before any of the framework's
+  (ran '())                             ; the names of the tests that ran, last first
+  (deleted '())                         ; those of them that are no longer in their file
   (package (session-package))           ; names are shown relative to it, whatever package a test runs in
   (verdict nil))                        ; what the system's own TEST-OP signalled about failures
 
@@ -73,14 +75,16 @@ and the line of the file; or NIL."
 
 (defun note-found (count)
   "Note that COUNT tests are about to run."
-  (when *test-run*
-    (incf (run-found *test-run*) count)))
+  (let ((run *test-run*))
+    (when run
+      (setf (run-found run) (max (run-found run) (+ (run-tests run) count))))))
 
 (defun note-test (title name)
   "Note that the test NAME of the framework TITLE begins."
   (let ((run *test-run*))
     (setf (run-framework run) title)
     (setf (run-current run) name)
+    (push name (run-ran run))
     (incf (run-tests run))
     (setf *component* (format nil "running the test ~a" (shown-in-result name (shown-package))))
     (when (progress-due-p t)
@@ -216,19 +220,97 @@ that would load the definition, and with it the system, again."
           ((stringp name) (string-equal text name))
           (t (string-equal text (shown-in-result name))))))
 
-(defun find-tests (text frameworks)
-  "List (FRAMEWORK . NAME) for the tests that TEXT denotes."
+(defun own-systems (names)
+  "List the systems NAMES and those of the same definitions that they depend on."
+  (let ((primary (mapcar #'asdf:primary-system-name names)))
+    (remove-duplicates
+     (append names
+             (loop for name in names
+                   append (loop for (nil other) in (dependency-tree (asdf:find-system name) t)
+                                when (member (asdf:primary-system-name other) primary :test #'string=)
+                                  collect other)))
+     :test #'string=)))
+
+(defun named-in-systems (names)
+  "List (OPERATOR NAME PACKAGE) for the toplevel forms in the files of the systems NAMES: texts, and the package the form
+is read in, or NIL if that is not known."
+  (loop for name in names
+        append (loop for (nil nil file) in (component-entries (asdf:find-system name))
+                     for text = (and file (file-text file 0 +file-characters+))
+                     append (let ((package nil))
+                              (loop for start in (and text (toplevel-starts text))
+                                    for (operator name) = (multiple-value-list (defined-at text start))
+                                    when (string-equal operator "in-package")
+                                      do (setf package (find-package (string-upcase name)))
+                                    when (stringp name)
+                                      collect (list operator name package))))))
+
+(defun of-system-p (test named)
+  "Return :FILE if a form of NAMED, from NAMED-IN-SYSTEMS, defines TEST, a name, :PACKAGE if one defines only its package, or NIL."
+  (let ((text (plain-token (token-at (princ-to-string (if (consp test) (first test) test)) 0)))
+        (home (and (symbolp test) (symbol-package test))))
+    (cond ((loop for (nil name package) in named
+                 thereis (and (string-equal name text)
+                              (or (null home) (null package) (keywordp test)
+                                  (eq test (find-symbol (symbol-name test) package)))))
+           :file)
+          ((and home
+                (loop for (operator name) in named
+                      thereis (and (search "package" operator :test #'char-equal)
+                                   (string-not-equal operator "in-package")
+                                   (eq home (find-package (string-upcase name))))))
+           :package)
+          (t nil))))
+
+(defun all-tests (frameworks)
+  "List (FRAMEWORK . NAME) for the tests of FRAMEWORKS."
   (loop for framework in frameworks
         append (loop for name in (framework-test-names framework)
-                     when (names-test-p text name)
-                       collect (cons framework name))))
+                     collect (cons framework name))))
 
-(defun near-tests (text frameworks)
-  (near-strings text (loop for framework in frameworks
-                           append (loop for name in (framework-test-names framework)
-                                        collect (if (symbolp name)
-                                                    (symbol-name name)
-                                                    (shown-in-result name))))))
+(defun owner-of-test (test frameworks)
+  "Return the name of the loaded system that defines TEST, or NIL."
+  (find-if (lambda (name)
+             (and (some (lambda (framework) (used-by-p framework (list name))) frameworks)
+                  (of-system-p test (named-in-systems (list name)))))
+           (asdf:already-loaded-systems)))
+
+(defun find-tests (text name named frameworks)
+  "List (FRAMEWORK . NAME) for the tests that TEXT denotes of the system NAME, whose forms are NAMED; or those of no system.
+Throw a sentence if there are none."
+  (let* ((all (all-tests frameworks))
+         (denoted (remove-if-not (lambda (test) (names-test-p text (cdr test))) all))
+         (own (remove-if-not (lambda (test) (of-system-p (cdr test) named)) denoted))
+         (owner nil))
+    (or own
+        (remove-if (lambda (test)
+                     (let ((found (owner-of-test (cdr test) frameworks)))
+                       (when found
+                         (setf owner (list (shown-in-result (cdr test)) found)))))
+                   denoted)
+        (throw 'no-such-test
+          (format nil "There is no test ~a~@[ of ~a~]~@[; the tests of ~a use no framework that is asked for or known here~].~
+                       ~@[~{~%~a is a test of the system ~a.~}~]~@[~%Did you mean ~{~a~^ or ~}?~]"
+                  text (and owner name) (if frameworks nil name) owner
+                  (let ((near (near-strings text
+                                            (loop for (nil . test) in all
+                                                  when (of-system-p test named)
+                                                    collect (if (symbolp test)
+                                                                (symbol-name test)
+                                                                (shown-in-result test))))))
+                    (subseq near 0 (min (length near) +names-offered+))))))))
+
+(defvar *tests-in-files* '()
+  "The names of the tests that ran and were in a file of their system then.")
+
+(defun note-deleted-tests (named)
+  "Note which tests that ran were once in a file of their system, whose forms are NAMED, and are no longer."
+  (let ((run *test-run*))
+    (dolist (test (run-ran run))
+      (cond ((eq :file (of-system-p test named))
+             (pushnew test *tests-in-files* :test #'equal))
+            ((member test *tests-in-files* :test #'equal)
+             (push (shown-in-result test (shown-package)) (run-deleted run)))))))
 
 ;;; The run
 
@@ -251,22 +333,25 @@ that would load the definition, and with it the system, again."
           thereis (loop for (nil name) in (dependency-tree (asdf:find-system system) t)
                         thereis (member name names :test #'string-equal)))))
 
-(defun run-system-tests (name test-systems frameworks)
-  "Test the system NAME. If it does not define how, run all tests of those FRAMEWORKS that TEST-SYSTEMS depend
-on, and return true."
+(defun run-system-tests (name test-systems named frameworks)
+  "Test the system NAME. If it does not define how, run the tests in the files of it and TEST-SYSTEMS, and return true."
   (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
   (when (zerop (run-total *test-run*))
-    (let ((framework (find-if (lambda (framework)
-                                (and (used-by-p framework (cons name test-systems))
-                                     (framework-test-names framework)))
-                              frameworks)))
-      (when framework
-        (call-with-frameworks (list framework) (lambda () (run-all-tests framework)))
-        t))))
+    (run-chosen-tests (remove-if-not (lambda (test) (of-system-p (cdr test) named))
+                                     (all-tests (remove-if-not (lambda (framework)
+                                                                 (used-by-p framework (cons name test-systems)))
+                                                               frameworks))))))
 
 (defun run-chosen-tests (tests)
-  (loop for (framework . name) in tests
-        do (call-with-frameworks (list framework) (lambda () (run-one-test framework name)))))
+  "Run TESTS, a list of (FRAMEWORK . NAME). Return true if there are any."
+  (loop for framework in (remove-duplicates (mapcar #'car tests))
+        for names = (loop for (other . name) in tests
+                          when (eq other framework)
+                            collect name)
+        do (note-found (length names))
+           (call-with-frameworks (list framework)
+                                 (lambda () (funcall (the function (framework-run framework)) names)))
+        finally (return (and tests t))))
 
 (defun run-counts (run)
   (list :tests (run-tests run)
@@ -279,28 +364,21 @@ on, and return true."
                 :framework (run-framework run)
                 :fallback fallback
                 :verdict (run-verdict run)
+                :deleted (run-deleted run)
                 :failures (reverse (run-failures run)))))
-
-(defun no-test-text (text name frameworks)
-  (format nil "There is no test ~a~@[; the tests of ~a use no framework that is asked for or known here~].~
-               ~@[~%Did you mean ~{~a~^ or ~}?~]"
-          text (if frameworks nil name)
-          (let ((near (near-tests text frameworks)))
-            (subseq near 0 (min (length near) +names-offered+)))))
 
 (defun run-tests-of-system (name text title)
   "Run the tests of the system NAME, or those that TEXT denotes, with the framework TITLE or any loaded one.
 Return true if all of the framework's tests were run because the system does not define how it is tested."
   (setf *current-form* (list `(asdf:test-system ,name)))
   (let* ((test-systems (load-for-testing name))
-         (frameworks (frameworks-here title)))
-    (if text
-        (let ((tests (find-tests text frameworks)))
-          (unless tests
-            (throw 'no-such-test (no-test-text text name frameworks)))
-          (run-chosen-tests tests)
-          nil)
-        (run-system-tests name test-systems frameworks))))
+         (frameworks (frameworks-here title))
+         (named (named-in-systems (own-systems (cons name test-systems)))))
+    (prog1 (if text
+               (progn (run-chosen-tests (find-tests text name named frameworks))
+                      nil)
+               (run-system-tests name test-systems named frameworks))
+      (note-deleted-tests named))))
 
 (define-operation :run-tests (arguments)
   (let* ((path (definition-path (getf arguments :system)))

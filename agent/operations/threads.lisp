@@ -88,11 +88,12 @@
 ;;; and printing its variables may not end. The caller waits no longer than the limits above.
 
 (defun call-printing-in-thread (thread function)
-  "Have THREAD call FUNCTION, which prints, with a function to be called with the result. Return :DONE and the
+  "Have THREAD call FUNCTION, which prints and returns the result, or calls its argument with the result first. Return :DONE and the
 result, :SILENT if THREAD did not start in time and will not, :SLOW if it did not finish in time, or :GONE."
   (declare (type function function))
   (let ((begun (make-signal))
         (done (make-signal))
+        (caller (current-thread))
         (state (list :asked nil)))
     (labels ((claim (new)
                (call-locked (lambda ()
@@ -109,7 +110,12 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
                        (*guard* nil)
                        (*in-a-hurry* nil))
                    (unwind-protect
-                        (call-openly (lambda () (funcall function #'finish)))
+                        (let ((value (call-openly (lambda () (funcall function #'finish)))))
+                          (unless (eq :done (first state))
+                            ;; The next may come at once, and they would be one within the other.
+                            (unless (eq caller (current-thread))
+                              (put-off-interruptions))
+                            (finish value)))
                      (unless (eq :done (first state))
                        (finish nil))))))
              (hurry ()
@@ -143,11 +149,10 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
              (call-printing-in-thread
               thread
               (lambda (finish)
-                (funcall (the function finish)
-                         (with-agent-syntax (:package package :length 10 :level 4)
-                           (multiple-value-list
-                            (frame-texts (signalling-frame) nil
-                                         :from from :count count :locals locals))))))
+                (declare (ignore finish))
+                (with-agent-syntax (:package package :length 10 :level 4)
+                  (multiple-value-list
+                   (frame-texts (signalling-frame) nil :from from :count count :locals locals)))))
            (append (list *id* :ok :thread entry :outcome outcome)
                    (when (eq outcome :done)
                      (list :frames (first frames) :total (second frames))))))))))

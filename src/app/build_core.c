@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "lisp/core.h"
 #include "proc/child.h"
+#include "proc/loop_handle.h"
 
 enum { LIMIT_MS = 300000 }; /* no client waits for this build, and the machine may be busy */
 
@@ -43,12 +44,11 @@ int build_core(const char *lisp_name, const char *directory)
         status = 1;
     }
     /* The children's own handles do not keep the loop alive; this timer does. */
-    uv_timer_t pulse;
-    uv_timer_init(loop, &pulse);
-    uv_timer_start(&pulse, on_pulse, 1000, 1000);
+    uv_timer_t *pulse = loop_handle_timer(loop, NULL);
+    uv_timer_start(pulse, on_pulse, 1000, 1000);
     while (status < 0)
         uv_run(loop, UV_RUN_ONCE);
-    uv_close((uv_handle_t *)&pulse, NULL);
+    loop_handle_free(pulse);
     children_free(children);
     uv_run(loop, UV_RUN_DEFAULT);
     free(lisp);

@@ -44,7 +44,7 @@ struct server {
      * Lisp starts or a file is edited. NULL or the option's, if no client is asked. */
     const char *directory;
     char root[PATH_MAX];
-    bool is_input_over;
+    bool is_input_over, is_output_lost;
     bool is_ending;
 };
 
@@ -73,8 +73,8 @@ static void on_http_closed(void *arg)
     struct server *server = arg;
     server->http = NULL;
     /* What runs keeps its session from being saved, for ever if it has no time limit. At the end of the input
-     * everything has got one. */
-    if (!server->is_input_over)
+     * everything has got one, and its answers are awaited. */
+    if (!server->is_input_over || server->is_output_lost)
         session_host_stop_everything(server->host);
     toolboxes_save(server->toolboxes, on_saved, server);
 }
@@ -141,6 +141,7 @@ static void on_broken(void *arg)
 {
     struct server *server = arg;
     log_info("standard output is closed");
+    server->is_output_lost = true; /* nobody can read what is answered now */
     finish(server);
 }
 

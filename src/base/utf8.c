@@ -139,20 +139,6 @@ size_t utf8_floor(const char *bytes, size_t len, size_t at)
     return at;
 }
 
-/* Count the bytes that are not continuation bytes. */
-size_t utf8_count(const char *bytes, size_t len)
-{
-    size_t at = 0, count = 0;
-    for (; len - at >= 8; at += 8) {
-        uint64_t word = load8(bytes + at);
-        word = (word >> 7) & ~(word >> 6) & EACH_BYTE(1);
-        count += 8 - (size_t)__builtin_popcountll(word);
-    }
-    for (; at < len; at++)
-        count += !is_continuation(bytes[at]);
-    return count;
-}
-
 size_t utf8_byte_of(const char *bytes, size_t len, size_t n)
 {
     size_t at = 0;

@@ -35,7 +35,4 @@ size_t utf8_floor(const char *bytes, size_t len, size_t at);
  * fewer characters. */
 size_t utf8_byte_of(const char *bytes, size_t len, size_t n);
 
-/* utf8_count(bytes, len): characters (code points) in well-formed text. */
-size_t utf8_count(const char *bytes, size_t len);
-
 #endif

@@ -7,17 +7,55 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/config_edit.h"
-
 enum client_scope { SCOPE_USER, SCOPE_PROJECT, SCOPE_COUNT };
 
+enum client_format {
+    FORMAT_JSON, /* perhaps with comments */
+    FORMAT_TOML, /* Codex; its own command lists what is in it */
+    FORMAT_ELISP,
+};
+
+/* What a client requires of an entry in addition to command and arguments. */
+enum entry_shape {
+    SHAPE_PLAIN,    /* {"command": C, "args": [A...]} */
+    SHAPE_STDIO,    /* the same behind "type": "stdio" */
+    SHAPE_CUSTOM,   /* the same behind "source": "custom" */
+    SHAPE_COMBINED, /* {"type": "local", "command": [C, A...], "enabled": true} */
+};
+
+/* How install and uninstall change the configuration of a scope. */
+enum client_way {
+    WAY_PASTE,   /* the user does, from what they print */
+    WAY_FILE,    /* they write the file, which is plain JSON */
+    WAY_COMMAND, /* they run the client's own command */
+};
+
 #define CLIENT_MOST_PLACES 4
+#define CLIENT_MOST_WORDS 9
 
 struct client {
     const char *name;
     const char *title;
-    const struct config_editor *editor;
-    struct config_place place;
+    enum client_format format;
+    enum entry_shape shape;
+    enum client_way ways[SCOPE_COUNT];
+
+    /* The member or table that holds all servers; NULL in Emacs Lisp. */
+    const char *container;
+
+    /*
+     * A newer release of the client keeps its servers in this member of the container, and has no "enabled".
+     * The entry goes there if the file has the member. NULL: there is one form only.
+     */
+    const char *newer;
+
+    /*
+     * The arguments of programs[0] that add the server and remove it; NULL where it has no such command. In
+     * them, %name, %scope, %command, %json (the entry) and %named (the entry with its name in it) stand for
+     * one argument, %arguments for all of the server's.
+     */
+    const char *add[CLIENT_MOST_WORDS], *remove[CLIENT_MOST_WORDS];
+    bool refuses_to_replace; /* an entry must be removed before another can be added */
 
     /*
      * The files it reads, for each scope: the first one that exists, otherwise the first one listed, which

@@ -344,31 +344,29 @@ static bool can_be_run(const char *command)
 static void check_client(const struct client *client, enum client_scope scope, finding *found, void *arg)
 {
     struct client_config config;
-    struct config_found entry = {.presence = PRESENCE_NONE};
     struct err err;
     char name[64], advice[160];
     snprintf(name, sizeof name, "%s%s", client->name, scope == SCOPE_PROJECT ? " (project)" : "");
     snprintf(advice, sizeof advice, "cl-mcp-server install %s%s", client->name,
              scope == SCOPE_PROJECT ? " --scope project" : "");
-    bool is_read = client_config_read(&config, client, scope, &err);
-    struct config_text text = is_read ? client_config_text(&config) : (struct config_text){.bytes = ""};
-    bool is_good =
-        is_read && (config.is_missing || client->editor->find(&text, &client->place, "lisp", &entry, &err));
-    if (!is_good)
+    bool is_read = client_config_read(&config, client, scope, "lisp", &err);
+    const char *shown = config.shown != NULL ? config.shown : client->title;
+    if (!is_read && err.code == ERR_NOT_FOUND)
+        found(arg, name, VERDICT_NOTE, NULL, "%s was not read: %s", shown, err.message);
+    else if (!is_read)
         found(arg, name, VERDICT_PROBLEM, "Correct the file; the client may not read it either.", "%s: %s",
-              config.shown != NULL ? config.shown : client->title, err.message);
-    else if (scope == SCOPE_PROJECT && entry.presence == PRESENCE_NONE)
+              shown, err.message);
+    else if (scope == SCOPE_PROJECT && config.presence != PRESENCE_OURS && config.presence != PRESENCE_OTHER)
         ; /* most projects have none */
-    else if (entry.presence == PRESENCE_NONE)
-        found(arg, name, VERDICT_NOTE, advice, "installed, but %s has no server named lisp", config.shown);
-    else if (entry.presence == PRESENCE_OTHER)
-        found(arg, name, VERDICT_NOTE, NULL, "the server named lisp in %s runs another program: %s",
-              config.shown, entry.command);
-    else if (!can_be_run(entry.command))
-        found(arg, name, VERDICT_PROBLEM, advice, "%s names %s, which cannot be run", config.shown,
-              entry.command);
+    else if (config.presence == PRESENCE_NONE)
+        found(arg, name, VERDICT_NOTE, advice, "installed, but %s has no server named lisp", shown);
+    else if (config.presence == PRESENCE_OTHER)
+        found(arg, name, VERDICT_NOTE, NULL, "the server named lisp in %s runs another program: %s", shown,
+              config.command);
+    else if (!can_be_run(config.command))
+        found(arg, name, VERDICT_PROBLEM, advice, "%s names %s, which cannot be run", shown, config.command);
     else
-        found(arg, name, VERDICT_GOOD, NULL, "%s runs %s", config.shown, entry.command);
+        found(arg, name, VERDICT_GOOD, NULL, "%s runs %s", shown, config.command);
     client_config_fini(&config);
 }
 

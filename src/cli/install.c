@@ -1,7 +1,8 @@
 /*
- * install, uninstall: add the server to the configuration of clients and remove it again. The change is
- * printed before it is made.
+ * install, uninstall: add the server to the configuration of clients and remove it again: by the client's own
+ * command, in a file of plain JSON, or by what a person is shown to paste.
  */
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,11 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "cli/client_config.h"
+#include "cli/client_snippet.h"
 #include "cli/commands.h"
 
 #define NAME "lisp"
-enum { MOST_SHOWN = 4000, MOST_NAME = 40 };
+enum { MOST_NAME = 40 };
 
 struct request {
     bool is_install, is_dry_run, is_all;
@@ -41,81 +42,183 @@ static void find_self(struct request *r)
     free(real);
 }
 
-static void show_lines(char sign, const char *bytes, size_t len)
+/* What a person has to change. */
+static void print_advice(const struct request *r, const struct client_config *config, const json_t *entry)
 {
-    bool is_cut = len > MOST_SHOWN;
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    utf8_repair(&text, bytes, is_cut ? utf8_floor(bytes, len, MOST_SHOWN) : len);
-    for (const char *line = strbuf_string(&text); *line != '\0';) {
-        size_t line_len = strcspn(line, "\n");
-        if (line_len > 0 && line[0] != '\r')
-            printf("  %c %.*s\n", sign, (int)(line_len - (line[line_len - 1] == '\r')), line);
-        line += line_len + (line[line_len] == '\n');
+    struct strbuf advice;
+    strbuf_init(&advice, 0);
+    if (!r->is_install)
+        strbuf_addf(&advice, "Remove the server %s from the file.\n", config->name);
+    else
+        client_snippet_add(config, entry, &advice);
+    for (const char *line = strbuf_string(&advice); *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        printf("%s%.*s\n", len > 0 ? "  " : "", (int)len, line);
+        line += len + 1;
     }
-    if (is_cut)
-        printf("  %c ...\n", sign);
-    strbuf_fini(&text);
+    strbuf_fini(&advice);
 }
 
-static void show(const struct client_config *config, const struct splice *splice)
+/* Replace the words that stand for something in the arguments of a client's command. */
+static json_t *fill_in(const char *const *words, const struct client_config *config, const json_t *entry)
 {
-    struct config_text text = client_config_text(config);
-    show_lines('-', text.bytes + splice->at, splice->removed);
-    show_lines('+', strbuf_string(&splice->text), splice->text.len);
+    json_t *arguments = json_array();
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, "%name") == 0) {
+            json_array_append_new(arguments, json_string(config->name));
+        } else if (strcmp(*words, "%scope") == 0) {
+            json_array_append_new(arguments, json_string(config->scope == SCOPE_USER ? "user" : "project"));
+        } else if (strcmp(*words, "%command") == 0) {
+            json_array_append(arguments, json_object_get(entry, "command"));
+        } else if (strcmp(*words, "%arguments") == 0) {
+            json_array_extend(arguments, json_object_get(entry, "args"));
+        } else if (strcmp(*words, "%json") == 0 || strcmp(*words, "%named") == 0) {
+            json_t *value = json_object();
+            if (strcmp(*words, "%named") == 0)
+                json_object_set_new(value, "name", json_string(config->name));
+            json_object_update(value, (json_t *)entry);
+            char *text = json_dumps(value, JSON_COMPACT);
+            json_array_append_new(arguments, json_string(text));
+            free(text);
+            json_decref(value);
+        } else {
+            json_array_append_new(arguments, json_string(*words));
+        }
+    }
+    return arguments;
 }
 
-static const char *outcome_of(const struct request *r, const struct client_config *config,
-                              const struct splice *splice)
+/* As a person would type it. */
+static void print_command(const char *before, const struct client *client, const json_t *arguments)
 {
-    if (splice_is_nothing(splice))
-        return r->is_install ? "nothing to do: the file has this server already"
-                             : "nothing to do: the file has no such server";
-    if (splice->removes_file)
-        return r->is_dry_run ? "the file would be removed" : "the file was removed";
-    if (config->is_missing)
-        return r->is_dry_run ? "the file would be created" : "the file was created";
-    return r->is_dry_run ? "the file would be changed" : "the file was changed";
+    size_t i;
+    const json_t *argument;
+    printf("  %s: %s", before, client->programs[0]);
+    json_array_foreach(arguments, i, argument)
+    {
+        const char *text = json_string_value(argument);
+        bool is_plain = *text != '\0' && text[strcspn(text, " \t\n\"'\\$`*?[]{}()<>|&;#~!")] == '\0';
+        printf(is_plain ? " %s" : " '", text);
+        for (; !is_plain && *text != '\0'; text++)
+            printf(*text == '\'' ? "'\\''" : "%c", *text);
+        printf("%s", is_plain ? "" : "'");
+    }
+    printf("\n");
 }
 
-static bool edit(const struct request *r, const struct client_config *config, struct splice *splice,
-                 struct err *err)
+static bool run_command(const struct request *r, const struct client_config *config, const char *const *words,
+                        const json_t *entry, struct err *err)
 {
-    struct config_text text = client_config_text(config);
+    struct strbuf out;
+    strbuf_init(&out, 0);
+    json_t *arguments = fill_in(words, config, entry);
+    print_command(r->is_dry_run ? "would run" : "running", config->client, arguments);
+    fflush(stdout);
+    bool is_good = r->is_dry_run || client_run(config->client, arguments, &out, err);
+    json_decref(arguments);
+    strbuf_fini(&out);
+    return is_good;
+}
+
+/* Some of these commands report success whatever they did. */
+static bool check_result(const struct request *r, const struct client_config *before, const json_t *entry,
+                         struct err *err)
+{
+    struct client_config after;
+    bool is_read = client_config_read(&after, before->client, before->scope, before->name, err);
+    bool is_done =
+        is_read && (r->is_install ? after.presence == PRESENCE_OURS : after.presence == PRESENCE_NONE);
+    if (is_read && !is_done)
+        err_set(err, ERR_INVALID, "%s reported no error, but the server is %s", before->client->programs[0],
+                r->is_install ? "not there" : "still there");
+    client_config_fini(&after);
+    return is_done;
+}
+
+static bool change_by_command(const struct request *r, const struct client_config *config,
+                              const json_t *entry, struct err *err)
+{
     const struct client *client = config->client;
-    /* A shared file must not contain a path in this user's home. */
-    bool is_shared = config->scope == SCOPE_PROJECT && r->is_in_path;
-    struct server_entry entry = {.name = r->name,
-                                 .command = is_shared ? "cl-mcp-server" : r->own_path,
-                                 .arguments = (const char *const *)r->arguments};
-    return r->is_install ? client->editor->install(&text, &client->place, &entry, splice, err)
-                         : client->editor->uninstall(&text, &client->place, r->name, splice, err);
+    bool must_remove = !r->is_install || (client->refuses_to_replace && config->presence == PRESENCE_OURS);
+    return (!must_remove || run_command(r, config, client->remove, entry, err)) &&
+           (!r->is_install || run_command(r, config, client->add, entry, err)) &&
+           (r->is_dry_run || check_result(r, config, entry, err));
+}
+
+static bool change_file(const struct request *r, struct client_config *config, const json_t *entry,
+                        struct err *err)
+{
+    if (!r->is_dry_run && !client_config_write(config, r->is_install ? entry : NULL, err))
+        return false;
+    static const char *const verbs[2][2] = {{"removed", "would remove"}, {"wrote", "would write"}};
+    char *text = json_dumps(r->is_install ? entry : config->entry, 0);
+    printf("  %s \"%s\": %s\n", verbs[r->is_install][r->is_dry_run], config->name, text);
+    if (!r->is_dry_run && !config->is_missing)
+        printf("  the file as it was: %s%s\n", config->path, CLIENT_CONFIG_BACKUP);
+    free(text);
+    return true;
+}
+
+/* Change what the client reads, or print what to change. */
+static bool change_config(const struct request *r, struct client_config *config, const json_t *entry,
+                          struct err *err)
+{
+    const struct client *client = config->client;
+    bool has_command = (r->is_install ? client->add[0] : client->remove[0]) != NULL;
+    switch (client->ways[config->scope]) {
+    case WAY_COMMAND:
+        if (has_command)
+            return change_by_command(r, config, entry, err);
+        printf("  %s has no command that removes a server\n", client->programs[0]);
+        break;
+    case WAY_FILE:
+        if (!config->has_comments)
+            return change_file(r, config, entry, err);
+        printf("  not changed, since its comments would be lost\n");
+        break;
+    case WAY_PASTE:
+        break;
+    }
+    print_advice(r, config, entry);
+    return true;
+}
+
+/* A program of that name, or the same entry. */
+static bool is_settled(const struct request *r, const struct client_config *config, const json_t *entry)
+{
+    if (r->is_install ? client_snippet_is_needed(config, entry) : config->presence != PRESENCE_NONE)
+        return false;
+    printf("  nothing to do: it %s\n", r->is_install ? "has this server already" : "has no such server");
+    return true;
 }
 
 static bool change(const struct request *r, const struct client *client)
 {
     struct client_config config;
-    struct splice splice;
     struct err err;
-    splice_init(&splice);
-    bool is_read = client_config_read(&config, client, r->scope, &err);
-    bool is_edited = is_read && edit(r, &config, &splice, &err);
-    bool is_good = is_edited;
-    if (is_edited) {
+    bool is_read = client_config_read(&config, client, r->scope, r->name, &err);
+    /* A shared file must not contain a path in this user's home. */
+    bool is_shared = r->scope == SCOPE_PROJECT && r->is_in_path;
+    json_t *entry = client_config_entry(&config, is_shared ? "cl-mcp-server" : r->own_path, r->arguments);
+    bool is_good = is_read;
+    /* Without the program, what it would have added can be pasted. */
+    bool is_known = is_read || (config.shown != NULL && err.code == ERR_NOT_FOUND);
+    if (is_known)
         printf("%s: %s\n", client->name, config.shown);
-        show(&config, &splice);
-        fflush(stdout);
-        if (!r->is_dry_run && !splice_is_nothing(&splice))
-            is_good = client_config_write(&config, &splice, &err);
-    }
-    if (is_good)
-        printf("  %s\n", outcome_of(r, &config, &splice));
-    else if (is_read)
-        fprintf(stderr, "cl-mcp-server: %s: %s was not changed: %s\n", client->name, config.shown,
-                err.message);
-    else
-        fprintf(stderr, "cl-mcp-server: %s: %s\n", client->name, err.message);
-    splice_fini(&splice);
+    if (is_read && config.presence == PRESENCE_OTHER)
+        is_good = err_set(&err, ERR_INVALID,
+                          "there is a server named %s that does not run cl-mcp-server; choose another name "
+                          "with --name",
+                          r->name);
+    else if (is_read && !is_settled(r, &config, entry))
+        is_good = change_config(r, &config, entry, &err);
+    fflush(stdout);
+    if (!is_good)
+        fprintf(stderr, "cl-mcp-server: %s%s%s: %s\n", client->name, config.shown != NULL ? ": " : "",
+                config.shown != NULL ? config.shown : "", err.message);
+    if (!is_good && is_known && config.presence != PRESENCE_OTHER && client->ways[r->scope] == WAY_COMMAND)
+        print_advice(r, &config, entry);
+    json_decref(entry);
     client_config_fini(&config);
     return is_good;
 }
@@ -209,15 +312,15 @@ static int run(struct request *r, int argc, char **argv)
     if (count < 0 || !are_known(argv, count))
         return command_usage(command);
     find_self(r);
-    bool is_good = true;
-    if (!is_text(r->arguments) || !utf8_is_valid(r->own_path, strlen(r->own_path))) {
+    bool is_good = is_text(r->arguments) && utf8_is_valid(r->own_path, strlen(r->own_path));
+    if (!is_good) {
         fprintf(stderr, "cl-mcp-server: the new text would not be UTF-8\n");
-        is_good = false;
-    }
-    for (int i = 0; is_good && i < count; i++)
-        is_good = change(r, clients_find(argv[i])) && is_good;
-    if (is_good && r->is_all)
+        count = 0;
+    } else if (r->is_all) {
         is_good = change_all(r);
+    }
+    for (int i = 0; i < count; i++)
+        is_good = change(r, clients_find(argv[i])) && is_good;
     free(r->own_path);
     return is_good ? 0 : 1;
 }

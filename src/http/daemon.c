@@ -14,15 +14,15 @@
 #include "http/limits.h"
 #include "http/link.h"
 #include "http/places.h"
+#include "proc/loop_handle.h"
 
 struct daemon {
     struct daemon_options options;
     struct listener listener;
     struct MHD_Daemon *library;
-    uv_poll_t poll;
-    uv_timer_t timer;
-    uv_idle_t soon; /* runs the library in the next turn of the loop, after other events */
-    unsigned open_handles;
+    uv_poll_t *poll;
+    uv_timer_t *timer;
+    uv_idle_t *soon; /* runs the library in the next turn of the loop, after other events */
     struct places places;
     unsigned idle_runs; /* consecutive turns that the library asked for */
     bool is_running, must_run_again;
@@ -99,13 +99,13 @@ static void set_timer(struct daemon *d)
 {
     MHD_UNSIGNED_LONG_LONG ms;
     bool has_timeout = d->options.mhd->get_timeout(d->library, &ms) == MHD_YES;
-    uv_timer_stop(&d->timer);
+    uv_timer_stop(d->timer);
     if (d->must_run_again) {
         daemon_wake(d);
     } else if (has_timeout && ms == 0 && ++d->idle_runs < MOST_IDLE_RUNS) {
         daemon_wake(d);
     } else if (has_timeout) {
-        uv_timer_start(&d->timer, on_timer, ms == 0 ? IDLE_RUN_MS : ms, 0);
+        uv_timer_start(d->timer, on_timer, ms == 0 ? IDLE_RUN_MS : ms, 0);
     }
 }
 
@@ -124,7 +124,7 @@ void daemon_wake(struct daemon *d)
     if (d->is_running)
         d->must_run_again = true;
     else
-        uv_idle_start(&d->soon, on_soon);
+        uv_idle_start(d->soon, on_soon);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -194,12 +194,10 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
         return NULL;
     }
     const union MHD_DaemonInfo *info = options->mhd->get_daemon_info(d->library, MHD_DAEMON_INFO_EPOLL_FD);
-    CHECK(uv_poll_init(options->loop, &d->poll, info->epoll_fd) == 0);
-    uv_timer_init(options->loop, &d->timer);
-    uv_idle_init(options->loop, &d->soon);
-    d->poll.data = d->timer.data = d->soon.data = d;
-    d->open_handles = 3;
-    uv_poll_start(&d->poll, UV_READABLE, on_poll);
+    d->poll = loop_handle_poll(options->loop, info->epoll_fd, d);
+    d->timer = loop_handle_timer(options->loop, d);
+    d->soon = loop_handle_idle(options->loop, d);
+    uv_poll_start(d->poll, UV_READABLE, on_poll);
     /* The listening socket is watched from the library's first turn on. */
     daemon_wake(d);
     return d;
@@ -212,23 +210,17 @@ void daemon_quiesce(struct daemon *d)
         listener_close(&d->listener);
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-    struct daemon *d = handle->data;
-    if (--d->open_handles == 0)
-        free(d);
-}
-
 void daemon_free(struct daemon *d)
 {
     if (d == NULL)
         return;
-    uv_poll_stop(&d->poll);
+    uv_poll_stop(d->poll);
     bool is_quiesced = d->listener.descriptor < 0;
     d->options.mhd->stop_daemon(d->library);
     if (!is_quiesced)
         listener_released(&d->listener);
-    uv_close((uv_handle_t *)&d->poll, on_closed);
-    uv_close((uv_handle_t *)&d->timer, on_closed);
-    uv_close((uv_handle_t *)&d->soon, on_closed);
+    loop_handle_free(d->poll);
+    loop_handle_free(d->timer);
+    loop_handle_free(d->soon);
+    free(d);
 }

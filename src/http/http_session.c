@@ -9,22 +9,13 @@
 #include <uv.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "http/limits.h"
 #include "http/principals.h"
 #include "http/stream.h"
 #include "mcp/connection.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
-
-static bool make_secret(char *id)
-{
-    unsigned char random[HTTP_SESSION_ID_BYTES / 2];
-    if (uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(id + 2 * i, 3, "%02x", random[i]);
-    return true;
-}
 
 #define PREFIX "http-"
 #define NAME_DIGITS 8
@@ -40,8 +31,8 @@ struct http_session *http_session_new(struct principal *principal, const char *n
                                       const struct connection_options *options)
 {
     struct http_session *s = xcalloc(1, sizeof *s);
-    char secret[HTTP_SESSION_ID_BYTES + 1];
-    if (!make_secret(secret)) {
+    char secret[RANDOM_SECRET_DIGITS + 1];
+    if (!random_secret(secret)) {
         free(s);
         return NULL;
     }

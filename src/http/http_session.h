@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/random.h"
 #include "http/event_log.h"
 #include "mcp/transport.h"
 
-#define HTTP_SESSION_ID_BYTES 32
 #define HTTP_MOST_NODE_BYTES 32
 
 struct connection;
@@ -31,7 +31,7 @@ struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;
     struct connection *connection; /* owned */
-    char id[HTTP_MOST_NODE_BYTES + 1 + HTTP_SESSION_ID_BYTES +
+    char id[HTTP_MOST_NODE_BYTES + 1 + RANDOM_SECRET_DIGITS +
             1];            /* "NODE-" if the server has a name, then a random part */
     char lisp_session[24]; /* the default session of its tools */
     struct event_log log;

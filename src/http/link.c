@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "http/places.h"
+#include "proc/loop_handle.h"
 
 /* How often the end is repeated, and the delay before each time: the library reads one buffer of the
  * preceding bytes each time. */
@@ -20,13 +21,12 @@
 
 struct link {
     int descriptor;
-    bool is_expecting, has_watch;
+    bool is_expecting;
     struct place place;
     bool has_ended; /* the client has closed its side */
     unsigned reminders;
-    unsigned open_handles;
-    uv_timer_t timer;
-    uv_poll_t watch;
+    uv_timer_t *timer;
+    uv_poll_t *watch; /* NULL: the kernel allows no more */
     void (*on_gone)(void *arg);
     void *arg;
     void (*on_end)(void *arg);
@@ -40,29 +40,17 @@ struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, co
     struct link *l = xcalloc(1, sizeof *l);
     l->descriptor = descriptor;
     place_take(&l->place, places, descriptor, address);
-    uv_timer_init(loop, &l->timer);
-    l->timer.data = l;
-    l->open_handles = 1;
+    l->timer = loop_handle_timer(loop, l);
     /* The library watches the descriptor with its own epoll instance, which this does not disturb. */
-    if (uv_poll_init(loop, &l->watch, descriptor) == 0) {
-        l->watch.data = l;
-        l->has_watch = true;
-        l->open_handles++;
-        uv_poll_start(&l->watch, UV_DISCONNECT, on_watch);
-    }
+    l->watch = loop_handle_try_poll(loop, descriptor, l);
+    if (l->watch != NULL)
+        uv_poll_start(l->watch, UV_DISCONNECT, on_watch);
     return l;
 }
 
 struct place *link_place(struct link *l)
 {
     return &l->place;
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct link *l = handle->data;
-    if (--l->open_handles == 0)
-        free(l);
 }
 
 void link_free(struct link *l)
@@ -72,9 +60,9 @@ void link_free(struct link *l)
     if (l->on_end != NULL)
         l->on_end(l->end_arg);
     place_leave(&l->place);
-    if (l->has_watch)
-        uv_close((uv_handle_t *)&l->watch, on_closed);
-    uv_close((uv_handle_t *)&l->timer, on_closed);
+    loop_handle_free(l->watch);
+    loop_handle_free(l->timer);
+    free(l);
 }
 
 static void say_gone(struct link *l)
@@ -92,7 +80,7 @@ static void on_timer(uv_timer_t *timer)
     } else if (l->is_expecting && l->has_ended && l->reminders < REMINDERS) {
         l->reminders++;
         shutdown(l->descriptor, SHUT_RD);
-        uv_timer_start(&l->timer, on_timer, REMINDER_MS, 0);
+        uv_timer_start(l->timer, on_timer, REMINDER_MS, 0);
     } else if (l->is_expecting) {
         log_info("http: a client took too long with its request");
         shutdown(l->descriptor, SHUT_RDWR);
@@ -104,20 +92,20 @@ static void on_watch(uv_poll_t *watch, int status, int events)
 {
     struct link *l = watch->data;
     l->has_ended = true;
-    uv_poll_stop(&l->watch);
+    uv_poll_stop(l->watch);
     if (l->on_gone != NULL)
         say_gone(l);
     else if (l->is_expecting)
-        uv_timer_start(&l->timer, on_timer, 0, 0);
+        uv_timer_start(l->timer, on_timer, 0, 0);
 }
 
 void link_expect(struct link *l, uint64_t ms)
 {
     l->is_expecting = ms > 0;
     if (ms == 0)
-        uv_timer_stop(&l->timer);
+        uv_timer_stop(l->timer);
     else
-        uv_timer_start(&l->timer, on_timer, l->has_ended ? 0 : ms, 0);
+        uv_timer_start(l->timer, on_timer, l->has_ended ? 0 : ms, 0);
 }
 
 void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg)
@@ -125,7 +113,7 @@ void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg)
     l->on_gone = on_gone;
     l->arg = arg;
     if (l->has_ended)
-        uv_timer_start(&l->timer, on_timer, 0, 0);
+        uv_timer_start(l->timer, on_timer, 0, 0);
 }
 
 void link_unwatch(struct link *l)

@@ -115,7 +115,15 @@ void post_on_send(void *arg, const struct transport_message *message)
 static bool publish(struct post *p)
 {
     struct exchange *e = p->exchange;
-    if (!p->is_newcomer || connection_revision(p->connection) == NULL || e == NULL)
+    bool is_initialized = connection_revision(p->connection) != NULL;
+    if (p->is_newcomer && !is_initialized && e != NULL && exchange_header(e, "Mcp-Session-Id") != NULL) {
+        exchange_refuse(
+            e, &(struct http_reply){.status = MHD_HTTP_NOT_FOUND,
+                                    .code = JSONRPC_INVALID_REQUEST,
+                                    .message = "this session has ended: send initialize to start another"});
+        return false;
+    }
+    if (!p->is_newcomer || !is_initialized || e == NULL)
         return true;
     if (!http_session_publish(p->session, uv_hrtime() / 1000000)) {
         exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,

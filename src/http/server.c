@@ -24,6 +24,7 @@
 #include "http/principals.h"
 #include "mcp/connection.h"
 #include "mcp/jsonrpc.h"
+#include "proc/loop_handle.h"
 
 #define MOST_LISTENERS 16
 #define LARGEST_PEM (1u << 20)
@@ -39,9 +40,8 @@ struct http_server {
     char *certificate, *key; /* NULL: no TLS */
     struct daemon *daemons[MOST_LISTENERS];
     size_t daemon_count;
-    uv_timer_t tick;    /* sends keep-alives, ends idle sessions */
-    uv_timer_t closing; /* bounds the time that closing takes */
-    unsigned open_handles;
+    uv_timer_t *tick;      /* sends keep-alives, ends idle sessions */
+    uv_timer_t *closing;   /* bounds the time that closing takes */
     uint64_t closes_at_ms; /* the deadline, if it is closing */
     bool is_ended;
     void (*on_closed)(void *arg);
@@ -102,10 +102,6 @@ static void take_post(struct http_server *s, struct exchange *e)
     struct http_session *session = session_of(e);
     if (session != NULL) {
         post_deliver(e, session->connection, session);
-        return;
-    }
-    if (exchange_header(e, "Mcp-Session-Id") != NULL) {
-        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
         return;
     }
     struct connection_options options = connection_options(s, e->principal);
@@ -301,24 +297,6 @@ static bool start(struct http_server *s, struct err *err)
     return true;
 }
 
-static void on_handle_closed(uv_handle_t *handle)
-{
-    struct http_server *s = handle->data;
-    if (--s->open_handles > 0)
-        return;
-    void (*done)(void *arg) = s->on_closed;
-    void *arg = s->on_closed_arg;
-    /* The daemons' handles were closed before these, so nothing of the library is in use. */
-    mhd_unload(&s->mhd);
-    free(s->certificate);
-    if (s->key != NULL)
-        explicit_bzero(s->key, strlen(s->key));
-    free(s->key);
-    free(s);
-    if (done != NULL)
-        done(arg);
-}
-
 static void free_all(struct http_server *s)
 {
     for (size_t i = 0; i < s->daemon_count; i++)
@@ -332,8 +310,14 @@ static void free_all(struct http_server *s)
         connection_free(principal->stateless);
     }
     principals_fini(&s->principals);
-    uv_close((uv_handle_t *)&s->tick, on_handle_closed);
-    uv_close((uv_handle_t *)&s->closing, on_handle_closed);
+    loop_handle_free(s->tick);
+    loop_handle_free(s->closing);
+    mhd_unload(&s->mhd);
+    free(s->certificate);
+    if (s->key != NULL)
+        explicit_bzero(s->key, strlen(s->key));
+    free(s->key);
+    free(s);
 }
 
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err)
@@ -361,15 +345,13 @@ struct http_server *http_server_new(const struct http_server_options *options, s
         .cors_headers = cors_headers,
         .arg = s,
     };
-    uv_timer_init(options->loop, &s->tick);
-    uv_timer_init(options->loop, &s->closing);
-    s->tick.data = s->closing.data = s;
-    s->open_handles = 2;
+    s->tick = loop_handle_timer(options->loop, s);
+    s->closing = loop_handle_timer(options->loop, s);
     if (!start(s, err)) {
         free_all(s);
         return NULL;
     }
-    uv_timer_start(&s->tick, on_tick, HTTP_KEEP_ALIVE_MS, HTTP_KEEP_ALIVE_MS);
+    uv_timer_start(s->tick, on_tick, HTTP_KEEP_ALIVE_MS, HTTP_KEEP_ALIVE_MS);
     return s;
 }
 
@@ -399,13 +381,16 @@ void http_server_reload(struct http_server *s)
 static void finish(struct http_server *s)
 {
     s->is_ended = true;
-    uv_timer_stop(&s->closing);
+    uv_timer_stop(s->closing);
     /* The library cannot stop while a connection is suspended. */
     struct list *node, *following;
     list_for_each(node, following, &s->exchanges) exchange_drop(list_entry(node, struct exchange, node));
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_run(s->daemons[i]);
+    void (*done)(void *arg) = s->on_closed;
+    void *arg = s->on_closed_arg;
     free_all(s);
+    done(arg);
 }
 
 static void on_closing(uv_timer_t *timer)
@@ -415,7 +400,7 @@ static void on_closing(uv_timer_t *timer)
     if (list_is_empty(&s->exchanges) || now_ms >= s->closes_at_ms)
         finish(s);
     else
-        uv_timer_start(&s->closing, on_closing, s->closes_at_ms - now_ms, 0);
+        uv_timer_start(s->closing, on_closing, s->closes_at_ms - now_ms, 0);
 }
 
 static void on_end(void *arg, struct exchange *e)
@@ -424,7 +409,7 @@ static void on_end(void *arg, struct exchange *e)
     post_lost(e);
     session_of(e);
     if (s->rules.is_ending && !s->is_ended)
-        uv_timer_start(&s->closing, on_closing, 0, 0);
+        uv_timer_start(s->closing, on_closing, 0, 0);
 }
 
 static void end_exchange(struct exchange *e)
@@ -446,7 +431,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
     if (s->rules.is_ending) {
         s->closes_at_ms = 0;
         if (!s->is_ended)
-            uv_timer_start(&s->closing, on_closing, 0, 0);
+            uv_timer_start(s->closing, on_closing, 0, 0);
         return;
     }
     s->rules.is_ending = true;
@@ -466,5 +451,5 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
         }
     }
     list_for_each(node, following, &s->exchanges) end_exchange(list_entry(node, struct exchange, node));
-    uv_timer_start(&s->closing, on_closing, 0, 0);
+    uv_timer_start(s->closing, on_closing, 0, 0);
 }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
+#include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/agent_source.h"
 #include "proc/child.h"
@@ -107,18 +108,6 @@ char *core_name(const char *lisp)
     return xstrdup(name);
 }
 
-/* mkdir -p with mode 0700. */
-static void make_directories(char *path)
-{
-    for (char *p = path + 1; *p != '\0'; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(path, 0700);
-            *p = '/';
-        }
-    mkdir(path, 0700);
-}
-
 /*
  * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be
  * trusted. They cannot if they may not write to it, nor if it has the sticky bit, under which they can
@@ -202,7 +191,7 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     for (size_t i = 0; i < 3; i++) {
         if (!is_set[i])
             continue;
-        make_directories(directories[i]);
+        user_directory_make(directories[i], NULL);
         char *directory = trusted_directory(directories[i]);
         if (directory == NULL)
             continue;

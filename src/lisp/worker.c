@@ -29,7 +29,7 @@
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
 #define DRAIN_CHUNKS 64                 /* read at a time, so that a flood of output cannot block the loop */
-#define MOST_AWAITED 3                  /* a call, and a request for a copy before and after it */
+#define MOST_AWAITED 8                  /* a call, or requests for copies */
 /* When memory runs out, the kernel kills waiting copies before sessions, and sessions before the server. */
 #define COPY_EXPENDABLE 600
 #define SESSION_EXPENDABLE 300
@@ -63,7 +63,6 @@ struct worker {
     size_t awaited_count;
     bool has_missed;      /* it ended before it had read all that was sent */
     int lost_id;          /* of the first request that could not be sent; 0: none */
-    bool has_copied;      /* the reply that is being delivered answers a request for a copy */
     int call_id;          /* of the last call; requests for copies are not interrupted */
     int looked_id;        /* of the call after which a look-up was sent; 0: none was */
     uint64_t random;      /* never 0 */
@@ -216,7 +215,6 @@ static void on_message(void *arg, struct sexp_document *document)
     const struct sexp *what = sexp_nth(message, 1);
     if (w->awaited_count > 0 && id == w->awaited[0]) {
         drain_output(w);
-        w->has_copied = id != w->call_id;
         memmove(w->awaited, w->awaited + 1, --w->awaited_count * sizeof w->awaited[0]);
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
         w->events.on_reply(w->events.arg, document);
@@ -349,7 +347,7 @@ void worker_begin(struct worker *w, int64_t pid)
 
 static void destroy(struct worker *w)
 {
-    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more
+    /* A snapshot is dropped after almost every evaluation; looking for its children would cost more
      * than everything else. */
     if (w->child != NULL && w->is_pristine)
         child_signal(w->child, SIGKILL);
@@ -370,6 +368,14 @@ void worker_free(struct worker *w)
         destroy(w);
 }
 
+static bool is_awaited(const struct worker *w, int id)
+{
+    for (size_t i = 0; i < w->awaited_count; i++)
+        if (w->awaited[i] == id)
+            return true;
+    return false;
+}
+
 /*
  * Ids must not be guessable: the user's code can write to the channel too, and a forged answer must not fit
  * the next request. Xorshift (Marsaglia 2003), seeded by the kernel. Code that reads the agent's memory can
@@ -383,7 +389,7 @@ static int next_id(struct worker *w)
         w->random ^= w->random >> 7;
         w->random ^= w->random << 17;
         id = (int)(w->random >> 33);
-    } while (id == 0 || id == w->call_id || id == w->awaited[0] || id == w->awaited[1]);
+    } while (id == 0 || id == w->call_id || is_awaited(w, id));
     return id;
 }
 
@@ -398,8 +404,6 @@ static bool send_frame(struct worker *w, const struct strbuf *frame, const int *
 
 static int send_request(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
-    CHECK(w->state == WORKER_IDLE || w->state == WORKER_BUSY);
-    CHECK(w->awaited_count < MOST_AWAITED);
     int id = next_id(w);
     w->awaited[w->awaited_count++] = id;
     struct strbuf frame;
@@ -418,15 +422,21 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
 
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
-    CHECK(w->state == WORKER_IDLE || (w->awaited_count == 1 && w->awaited[0] != w->call_id));
+    CHECK(w->state == WORKER_IDLE);
     if (w->is_pristine && w->child != NULL)
         child_expendable(w->child, SESSION_EXPENDABLE);
     w->is_pristine = false;
     return w->call_id = send_request(w, request, descriptors, count);
 }
 
-void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello)
+bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello,
+                 struct err *err)
 {
+    CHECK(w->state == WORKER_IDLE || (w->state == WORKER_BUSY && !is_awaited(w, w->call_id)));
+    if (w->awaited_count == MOST_AWAITED) {
+        close_all(descriptors, count);
+        return err_set(err, ERR_BUSY, "The process does not answer earlier requests for copies.");
+    }
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "fork");
@@ -436,11 +446,12 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
     }
     send_request(w, &request, descriptors, count);
     strbuf_fini(&request);
+    return true;
 }
 
-void worker_forget_fork(struct worker *w)
+void worker_forget_forks(struct worker *w)
 {
-    CHECK(w->awaited_count == 1 && w->awaited[0] != w->call_id);
+    CHECK(!is_awaited(w, w->call_id));
     w->awaited_count = 0;
     if (w->state == WORKER_BUSY)
         w->state = WORKER_IDLE;
@@ -494,12 +505,6 @@ void worker_end_look(struct worker *original, const struct worker *look)
         child_interrupt(original->child, look->call_id);
 }
 
-void worker_note(struct worker *w)
-{
-    if (w->child != NULL && w->state == WORKER_BUSY)
-        child_show(w->child, -w->call_id);
-}
-
 void worker_interrupt(struct worker *w)
 {
     if (w->child != NULL && w->state == WORKER_BUSY)
@@ -514,21 +519,11 @@ void worker_kill(struct worker *w)
         abandon(w); /* its pid was never reported; an agent whose channel closes ends by itself */
 }
 
-bool worker_has_begun(const struct worker *w)
-{
-    return w->awaited_count > 0 && w->awaited[0] == w->call_id;
-}
-
 bool worker_has_missed(const struct worker *w)
 {
-    bool is_last = w->awaited_count == 1 && worker_has_begun(w) && w->looked_id != w->call_id;
+    bool is_unanswered = is_awaited(w, w->call_id) && w->looked_id != w->call_id;
     bool is_lost = w->lost_id != 0 && w->lost_id == w->call_id;
-    return is_lost || (w->has_missed && is_last);
-}
-
-bool worker_has_copied(const struct worker *w)
-{
-    return w->has_copied;
+    return is_lost || (w->has_missed && is_unanswered);
 }
 
 enum worker_state worker_state(const struct worker *w)

@@ -1,7 +1,7 @@
 /*
- * One Lisp process seen from C: its channel, its two output pipes, its end. It can hold one call and, before
- * and after it, a request for a copy; the process takes one after the other. It does not know the meaning of
- * calls; deadlines and their consequences are the session's.
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It holds one call, or several
+ * requests for copies, which the process serves one after the other. It does not know the meaning of calls;
+ * deadlines and their consequences are the session's.
  */
 #ifndef LISP_WORKER_H
 #define LISP_WORKER_H
@@ -22,8 +22,7 @@ struct strbuf;
 enum worker_state {
     WORKER_STARTING, /* made; its hello has not arrived */
     WORKER_IDLE,
-    WORKER_BUSY, /* something was sent and not answered: a call, a request for a copy, or one after the other
-                  */
+    WORKER_BUSY, /* a call or requests for copies were sent and not answered */
     WORKER_GONE  /* its process has ended; on_gone was called */
 };
 
@@ -33,9 +32,8 @@ struct worker_events {
     /* The hello has arrived; NULL for a silent copy, for which a hello is a stray message. The worker may
      * be freed in any callback except on_output. */
     void (*on_ready)(void *arg, const struct sexp *hello);
-    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. The reply to a call comes before
-     * that to a fork sent after it. Everything that the process had written before it has been passed to
-     * on_output. */
+    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. Everything that the process had
+     * written before it has been passed to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
@@ -98,8 +96,7 @@ void worker_free(struct worker *w);
 
 /*
  * worker_call(w, request, descriptors, count):
- * Send an operation. One at a time: the state must be WORKER_IDLE, or BUSY with nothing but one request for a
- * copy.
+ * Send an operation. One at a time: the state must be WORKER_IDLE.
  *
  * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."", a list
  *              without its parentheses
@@ -110,24 +107,21 @@ void worker_free(struct worker *w);
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
 /*
- * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. One may be
- * sent while a call is under way, which saves waking the process for it: request and descriptors stay in the
- * socket until the process has answered the call. With WORKER_SILENT the copy sends no hello, which would
- * cost it more than the rest of its work: the reply contains its pid (worker_begin).
+ * worker_fork(w, descriptors, count, hello, err):
+ * Ask for a copy of the process. It may be busy with earlier requests for copies, not with a call. With
+ * WORKER_SILENT the copy sends no hello, which would cost it more than the rest of its work: the reply
+ * contains its pid (worker_begin).
+ *
+ * descriptors  taken, also on failure
+ * Errors       ERR_BUSY: too many requests for copies are unanswered
+ * States       WORKER_IDLE, BUSY -> BUSY
  */
 enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
-void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
+bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello,
+                 struct err *err);
 
-/* worker_has_begun(w): as far as is known, the process is at the call under way: it has answered any
- * request for a copy sent before it. */
-bool worker_has_begun(const struct worker *w);
-
-/* worker_has_missed(w): it has ended without reading the call under way. Not known, and false, if a request
- * for a copy was sent after the call, and the call itself could be sent. */
+/* worker_has_missed(w): it has ended without reading the call under way. */
 bool worker_has_missed(const struct worker *w);
-
-/* worker_has_copied(w): inside on_reply: the reply answers worker_fork(), not worker_call(). */
-bool worker_has_copied(const struct worker *w);
 
 /*
  * worker_look(original, request, events, err):
@@ -152,13 +146,8 @@ void worker_give_input(struct worker *w, int64_t question, const char *text, siz
  * it is to end. A copy ends when its worker is freed. */
 void worker_end_look(struct worker *original, const struct worker *look);
 
-/* worker_forget_fork(w): the answer to the fork, the only unanswered request, is no longer wanted. States:
- * BUSY to IDLE. */
-void worker_forget_fork(struct worker *w);
-
-/* worker_note(w): have the process note the position of the call under way, for the report of an interrupt
- * that follows soon. */
-void worker_note(struct worker *w);
+/* worker_forget_forks(w): the answers to requests for copies are no longer wanted. States: BUSY to IDLE. */
+void worker_forget_forks(struct worker *w);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
  * follows. */

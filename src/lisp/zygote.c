@@ -192,14 +192,6 @@ static void take_notices(struct zygote *z, const struct sexp *notices)
     }
 }
 
-/* A sentence about what is unsupported here, not worth a notice to the user. */
-static void log_warning_of(const struct sexp *reply)
-{
-    const char *warning = sexp_string(sexp_get(reply, 2, "warning"), NULL);
-    if (warning != NULL)
-        log_warning("%.400s", warning);
-}
-
 static void restart(struct zygote *z)
 {
     worker_free(z->worker);
@@ -242,7 +234,6 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         break;
     case ZYGOTE_WARMING:
         take_notices(z, sexp_get(reply, 2, "notices"));
-        log_warning_of(reply);
         notice_output(z);
         if (ok && sexp_is_nil(sexp_get(reply, 2, "forkable"))) {
             warm_steps_leave_out(&z->steps, "started threads, with which a Lisp cannot be copied",
@@ -533,7 +524,8 @@ static void serve(struct zygote *z)
     int descriptors[] = {ends.channel, ends.output, ends.error};
     z->copy = w;
     z->is_copy_unwanted = false;
-    worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO);
+    bool is_sent = worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO, &err);
+    CHECK(is_sent); /* READY: it has answered all earlier requests */
     set_deadline(z, FORK_LIMIT_MS);
     r->on_worker(r->arg, w);
 }

@@ -119,7 +119,7 @@ static bool check_handshake(struct admission *a)
     /* Before the handshake, the newest revision that has one is assumed: only its shape of errors is
      * needed. */
     a->revision = revisions_negotiate("", 0);
-    return a->method == NULL || !a->method->needs_handshake ||
+    return a->method == NULL || a->method->precedes_handshake ||
            refuse(a, JSONRPC_INVALID_PARAMS,
                   "Not initialized: send initialize first, or put the keys " META_VERSION
                   " and " META_CAPABILITIES " into params._meta");
@@ -147,14 +147,15 @@ static bool check_meta(struct admission *a)
 
 static bool check_progress_token(struct admission *a)
 {
-    return a->tokens->progress_token.kind != JSON_TOKEN_OTHER ||
+    const json_t *token = json_object_get(meta_of(a), "progressToken");
+    return token == NULL || json_is_null(token) || json_is_string(token) || json_is_integer(token) ||
            refuse(a, JSONRPC_INVALID_PARAMS,
                   "Invalid params: _meta: progressToken must be a string or an integer");
 }
 
 static bool check_method_allows_batch(struct admission *a)
 {
-    return a->batch == NULL || a->method->allows_batch ||
+    return a->batch == NULL || (a->method->is_legacy && !a->method->is_alone) ||
            refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s must not be in a batch", a->method->name);
 }
 
@@ -166,7 +167,7 @@ static bool check_batch_has_room(struct admission *a)
 
 static bool check_room(struct admission *a)
 {
-    return requests_have_room(a->client->requests, a->tokens->len) ||
+    return requests_have_room(a->client->requests, a->len) ||
            refuse(a, JSONRPC_INTERNAL_ERROR,
                   "Too many requests are in progress: wait for answers before sending more");
 }

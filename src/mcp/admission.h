@@ -23,7 +23,7 @@ struct admission {
     const struct transport_origin *origin; /* NULL: the transport has none */
     const struct batch *batch;             /* that it is in; NULL: none */
     const struct jsonrpc_message *message;
-    const struct json_text_message *tokens;
+    size_t len; /* bytes of its message */
 
     /* The verdict. If admitted: the members of the request. */
     const struct revision *revision;

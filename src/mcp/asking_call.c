@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
 #include "mcp/request.h"
@@ -28,10 +28,10 @@ struct asking_call {
     struct tool_call *call;          /* NULL: it is only starting */
     struct elicitation *elicitation; /* NULL: no question is open */
     int64_t question;
-    char *prompt;   /* parked; NULL: the time for the answer is over */
-    json_t *name;   /* since 2026-07-28: what the repeated call must have, too */
-    json_t *given;  /* its arguments; may be NULL */
-    char state[33]; /* parked: the requestState, valid once */
+    char *prompt;                         /* parked; NULL: the time for the answer is over */
+    json_t *name;                         /* since 2026-07-28: what the repeated call must have, too */
+    json_t *given;                        /* its arguments; may be NULL */
+    char state[RANDOM_SECRET_DIGITS + 1]; /* parked: the requestState, valid once */
 };
 
 static void asking_call_free(struct asking_call *a)
@@ -87,11 +87,9 @@ static bool has_room(const struct client *client)
 static bool park(struct asking_call *a, const char *prompt)
 {
     struct request *r = a->request;
-    uint64_t random[2];
     if (!elicitation_is_possible(r) || a->client->sends_no_more || !has_room(a->client) ||
-        getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        !random_secret(a->state))
         return false;
-    snprintf(a->state, sizeof a->state, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
     char *kept = xstrdup(prompt);
     free(a->prompt);
     a->prompt = kept;

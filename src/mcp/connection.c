@@ -4,16 +4,16 @@
  * how it is answered, and the transport how bytes are sent.
  *
  * Bytes that are not a message are answered as follows: -32700 with id null if the text is not JSON, which
- * includes bytes that are not UTF-8. JSON that exceeds a limit (a million values, 2,048 levels, a number
- * outside the range of doubles, a member's name with a NUL) is -32600 with its id, so that the caller does
- * not wait for an answer that never comes.
+ * includes bytes that are not UTF-8. JSON that exceeds a limit (a million values, 2,048 levels, an integer of
+ * more than 64 bits, a number outside the range of doubles, a member's name with a NUL) is -32600, a single
+ * message with its id, so that the caller does not wait for an answer that never comes.
  */
 #include "mcp/connection.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/memory.h"
@@ -36,13 +36,12 @@
 #include "tools/toolbox.h"
 
 /* A progress token is sent many times, so a longer one is ignored. */
-#define LONGEST_PROGRESS_TOKEN 4096
+enum { LONGEST_PROGRESS_TOKEN = 4096, LARGEST_BATCH = 100 };
 
 struct connection {
     struct outbox outbox;
     struct client client;
-    struct json_text text; /* of the message being handled */
-    bool is_handling;      /* connection_message() is on the stack */
+    bool is_handling; /* connection_message() is on the stack */
 };
 
 /* A message being handled: a single one, or an element of a batch. */
@@ -50,14 +49,12 @@ struct arrival {
     struct connection *connection;
     struct transport_origin *origin;
     struct batch *batch; /* NULL: a single message */
-    const char *bytes;
-    const struct json_text_message *tokens;
+    size_t len;          /* bytes of it */
 };
 
 struct connection *connection_new(const struct connection_options *options)
 {
     struct connection *c = xcalloc(1, sizeof *c);
-    json_text_init(&c->text);
     outbox_init(&c->outbox, options->send, options->arg);
     c->client = (struct client){
         .toolbox = options->toolbox,
@@ -99,7 +96,6 @@ void connection_free(struct connection *c)
     subscriptions_free(c->client.subscriptions);
     server_log_free(c->client.log);
     client_fini(&c->client);
-    json_text_fini(&c->text);
     outbox_fini(&c->outbox);
     free(c);
 }
@@ -131,49 +127,32 @@ void connection_end(struct connection *c)
     subscriptions_end(c->client.subscriptions);
 }
 
-static void refuse(const struct arrival *a, enum jsonrpc_code code, const char *message, const char *data)
+static void refuse(const struct arrival *a, struct jsonrpc_slice id, enum jsonrpc_code code,
+                   const char *message, const char *data)
 {
-    requests_refuse(a->connection->client.requests, a->origin, a->batch,
-                    jsonrpc_id(&a->connection->text, a->tokens), code, message, data);
-}
-
-static void __attribute__((format(printf, 3, 4)))
-refuse_formatted(const struct arrival *a, enum jsonrpc_code code, const char *format, ...)
-{
-    char message[700];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    refuse(a, code, message, NULL);
-}
-
-static struct jsonrpc_slice progress_token(const struct arrival *a)
-{
-    const struct json_token *token = &a->tokens->progress_token;
-    bool is_usable = (token->kind == JSON_TOKEN_STRING || token->kind == JSON_TOKEN_INTEGER) &&
-                     token->len <= LONGEST_PROGRESS_TOKEN;
-    if (!is_usable)
-        return (struct jsonrpc_slice){NULL, 0};
-    return (struct jsonrpc_slice){json_text_token(&a->connection->text, token), token->len};
+    requests_refuse(a->connection->client.requests, a->origin, a->batch, id, code, message, data);
 }
 
 static void run(const struct arrival *a, const struct jsonrpc_message *m, const struct admission *admitted)
 {
     struct client *client = &a->connection->client;
     const struct extension *extension = client->extension;
-    struct request *r = request_new(client->requests, &(struct request_options){
-                                                          .client = client,
-                                                          .origin = a->origin,
-                                                          .batch = a->batch,
-                                                          .revision = admitted->revision,
-                                                          .method = admitted->method,
-                                                          .id = m->id,
-                                                          .progress_token = progress_token(a),
-                                                          .len = a->tokens->len,
-                                                          .log_level = admitted->log_level,
-                                                          .capabilities = admitted->capabilities,
-                                                      });
+    char *token = jsonrpc_token(json_object_get(json_object_get(m->params, "_meta"), "progressToken"));
+    bool is_usable = token != NULL && strlen(token) <= LONGEST_PROGRESS_TOKEN;
+    struct request *r =
+        request_new(client->requests, &(struct request_options){
+                                          .client = client,
+                                          .origin = a->origin,
+                                          .batch = a->batch,
+                                          .revision = admitted->revision,
+                                          .method = admitted->method,
+                                          .id = m->id,
+                                          .progress_token = jsonrpc_slice_of(is_usable ? token : NULL),
+                                          .len = a->len,
+                                          .log_level = admitted->log_level,
+                                          .capabilities = admitted->capabilities,
+                                      });
+    free(token);
     if (extension == NULL || !extension->take(extension, r, m->params))
         admitted->method->run(r, m->params);
 }
@@ -185,114 +164,121 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
         .origin = a->origin,
         .batch = a->batch,
         .message = m,
-        .tokens = a->tokens,
+        .len = a->len,
     };
     if (admission_check(&admission))
         run(a, m, &admission);
     else
-        refuse(a, admission.code, admission.reason,
+        refuse(a, m->id, admission.code, admission.reason,
                admission.data.len > 0 ? strbuf_string(&admission.data) : NULL);
     admission_fini(&admission);
 }
 
-static const char *kind_of_error(enum jsonrpc_code code)
-{
-    return code == JSONRPC_INVALID_PARAMS ? "Invalid params" : "Invalid Request";
-}
-
-/* The text at a->tokens, which the scanner found to be well-formed. */
-static void handle_arrival(const struct arrival *a)
+static void handle_object(const struct arrival *a, json_t *object)
 {
     struct client *client = &a->connection->client;
-    if (!a->tokens->is_object) {
-        refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object", NULL);
-        return;
-    }
-    json_error_t error;
-    json_t *object = json_loadb(a->bytes + a->tokens->at, a->tokens->len, JSON_ALLOW_NUL, &error);
-    if (object == NULL) {
-        refuse_formatted(a, JSONRPC_INVALID_REQUEST,
-                         "Invalid Request: a limit of this server is exceeded: %s (byte %d)", error.text,
-                         error.position);
-        return;
-    }
-    struct jsonrpc_message m = jsonrpc_classify(object, &a->connection->text, a->tokens);
+    struct jsonrpc_message m = jsonrpc_classify(object);
+    char message[200];
     switch (m.kind) {
     case JSONRPC_REQUEST:
         handle_request(a, &m);
         break;
     case JSONRPC_NOTIFICATION:
-        notification_take(client, m.method, &a->connection->text, a->tokens);
+        notification_take(client, m.method, m.params);
         break;
     case JSONRPC_RESPONSE:
         if (!elicitation_take(client, object) && !roots_take(client, object) && client->extension != NULL)
             client->extension->on_response(client->extension, object);
         break;
     case JSONRPC_REFUSED:
-        refuse_formatted(a, m.code, "%s: %s", kind_of_error(m.code), m.reason);
+        snprintf(message, sizeof message, "%s: %s",
+                 m.code == JSONRPC_INVALID_PARAMS ? "Invalid params" : "Invalid Request", m.reason);
+        refuse(a, m.id, m.code, message, NULL);
         break;
     }
-    json_decref(object);
+    jsonrpc_message_fini(&m);
 }
 
-/* The input could not be split into messages, so there is no id to answer with. */
-static void refuse_all(struct connection *c, struct transport_origin *origin, enum jsonrpc_code code,
-                       const char *message)
+static void handle_value(const struct arrival *a, json_t *value)
 {
-    requests_refuse(c->client.requests, origin, NULL, (struct jsonrpc_slice){NULL, 0}, code, message, NULL);
+    if (json_is_object(value))
+        handle_object(a, value);
+    else
+        refuse(a, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST,
+               "Invalid Request: a message must be an object", NULL);
 }
 
-static void handle_batch(struct connection *c, struct transport_origin *origin, const char *bytes)
+static void handle_batch(const struct arrival *whole, json_t *array)
 {
+    struct connection *c = whole->connection;
     const struct revision *revision = c->client.negotiated;
+    size_t i, count = json_array_size(array);
     const char *reason = NULL;
     if (revision == NULL || !revision->has_batches)
         reason = "Invalid Request: batches exist in revision 2025-03-26 only";
-    else if (c->text.count == 0)
+    else if (count == 0)
         reason = "Invalid Request: empty batch";
-    else if (c->text.count > JSON_TEXT_MAX_MESSAGES)
+    else if (count > LARGEST_BATCH)
         reason = "Invalid Request: a batch has at most 100 messages";
     if (reason != NULL) {
-        refuse_all(c, origin, JSONRPC_INVALID_REQUEST, reason);
+        refuse(whole, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST, reason, NULL);
         return;
     }
-    struct batch *batch = batch_new(&c->outbox, origin);
-    for (size_t i = 0; i < c->text.count; i++)
-        handle_arrival(&(struct arrival){c, origin, batch, bytes, &c->text.messages[i]});
+    struct batch *batch = batch_new(&c->outbox, whole->origin);
+    struct arrival one = {c, whole->origin, batch, whole->len / count};
+    json_t *value;
+    json_array_foreach(array, i, value) handle_value(&one, value);
     batch_release(batch);
 }
 
-static void handle(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
+/* Whether it may be JSON that jansson does not take. */
+static bool is_limit(const json_error_t *error)
 {
-    struct arrival whole = {c, origin, NULL, bytes, &c->text.messages[0]};
-    char message[700];
-    struct err err;
-    if (!json_text_scan(&c->text, bytes, len, &err)) {
-        snprintf(message, sizeof message, "Parse error: %s", err.message);
-        refuse_all(c, origin, JSONRPC_PARSE_ERROR, message);
-        return;
-    }
-    if (c->text.value_count > JSON_TEXT_MAX_VALUES) {
+    enum json_error_code code = json_error_code(error);
+    return code == json_error_stack_overflow || code == json_error_numeric_overflow ||
+           code == json_error_null_byte_in_key;
+}
+
+static void refuse_text(const struct arrival *a, const struct json_text *text, const char *bytes,
+                        const json_error_t *error)
+{
+    char message[300];
+    enum jsonrpc_code code = JSONRPC_INVALID_REQUEST;
+    if (text->value_count > JSON_TEXT_MAX_VALUES) {
         snprintf(message, sizeof message,
                  "Invalid Request: the message has %zu JSON values; at most %d are accepted",
-                 c->text.value_count, JSON_TEXT_MAX_VALUES);
-        if (c->text.root == JSON_TEXT_OBJECT)
-            refuse(&whole, JSONRPC_INVALID_REQUEST, message, NULL);
-        else
-            refuse_all(c, origin, JSONRPC_INVALID_REQUEST, message);
-        return;
+                 text->value_count, JSON_TEXT_MAX_VALUES);
+    } else if (is_limit(error)) {
+        snprintf(message, sizeof message, "Invalid Request: a limit of this server is exceeded: %s (byte %d)",
+                 error->text, error->position);
+    } else {
+        snprintf(message, sizeof message, "Parse error: line %d, column %d (byte %d): %s", error->line,
+                 error->column, error->position, error->text);
+        code = JSONRPC_PARSE_ERROR;
     }
-    switch (c->text.root) {
-    case JSON_TEXT_OBJECT:
-        handle_arrival(&whole);
-        break;
-    case JSON_TEXT_ARRAY:
-        handle_batch(c, origin, bytes);
-        break;
-    case JSON_TEXT_SCALAR:
-        refuse_all(c, origin, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object");
-        break;
-    }
+    json_t *value = code == JSONRPC_PARSE_ERROR ? NULL : json_text_id(text, bytes, a->len);
+    char *id = jsonrpc_token(value);
+    refuse(a, jsonrpc_slice_of(id), code, message, NULL);
+    free(id);
+    json_decref(value);
+}
+
+static void handle(const struct arrival *whole, char *bytes)
+{
+    struct json_text text = json_text_mend(bytes, whole->len);
+    const char *zero = memchr(bytes, '\0', whole->len); /* jansson skips one behind a number */
+    int at = zero == NULL ? 0 : (int)(zero - bytes) + 1;
+    json_error_t error = {.line = 1, .column = at, .position = at, .text = "a byte is zero"};
+    json_t *root = zero != NULL || text.value_count > JSON_TEXT_MAX_VALUES
+                       ? NULL
+                       : json_loadb(bytes, whole->len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (root == NULL)
+        refuse_text(whole, &text, bytes, &error);
+    else if (json_is_array(root))
+        handle_batch(whole, root);
+    else
+        handle_value(whole, root);
+    json_decref(root);
 }
 
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
@@ -300,12 +286,13 @@ void connection_message(struct connection *c, struct transport_origin *origin, c
     CHECK(!c->is_handling);
     c->is_handling = true;
     requests_hold(c->client.requests, origin);
-    handle(c, origin, bytes, len);
+    handle(&(struct arrival){c, origin, NULL, len}, bytes);
     c->is_handling = false;
     requests_release(c->client.requests, origin);
 }
 
 void connection_oversized(struct connection *c)
 {
-    refuse_all(c, NULL, JSONRPC_INVALID_REQUEST, TRANSPORT_TOO_LONG);
+    requests_refuse(c->client.requests, NULL, NULL, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST,
+                    TRANSPORT_TOO_LONG, NULL);
 }

@@ -3,6 +3,7 @@
  */
 #include "mcp/jsonrpc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -10,17 +11,21 @@
 
 #define MOST_QUOTED 100
 
-struct jsonrpc_slice jsonrpc_id(const struct json_text *text, const struct json_text_message *tokens)
+char *jsonrpc_token(const json_t *value)
 {
-    const struct json_token *id = &tokens->id;
-    if (id->kind != JSON_TOKEN_STRING && id->kind != JSON_TOKEN_INTEGER)
-        return (struct jsonrpc_slice){NULL, 0};
-    return (struct jsonrpc_slice){json_text_token(text, id), id->len};
+    return json_is_string(value) || json_is_integer(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 }
 
-static struct jsonrpc_message refused(struct jsonrpc_slice id, enum jsonrpc_code code, const char *reason)
+struct jsonrpc_slice jsonrpc_slice_of(const char *text)
 {
-    return (struct jsonrpc_message){.kind = JSONRPC_REFUSED, .id = id, .code = code, .reason = reason};
+    return (struct jsonrpc_slice){text, text == NULL ? 0 : strlen(text)};
+}
+
+static void refuse(struct jsonrpc_message *m, enum jsonrpc_code code, const char *reason)
+{
+    m->kind = JSONRPC_REFUSED;
+    m->code = code;
+    m->reason = reason;
 }
 
 static bool is_version_2(const json_t *version)
@@ -29,37 +34,36 @@ static bool is_version_2(const json_t *version)
            memcmp(json_string_value(version), "2.0", 3) == 0;
 }
 
-struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_text *text,
-                                        const struct json_text_message *tokens)
+struct jsonrpc_message jsonrpc_classify(const json_t *object)
 {
-    const json_t *method = json_object_get(object, "method"), *params = json_object_get(object, "params");
-    bool has_id = tokens->id.kind != JSON_TOKEN_ABSENT;
-    struct jsonrpc_message m = {.id = jsonrpc_id(text, tokens)};
-    if (method == NULL &&
-        (json_object_get(object, "result") != NULL || json_object_get(object, "error") != NULL)) {
-        m.kind = JSONRPC_RESPONSE;
-        return m;
-    }
+    const json_t *id = json_object_get(object, "id"), *method = json_object_get(object, "method");
+    const json_t *params = json_object_get(object, "params");
+    struct jsonrpc_message m = {.kind = JSONRPC_REQUEST, .id_text = jsonrpc_token(id)};
+    m.id = jsonrpc_slice_of(m.id_text);
     if (json_is_string(method))
         m.method = (struct jsonrpc_slice){json_string_value(method), json_string_length(method)};
     if (json_is_object(params))
         m.params = params;
-    if (m.method.bytes != NULL && !has_id) {
+    if (method == NULL &&
+        (json_object_get(object, "result") != NULL || json_object_get(object, "error") != NULL))
+        m.kind = JSONRPC_RESPONSE;
+    else if (m.method.bytes != NULL && id == NULL)
         m.kind = JSONRPC_NOTIFICATION;
-        return m;
-    }
-    if (has_id && m.id.bytes == NULL)
-        return refused(m.id, JSONRPC_INVALID_REQUEST, "id must be a string or an integer");
-    if (!is_version_2(json_object_get(object, "jsonrpc")))
-        return refused(m.id, JSONRPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-    if (m.method.bytes == NULL)
-        return refused(m.id, JSONRPC_INVALID_REQUEST,
-                       method != NULL ? "method must be a string"
-                                      : "the message has no method, result or error");
-    if (params != NULL && m.params == NULL)
-        return refused(m.id, JSONRPC_INVALID_PARAMS, "params must be an object");
-    m.kind = JSONRPC_REQUEST;
+    else if (id != NULL && m.id_text == NULL)
+        refuse(&m, JSONRPC_INVALID_REQUEST, "id must be a string or an integer");
+    else if (!is_version_2(json_object_get(object, "jsonrpc")))
+        refuse(&m, JSONRPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+    else if (m.method.bytes == NULL)
+        refuse(&m, JSONRPC_INVALID_REQUEST,
+               method != NULL ? "method must be a string" : "the message has no method, result or error");
+    else if (params != NULL && m.params == NULL)
+        refuse(&m, JSONRPC_INVALID_PARAMS, "params must be an object");
     return m;
+}
+
+void jsonrpc_message_fini(struct jsonrpc_message *m)
+{
+    free(m->id_text);
 }
 
 void jsonrpc_begin_result(struct strbuf *out, struct jsonrpc_slice id)

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
-#include "mcp/json_text.h"
 
 /* Why a request is refused; the last ones are MCP's, since 2026-07-28. */
 enum jsonrpc_code {
@@ -39,26 +38,31 @@ enum jsonrpc_kind {
 
 struct jsonrpc_message {
     enum jsonrpc_kind kind;
-    struct jsonrpc_slice id;     /* as the client wrote it; none if it has no usable one */
+    struct jsonrpc_slice id;     /* JSON text; none if it has no usable one */
     struct jsonrpc_slice method; /* requests and notifications */
     const json_t *params;        /* borrowed from the object; NULL or an object */
     enum jsonrpc_code code;
     const char *reason;
+    char *id_text; /* what ${id} points into; owned */
 };
 
-/* jsonrpc_id(text, tokens): the id to answer with: a string or an integer, otherwise none. */
-struct jsonrpc_slice jsonrpc_id(const struct json_text *text, const struct json_text_message *tokens);
+/* jsonrpc_token(value): an id or a progress token as JSON text, given: a string or an integer. NULL for any
+ * other value, and for none. */
+char *jsonrpc_token(const json_t *value);
+
+/* jsonrpc_slice_of(text): its bytes; none for NULL. Borrowed. */
+struct jsonrpc_slice jsonrpc_slice_of(const char *text);
 
 /*
- * jsonrpc_classify(object, text, tokens):
+ * jsonrpc_classify(object):
  * Determine what ${object} is. A message without an id that names a method is a notification, whatever
  * else is wrong with it.
  *
  * object      borrowed; an object
- * tokens      of the same message; only they contain the id
+ * Returns     a message that needs jsonrpc_message_fini()
  */
-struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_text *text,
-                                        const struct json_text_message *tokens);
+struct jsonrpc_message jsonrpc_classify(const json_t *object);
+void jsonrpc_message_fini(struct jsonrpc_message *m);
 
 /*
  * jsonrpc_begin_result(out, id), jsonrpc_end_result(out): append what precedes and what follows the result

@@ -11,16 +11,18 @@ struct request;
 
 struct method {
     const char *name;
-    bool is_legacy;       /* exists up to 2025-11-25 */
-    bool is_modern;       /* exists since 2026-07-28 */
-    bool needs_handshake; /* legacy: only after initialize */
-    bool allows_batch;    /* may be an element of a batch */
-    const char *named_by; /* the member of params that the header Mcp-Name repeats; NULL: none */
-    int ttl_ms;           /* modern: how long the result may be cached; -1: the result has no such member */
-    bool is_public;       /* modern: the result is the same for every client, so shared caches may keep it */
 
     /* run(r, params): answer ${r}, immediately or later. params is borrowed; NULL: none. */
     void (*run)(struct request *r, const json_t *params);
+
+    bool is_legacy;          /* exists up to 2025-11-25 */
+    bool is_modern;          /* exists since 2026-07-28 */
+    bool precedes_handshake; /* legacy: also before initialize */
+    bool is_alone;           /* legacy: not in a batch */
+    const char *named_by;    /* the member of params that the header Mcp-Name repeats; NULL: none */
+    bool is_cached;          /* modern: its result has the members about caching */
+    int ttl_ms;              /* how long it may be cached */
+    bool is_public; /* modern: the result is the same for every client, so shared caches may keep it */
 };
 
 /* methods_NAME(r, params): the run of the method NAME, with `_` for the slash and for capitals. */

@@ -15,29 +15,7 @@
 #include "mcp/tasks.h"
 #include "tools/similar.h"
 
-static const char instructions[] =
-    "A live Common Lisp image. evaluate-lisp runs code; definitions and state stay. An error is a result, "
-    "and "
-    "waits: get-backtrace (locals: true) shows its frames, evaluate-in-frame evaluates with a frame's "
-    "variables, invoke-restart continues after you have redefined the function, with nothing started again. "
-    "Keep the program in files: edit them, load-system or load-file loads the changes into the running "
-    "image, "
-    "run-tests runs a system's tests. rollback-session undoes evaluations.\n"
-    "On an error, do not run everything again: look at the frames, redefine what is wrong with "
-    "evaluate-lisp, "
-    "and invoke RETRY, CONTINUE or USE-VALUE; or return-from-frame and restart-frame. describe-last-error "
-    "repeats the report, list-errors lists earlier errors and those of threads; index enters one.\n"
-    "Look up instead of guessing: describe-symbol, apropos-search, find-definition, who-calls, "
-    "list-definitions, inspect-object, macroexpand-form. They answer while code runs.\n"
-    "Unbalanced parentheses: validate-syntax finds where; edit-form replaces one definition in a file.\n"
-    "Long work: timeout sets the limit (30 s by default), wait returns earlier and leaves it running; "
-    "evaluation-status, cancel-evaluation. get-output returns the rest of a cut reply.\n"
-    "trace-functions, profile-code and time-execution measure. create-session starts another Lisp, "
-    "independent of this one. A crash or an exit of the Lisp loses one evaluation: the session continues "
-    "from "
-    "the state before. get-usage-guide explains the rest.";
-
-_Static_assert(sizeof instructions <= 1501, "clients keep 2,048 bytes; these leave room for theirs");
+extern const char text_instructions[]; /* texts/instructions.txt */
 
 static void add_capabilities(const struct client *client, bool is_modern, struct strbuf *out)
 {
@@ -52,7 +30,7 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
 static void add_instructions(struct strbuf *out)
 {
     strbuf_adds(out, "\"instructions\":");
-    json_write_string(out, instructions, sizeof instructions - 1);
+    json_write_string(out, text_instructions, strlen(text_instructions));
 }
 
 /* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */
@@ -109,161 +87,34 @@ static void server_discover(struct request *r, const json_t *params)
     request_finish(r);
 }
 
+enum { HOUR_MS = 3600000 };
+
+/* clang-format off */
 static const struct method methods[] = {
-    {
-        .name = "initialize",
-        .is_legacy = true,
-        .ttl_ms = -1,
-        .run = initialize,
-    },
-    {
-        .name = "ping",
-        .is_legacy = true,
-        .allows_batch = true,
-        .ttl_ms = -1,
-        .run = ping,
-    },
-    {
-        .name = "server/discover",
-        .is_modern = true,
-        .needs_handshake = true, /* without an envelope, it could be answered in no era */
-        .ttl_ms = 3600000,
-        .is_public = true,
-        .run = server_discover,
-    },
-    {
-        .name = "tools/list",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = 0, /* sessions may define tools at any time */
-        .run = methods_tools_list,
-    },
-    {
-        .name = "tools/call",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .named_by = "name",
-        .ttl_ms = -1,
-        .run = methods_tools_call,
-    },
-    {
-        .name = "tasks/get",
-        .is_modern = true,
-        .needs_handshake = true,
-        .named_by = "taskId",
-        .ttl_ms = -1,
-        .run = methods_tasks_get,
-    },
-    {
-        .name = "tasks/update",
-        .is_modern = true,
-        .needs_handshake = true,
-        .named_by = "taskId",
-        .ttl_ms = -1,
-        .run = methods_tasks_update,
-    },
-    {
-        .name = "tasks/cancel",
-        .is_modern = true,
-        .needs_handshake = true,
-        .named_by = "taskId",
-        .ttl_ms = -1,
-        .run = methods_tasks_cancel,
-    },
-    {
-        .name = "resources/list",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = 0,
-        .run = methods_resources_list,
-    },
-    {
-        .name = "resources/templates/list",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = 3600000,
-        .is_public = true,
-        .run = methods_resources_templates_list,
-    },
-    {
-        .name = "resources/read",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .named_by = "uri",
-        .ttl_ms = 0,
-        .run = methods_resources_read,
-    },
-    {
-        .name = "resources/subscribe",
-        .is_legacy = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = -1,
-        .run = methods_resources_subscribe,
-    },
-    {
-        .name = "resources/unsubscribe",
-        .is_legacy = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = -1,
-        .run = methods_resources_unsubscribe,
-    },
-    {
-        .name = "subscriptions/listen",
-        .is_modern = true,
-        .needs_handshake = true,
-        .ttl_ms = -1,
-        .run = methods_subscriptions_listen,
-    },
-    {
-        .name = "prompts/list",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = 3600000,
-        .is_public = true,
-        .run = methods_prompts_list,
-    },
-    {
-        .name = "prompts/get",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .named_by = "name",
-        .ttl_ms = -1,
-        .run = methods_prompts_get,
-    },
-    {
-        .name = "completion/complete",
-        .is_legacy = true,
-        .is_modern = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = -1,
-        .run = methods_completion_complete,
-    },
-    {
-        .name = "logging/setLevel",
-        .is_legacy = true,
-        .needs_handshake = true,
-        .allows_batch = true,
-        .ttl_ms = -1,
-        .run = methods_logging_set_level,
-    },
+    {"initialize", initialize, .is_legacy = true, .precedes_handshake = true, .is_alone = true},
+    {"ping", ping, .is_legacy = true, .precedes_handshake = true},
+    /* Without an envelope, it could be answered in no era, so it does not precede the handshake. */
+    {"server/discover", server_discover, .is_modern = true, .is_cached = true, .ttl_ms = HOUR_MS, .is_public = true},
+    /* Sessions may define tools at any time. */
+    {"tools/list", methods_tools_list, .is_legacy = true, .is_modern = true, .is_cached = true},
+    {"tools/call", methods_tools_call, .is_legacy = true, .is_modern = true, .named_by = "name"},
+    {"tasks/get", methods_tasks_get, .is_modern = true, .named_by = "taskId"},
+    {"tasks/update", methods_tasks_update, .is_modern = true, .named_by = "taskId"},
+    {"tasks/cancel", methods_tasks_cancel, .is_modern = true, .named_by = "taskId"},
+    {"resources/list", methods_resources_list, .is_legacy = true, .is_modern = true, .is_cached = true},
+    {"resources/templates/list", methods_resources_templates_list, .is_legacy = true, .is_modern = true,
+     .is_cached = true, .ttl_ms = HOUR_MS, .is_public = true},
+    {"resources/read", methods_resources_read, .is_legacy = true, .is_modern = true, .named_by = "uri", .is_cached = true},
+    {"resources/subscribe", methods_resources_subscribe, .is_legacy = true},
+    {"resources/unsubscribe", methods_resources_unsubscribe, .is_legacy = true},
+    {"subscriptions/listen", methods_subscriptions_listen, .is_modern = true},
+    {"prompts/list", methods_prompts_list, .is_legacy = true, .is_modern = true,
+     .is_cached = true, .ttl_ms = HOUR_MS, .is_public = true},
+    {"prompts/get", methods_prompts_get, .is_legacy = true, .is_modern = true, .named_by = "name"},
+    {"completion/complete", methods_completion_complete, .is_legacy = true, .is_modern = true},
+    {"logging/setLevel", methods_logging_set_level, .is_legacy = true},
 };
+/* clang-format on */
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

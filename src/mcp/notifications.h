@@ -8,13 +8,8 @@
 
 struct client;
 
-/*
- * notification_take(client, name, text, tokens):
- * Act on a notification; an unknown one is ignored.
- *
- * text        borrowed; what ${tokens}, those of the notification, point into
- */
-void notification_take(struct client *client, struct jsonrpc_slice name, const struct json_text *text,
-                       const struct json_text_message *tokens);
+/* notification_take(client, name, params): act on a notification; an unknown one is ignored. ${params} is
+ * borrowed and may be NULL. */
+void notification_take(struct client *client, struct jsonrpc_slice name, const json_t *params);
 
 #endif

@@ -252,11 +252,6 @@ const json_t *request_capability(const struct request *r, const char *name)
     return json_object_get(r->options.capabilities, name);
 }
 
-bool request_can(const struct request *r, const char *capability)
-{
-    return json_is_object(request_capability(r, capability));
-}
-
 bool request_may_send(const struct request *r)
 {
     const struct transport_origin *origin = r->options.origin;
@@ -340,7 +335,7 @@ static void add_modern_members(const struct request *r, struct strbuf *out)
     const struct method *method = r->options.method;
     if (out->bytes[out->len - 1] != ',')
         strbuf_addc(out, ',');
-    if (method->ttl_ms >= 0)
+    if (method->is_cached)
         strbuf_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"%s\",", method->ttl_ms,
                     method->is_public ? "public" : "private");
     strbuf_adds(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO);

@@ -22,7 +22,7 @@ struct revision;
 struct client *request_client(const struct request *r);
 const struct revision *request_revision(const struct request *r);
 
-/* request_method(r): its name, borrowed. request_id(r): its id as the client wrote it, borrowed. */
+/* request_method(r): its name, borrowed. request_id(r): its id as JSON text, borrowed. */
 const char *request_method(const struct request *r);
 struct jsonrpc_slice request_id(const struct request *r);
 
@@ -30,9 +30,8 @@ struct jsonrpc_slice request_id(const struct request *r);
 bool request_is_in_batch(const struct request *r);
 bool request_wants_progress(const struct request *r);
 
-/* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ...
- * request_capability(r, name): what it has declared; borrowed, NULL if nothing. */
-bool request_can(const struct request *r, const char *capability);
+/* request_capability(r, name): what its client has declared as "sampling", "elicitation", "roots", ...;
+ * borrowed, NULL if nothing. */
 const json_t *request_capability(const struct request *r, const char *name);
 
 /* request_may_send(r): what request_send() sends before the answer reaches its client. Only while the message

@@ -62,7 +62,7 @@ struct request_options {
     struct batch *batch;             /* held by the request; NULL: not in a batch */
     const struct revision *revision;
     const struct method *method;
-    struct jsonrpc_slice id;             /* copied, as the client wrote it */
+    struct jsonrpc_slice id;             /* copied; JSON text */
     struct jsonrpc_slice progress_token; /* likewise; none: no progress is wanted */
     size_t len;                          /* bytes of its message */
     int log_level;                       /* lines of the log that it wants, an enum log_level; -1: none */

@@ -8,44 +8,20 @@
 #include "base/strbuf.h"
 #include "mcp/jsonrpc.h"
 
+/* clang-format off */
 static const struct revision revisions[] = {
-    {
-        .name = "2026-07-28",
-        .is_modern = true,
-        .has_progress_message = true,
-        .has_structured = true,
-        .argument_errors_are_results = true,
-        .missing_resource_code = JSONRPC_INVALID_PARAMS,
-    },
-    {
-        .name = "2025-11-25",
-        .has_priming_event = true,
-        .has_elicitation = true,
-        .has_progress_message = true,
-        .has_structured = true,
-        .has_object_structured_only = true,
-        .argument_errors_are_results = true,
-        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
-    },
-    {
-        .name = "2025-06-18",
-        .has_elicitation = true,
-        .has_progress_message = true,
-        .has_structured = true,
-        .has_object_structured_only = true,
-        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
-    },
-    {
-        .name = "2025-03-26",
-        .has_batches = true,
-        .has_progress_message = true,
-        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
-    },
-    {
-        .name = "2024-11-05",
-        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
-    },
+    {.name = "2026-07-28", .is_modern = true, .has_progress_message = true, .has_structured = true,
+     .argument_errors_are_results = true, .missing_resource_code = JSONRPC_INVALID_PARAMS},
+    {.name = "2025-11-25", .has_priming_event = true, .has_elicitation = true, .has_progress_message = true,
+     .has_structured = true, .has_object_structured_only = true, .argument_errors_are_results = true,
+     .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND},
+    {.name = "2025-06-18", .has_elicitation = true, .has_progress_message = true, .has_structured = true,
+     .has_object_structured_only = true, .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND},
+    {.name = "2025-03-26", .has_batches = true, .has_progress_message = true,
+     .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND},
+    {.name = "2024-11-05", .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND},
 };
+/* clang-format on */
 
 size_t revisions_count(void)
 {

@@ -15,6 +15,7 @@
 #include "mcp/request.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_answer.h"
+#include "proc/loop_handle.h"
 #include "tools/tool.h"
 #include "tools/toolbox.h"
 
@@ -26,17 +27,13 @@ struct task_call {
     struct task *task;
     struct tool_call *call; /* NULL: it has ended */
     int64_t question;
-    uv_timer_t timer;
+    uv_timer_t *timer;
 };
-
-static void free_call(uv_handle_t *handle)
-{
-    free(handle->data);
-}
 
 static void end_call(struct task_call *t)
 {
-    uv_close((uv_handle_t *)&t->timer, free_call);
+    loop_handle_free(t->timer);
+    free(t);
 }
 
 static void give_up(void *arg)
@@ -56,7 +53,7 @@ static bool become_task(struct task_call *t)
     if (t->task == NULL)
         return false;
     t->request = NULL;
-    uv_timer_stop(&t->timer);
+    uv_timer_stop(t->timer);
     request_await(r, NULL, NULL);
     task_answer(t->task, r);
     tool_call_let_go(t->call);
@@ -134,17 +131,16 @@ void task_call_start(struct request *r, const struct tool *tool, json_t *argumen
     struct tool_call_options mine = *options;
     t->request = r;
     t->revision = request_revision(r);
-    t->timer.data = t;
-    CHECK(uv_timer_init(tasks_loop(toolbox->tasks), &t->timer) == 0);
+    t->timer = loop_handle_timer(tasks_loop(toolbox->tasks), t);
     mine.wants_progress = true; /* it becomes the message of the task */
     mine.done = on_call_done;
     mine.on_progress = on_call_progress;
     mine.on_question = elicitation_is_possible(r) ? on_question : NULL;
     mine.arg = t;
-    /* ${t} is freed later, from the loop, even if the call has already finished. */
-    t->call = tool_call_start(toolbox, tool, arguments, &mine);
-    if (t->call == NULL)
-        return;
+    struct tool_call *call = tool_call_start(toolbox, tool, arguments, &mine);
+    if (call == NULL)
+        return; /* it has ended, and ${t} is freed */
+    t->call = call;
     request_await(r, t, give_up);
-    uv_timer_start(&t->timer, on_due, TASK_AFTER_MS, 0);
+    uv_timer_start(t->timer, on_due, TASK_AFTER_MS, 0);
 }

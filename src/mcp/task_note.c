@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <uv.h>
-
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/regular_file.h"
@@ -33,16 +31,15 @@ struct task_note {
 
 struct task_note *task_note_new(const char *directory)
 {
-    unsigned char random[TASK_ID_DIGITS / 2];
     char path[PATH_MAX];
-    if (uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
-        return NULL;
     struct task_note *note = xcalloc(1, sizeof *note);
+    if (!random_secret(note->self)) {
+        free(note);
+        return NULL;
+    }
     snprintf(path, sizeof path, "%s/tasks", directory);
     note->directory = xstrdup(directory);
     note->path = xstrdup(path);
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(note->self + 2 * i, 3, "%02x", random[i]);
     return note;
 }
 

@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define TASK_ID_DIGITS 32
+#include "base/random.h"
+
+#define TASK_ID_DIGITS RANDOM_SECRET_DIGITS
 
 struct task_note;
 

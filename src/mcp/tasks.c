@@ -18,12 +18,11 @@
 #define MOST_TASKS 64
 #define KEPT_MS 3600000 /* after the end */
 #define POLL_MS 1000
-#define ID_BYTES (TASK_ID_DIGITS / 2)
 
 struct task {
     struct list node;
     struct tasks *all;
-    char id[2 * ID_BYTES + 1]; /* cannot be guessed */
+    char id[TASK_ID_DIGITS + 1]; /* cannot be guessed */
     enum task_status status;
     char *message;
     time_t created, updated;
@@ -184,13 +183,12 @@ struct task *tasks_find(struct tasks *all, const char *id)
 
 struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg)
 {
-    unsigned char random[ID_BYTES];
+    char id[TASK_ID_DIGITS + 1];
     drop_old(all);
-    if (all->count >= MOST_TASKS || uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
+    if (all->count >= MOST_TASKS || !random_secret(id))
         return NULL;
     struct task *t = add(all, time(NULL));
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(t->id + 2 * i, 3, "%02x", random[i]);
+    memcpy(t->id, id, sizeof id);
     t->cancel = cancel;
     t->arg = arg;
     if (all->note != NULL)

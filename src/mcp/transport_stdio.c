@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "proc/loop_handle.h"
 
 #define MOST_QUEUED (16u << 20)
 #define RESUME_BELOW (8u << 20)
@@ -54,6 +56,8 @@ struct transport_stdio {
     uv_loop_t *loop;
     struct transport_stdio_events events;
     struct end in, out;
+    uv_poll_t *reader;   /* of the output: watches for its end; NULL: not watched */
+    int reader_fd;       /* a duplicate, because libuv watches a descriptor once */
     uv_idle_t turn;      /* input is a file: read a piece each turn */
     uv_timer_t news;     /* calls on_broken or delivers more, from the loop */
     uv_timer_t deadline; /* of close */
@@ -118,6 +122,39 @@ static void set_broken(struct transport_stdio *t, int error)
     if (!t->is_writing)
         empty(&t->writing);
     wake(t);
+}
+
+static void stop_watching_reader(struct transport_stdio *t)
+{
+    if (t->reader == NULL)
+        return;
+    loop_handle_free(t->reader);
+    close(t->reader_fd);
+    t->reader = NULL;
+}
+
+/* A pipe without readers has POLLERR, a socket whose peer has closed both directions POLLHUP. Half-closing a
+ * socket ends the input only. Source: pipe(7), poll(2). */
+static void on_reader(uv_poll_t *poll_handle, int status, int events)
+{
+    struct transport_stdio *t = poll_handle->data;
+    struct pollfd now = {.fd = t->reader_fd};
+    bool is_gone = poll(&now, 1, 0) == 1 && (now.revents & (POLLERR | POLLHUP)) != 0;
+    stop_watching_reader(t);
+    if (is_gone)
+        set_broken(t, UV_EPIPE);
+}
+
+/* Without this, the server would learn that its client has died only when it next writes. */
+static void watch_reader(struct transport_stdio *t)
+{
+    if (t->out.type != UV_NAMED_PIPE && t->out.type != UV_TCP)
+        return;
+    t->reader_fd = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    if (t->reader_fd < 0)
+        return;
+    t->reader = loop_handle_poll(t->loop, t->reader_fd, t);
+    CHECK(uv_poll_start(t->reader, UV_DISCONNECT, on_reader) == 0);
 }
 
 static void start_writing(struct transport_stdio *t);
@@ -439,6 +476,7 @@ static void tear_down(struct transport_stdio *t)
     if (t->is_torn_down)
         return;
     t->is_closing = t->is_torn_down = true;
+    stop_watching_reader(t);
     close_end(&t->in, 0);
     close_end(&t->out, 1);
     uv_close((uv_handle_t *)&t->turn, on_handle_closed);
@@ -482,6 +520,7 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
         tear_down(t);
         return NULL;
     }
+    watch_reader(t);
     set_reading(t, true);
     return t;
 }

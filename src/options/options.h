@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/errors.h"
-#include "session/limits.h"
+#include "session/records/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 32

@@ -16,11 +16,28 @@ uv_timer_t *loop_handle_timer(uv_loop_t *loop, void *data)
     return timer;
 }
 
-uv_poll_t *loop_handle_poll(uv_loop_t *loop, int fd, void *data)
+uv_idle_t *loop_handle_idle(uv_loop_t *loop, void *data)
+{
+    uv_idle_t *idle = xcalloc(1, sizeof *idle);
+    CHECK(uv_idle_init(loop, idle) == 0);
+    idle->data = data;
+    return idle;
+}
+
+uv_poll_t *loop_handle_try_poll(uv_loop_t *loop, int fd, void *data)
 {
     uv_poll_t *poll = xcalloc(1, sizeof *poll);
-    CHECK(uv_poll_init(loop, poll, fd) == 0);
     poll->data = data;
+    if (uv_poll_init(loop, poll, fd) == 0)
+        return poll;
+    free(poll);
+    return NULL;
+}
+
+uv_poll_t *loop_handle_poll(uv_loop_t *loop, int fd, void *data)
+{
+    uv_poll_t *poll = loop_handle_try_poll(loop, fd, data);
+    CHECK(poll != NULL);
     return poll;
 }
 
@@ -31,5 +48,6 @@ static void on_closed(uv_handle_t *handle)
 
 void loop_handle_free(void *handle)
 {
-    uv_close(handle, on_closed);
+    if (handle != NULL)
+        uv_close(handle, on_closed);
 }

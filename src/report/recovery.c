@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "proc/child.h"
 #include "report/report.h"
-#include "session/journal.h"
-#include "session/wording.h"
+#include "session/core/wording.h"
+#include "session/records/journal.h"
 
 #define LONGEST_NAMED 2000 /* bytes of a list of named checkpoints */
 #define UNDONE_SHOWN 10
@@ -55,7 +55,7 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
 }
 
 /* Why there is no newer checkpoint, in parentheses. */
-static void add_why_not_copied(const struct recovery_facts *f, const char *before, struct strbuf *out)
+static void add_why_not_copied(const struct start_facts *f, const char *before, struct strbuf *out)
 {
     size_t len = f->why_not_copied == NULL ? 0 : strlen(f->why_not_copied);
     if (len == 0)
@@ -65,7 +65,7 @@ static void add_why_not_copied(const struct recovery_facts *f, const char *befor
     strbuf_addf(out, "%s%.*s)", before, (int)len, f->why_not_copied);
 }
 
-static void add_resumed(const struct recovery_facts *f, struct strbuf *out)
+static void add_resumed(const struct start_facts *f, struct strbuf *out)
 {
     struct tm utc;
     char when[32];
@@ -79,19 +79,19 @@ static void add_resumed(const struct recovery_facts *f, struct strbuf *out)
 }
 
 /* What happened to a process that no call was waiting for. */
-static void add_accident(const struct recovery_facts *f, struct strbuf *out)
+static void add_accident(const struct start_facts *f, struct strbuf *out)
 {
     if (f->was_not_resumed)
         strbuf_adds(out, "The session could not be resumed. ");
-    if (f->cause != RECOVERY_BETWEEN && f->cause != RECOVERY_OF_UNWINDING)
+    if (f->cause != START_DEATH_BETWEEN && f->cause != START_DEATH_IN_UNWINDING)
         return;
-    strbuf_adds(out, f->cause == RECOVERY_BETWEEN ? "Between two calls: "
-                                                  : "While the last failed call was being unwound: ");
+    strbuf_adds(out, f->cause == START_DEATH_BETWEEN ? "Between two calls: "
+                                                     : "While the last failed call was being unwound: ");
     word_exit(f->exit, out);
     strbuf_addc(out, ' ');
 }
 
-static void add_restored(const struct recovery_facts *f, struct strbuf *out)
+static void add_restored(const struct start_facts *f, struct strbuf *out)
 {
     strbuf_addf(
         out, "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
@@ -117,20 +117,23 @@ static void add_restored(const struct recovery_facts *f, struct strbuf *out)
 }
 
 /* Where the session is now. */
-static void add_place(const struct recovery_facts *f, struct strbuf *out)
+static void add_place(const struct start_facts *f, struct strbuf *out)
 {
     unsigned long long at = f->at;
-    if (f->cause == RECOVERY_RESTORE)
+    if (f->cause == START_DEATH_IN_ENTRY)
+        strbuf_adds(out,
+                    "It died in an entry to the error: the session and the error are as they were before.");
+    else if (f->cause == START_RESTORE)
         add_restored(f, out);
-    else if (f->cause == RECOVERY_ROLLBACK)
+    else if (f->cause == START_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
-    else if (f->at == f->died_at && f->cause == RECOVERY_RESUME)
+    else if (f->at == f->died_at && f->cause == START_RESUME)
         add_resumed(f, out);
     else if (f->at == f->died_at)
         strbuf_addf(
             out,
             "The session continues from the state before %s: definitions and variables are as they were.",
-            f->cause == RECOVERY_OF_CALL ? "this evaluation" : "that");
+            f->cause == START_DEATH_IN_CALL ? "this evaluation" : "that");
     else if (f->at < f->best)
         strbuf_addf(
             out,
@@ -148,14 +151,14 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
     }
 }
 
-static bool is_undone(const struct recovery_facts *f, const struct journal_entry *entry)
+static bool is_undone(const struct start_facts *f, const struct journal_entry *entry)
 {
     return entry->evaluation > f->at && entry->evaluation <= f->died_at && !entry->is_undone &&
            entry->outcome != JOURNAL_DIED;
 }
 
 /* The newest are listed; the older ones counted. */
-static void add_undone(const struct recovery_facts *f, struct strbuf *out)
+static void add_undone(const struct start_facts *f, struct strbuf *out)
 {
     const struct journal_entry *entry;
     size_t left = 0;
@@ -177,7 +180,7 @@ static void add_undone(const struct recovery_facts *f, struct strbuf *out)
     }
 }
 
-static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
+static void word_start(const struct start_facts *f, struct strbuf *out)
 {
     add_accident(f, out);
     if (f->why_not_started != NULL)
@@ -200,5 +203,4 @@ static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
         add_undone(f, out);
 }
 
-const struct session_wording report_wording = {
-    .stop = word_stop, .exit = word_exit, .recovery = word_recovery};
+const struct session_wording report_wording = {.stop = word_stop, .exit = word_exit, .start = word_start};

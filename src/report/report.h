@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "session/core/wording.h"
 #include "session/session.h"
-#include "session/wording.h"
 
 struct strbuf;
 

@@ -156,11 +156,15 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
     }
     add_counts(out, reply, is_failed);
     if (reply_flag(reply, "fallback"))
-        strbuf_adds(out, "\nThe system's test operation runs no tests, so all tests that the framework has "
-                         "in this session were run.");
+        strbuf_adds(out, "\nThe system's test operation runs no tests, so the tests in its files were run.");
     if (has_text(verdict)) {
         strbuf_adds(out, "\nThe system's test operation then signalled: ");
         reply_add_string(out, verdict);
+    }
+    const struct sexp *deleted = reply_get(reply, "deleted");
+    for (size_t i = 0; i < sexp_count(deleted); i++) {
+        strbuf_adds(out, i == 0 ? "\nNo longer in its file, but still defined in the session: " : ", ");
+        reply_add_string(out, sexp_nth(deleted, i));
     }
     bool can_enter = false;
     for (size_t i = 0; i < sexp_count(failures); i++)

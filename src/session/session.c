@@ -1,5 +1,5 @@
 /*
- * The public interface of a session. Its life is in the table of session_states.c, the collections of
+ * The public interface of a session. Its life is in the table of core/states.c, the collections of
  * sessions in sessions.c.
  */
 #include "session/session.h"
@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "session/checkpointing.h"
-#include "session/copies.h"
-#include "session/error_record.h"
-#include "session/looks.h"
-#include "session/queue.h"
-#include "session/rollback.h"
-#include "session/run.h"
-#include "session/saving.h"
-#include "session/session_core.h"
+#include "session/core/core.h"
+#include "session/life/queue.h"
+#include "session/life/rollback.h"
+#include "session/life/saving.h"
+#include "session/records/error_record.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/snapshots/copies.h"
+#include "session/work/look_ups.h"
+#include "session/work/run.h"
 
 struct operation *session_run(struct session *s, const struct operation_options *options)
 {
@@ -40,9 +40,9 @@ static struct operation *later(struct session *s, struct operation *op)
 }
 
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool resumes)
+                                bool continues)
 {
-    struct operation *op = operation_new_run(s, resumes ? OPERATION_RESUME : OPERATION_LOOK, options);
+    struct operation *op = operation_new_run(s, continues ? OPERATION_CONTINUE : OPERATION_VISIT, options);
     op->sequence = sequence;
     const struct error_record *r = sequence == 0 ? NULL : error_history_find(&s->errors, sequence);
     if (r != NULL && error_record_stands(r)) {
@@ -127,6 +127,28 @@ const char *session_unstoppable(const struct session *s)
     return s->current == NULL ? NULL : doings[s->current->kind];
 }
 
+bool session_is_asking(const struct operation *op)
+{
+    return op == op->session->current && op->session->state == SESSION_ASKING;
+}
+
+static bool waits_for(const struct operation *op, int64_t question)
+{
+    return session_is_asking(op) && op->session->current->question == question;
+}
+
+void session_answer(struct operation *op, int64_t question, const char *text, size_t len)
+{
+    if (waits_for(op, question))
+        session_dispatch(op->session, &(struct event){.kind = EVENT_INPUT, .text = text, .text_len = len});
+}
+
+void session_dismiss(struct operation *op, int64_t question)
+{
+    if (waits_for(op, question))
+        session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
+}
+
 void session_let_go(struct operation *op)
 {
     op->is_let_go = true;
@@ -201,7 +223,7 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
     if (op != NULL && op == s->current)
         run_progress(s, out);
     else if (op != NULL)
-        run_add_behind(s, op, out);
+        queue_add_behind(s, op, out);
 }
 
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)
@@ -257,10 +279,10 @@ const struct capture *session_kept(const struct session *s, int ref)
     return session_output_kept(&s->output, ref);
 }
 
-const struct checkpoints *session_checkpoints(struct session *s)
+const struct snapshots *session_snapshots(struct session *s)
 {
     checkpointing_thin(s);
-    return &s->checkpoints;
+    return &s->snapshots;
 }
 
 const struct journal *session_journal(const struct session *s)
@@ -270,7 +292,7 @@ const struct journal *session_journal(const struct session *s)
 
 bool session_delete_checkpoint(struct session *s, const char *name)
 {
-    return checkpoints_delete(&s->checkpoints, name);
+    return snapshots_delete(&s->snapshots, name);
 }
 
 const char *session_why_no_checkpoint(const struct session *s)
@@ -295,12 +317,12 @@ const struct confinement *session_confinement(const struct session *s)
 
 bool session_may_have_news(const struct session *s)
 {
-    return s->has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);
+    return s->flags.has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);
 }
 
 bool session_is_unrestored(const struct session *s)
 {
-    return s->is_unrestored;
+    return s->flags.is_unrestored;
 }
 
 double session_checkpoint_cost_ms(const struct session *s)
@@ -320,7 +342,7 @@ struct capture *session_between(struct session *s)
 
 struct strbuf *session_notice(struct session *s)
 {
-    return &s->notice;
+    return &s->told.notice;
 }
 
 struct limits *session_limits(struct session *s)
@@ -330,12 +352,12 @@ struct limits *session_limits(struct session *s)
 
 const char *session_name(const struct session *s)
 {
-    return s->name;
+    return s->id.name;
 }
 
 const struct strbuf *session_tools(const struct session *s)
 {
-    return &s->tools.text;
+    return &s->told.tools.text;
 }
 
 const char *session_package(const struct session *s)
@@ -350,22 +372,23 @@ pid_t session_pid(const struct session *s)
 
 const char *session_state_name(const struct session *s)
 {
-    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING;
-    return is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
-                                                   : session_state_text(s->state);
+    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_COPYING;
+    return run_is_pressed(s)                         ? "stopping"
+           : is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
+                                                     : session_state_text(s->state);
 }
 
 double session_age_s(const struct session *s)
 {
-    return (double)(uv_now(s->host->loop) - s->created_at) / 1000.0;
+    return (double)(uv_now(s->host->loop) - s->id.created_at) / 1000.0;
 }
 
 uint64_t session_evaluations(const struct session *s)
 {
-    return s->evaluations - s->skipped;
+    return s->numbers.evaluations - s->numbers.skipped;
 }
 
 const struct timespec *session_suspended_since(const struct session *s)
 {
-    return s->state == SESSION_SUSPENDED ? &s->image.since : NULL;
+    return s->state == SESSION_SUSPENDED ? &s->suspension.image.since : NULL;
 }

@@ -13,16 +13,16 @@
 
 #include "base/errors.h"
 #include "base/list.h"
-#include "session/capture.h"
-#include "session/error_record.h"
-#include "session/limits.h"
-#include "session/outcome.h"
+#include "session/output/capture.h"
+#include "session/records/error_record.h"
+#include "session/records/limits.h"
+#include "session/records/outcome.h"
 
-struct checkpoints;
 struct confinement;
 struct journal;
 struct session;
 struct sessions;
+struct snapshots;
 struct operation;
 struct strbuf;
 
@@ -41,15 +41,15 @@ struct operation *session_run(struct session *s, const struct operation_options 
 bool session_has_room(const struct session *s, const struct operation_options *options);
 
 /*
- * session_enter(s, options, sequence, resumes):
- * The same in a copy of the process that is frozen at an error.
+ * session_enter(s, options, sequence, continues):
+ * The same at an error: in the process or the thread that stands in it, otherwise in a copy of its snapshot.
  *
  * sequence    of the error's record; 0: a copy of the session's process as it is now
- * resumes     true: if it succeeds, the copy becomes the session's process and the old process a checkpoint;
+ * continues   true: if it succeeds, the copy becomes the session's process and the old process a snapshot;
  *             false: the copy is discarded
  */
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool resumes);
+                                bool continues);
 
 /*
  * session_checkpoint(s, name, done, arg): save the current state as a named checkpoint; an older one of that
@@ -71,10 +71,10 @@ struct operation *session_restore(struct session *s, const char *name, operation
 /* session_delete_checkpoint(s, name): drop the checkpoint of that name; false if there is none. */
 bool session_delete_checkpoint(struct session *s, const char *name);
 
-/* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are
+/* session_snapshots(s), session_journal(s): for reading; borrowed. Snapshots beyond the limit are
  * dropped first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s):
  * the number of the evaluation after which the process is. */
-const struct checkpoints *session_checkpoints(struct session *s);
+const struct snapshots *session_snapshots(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
@@ -212,8 +212,8 @@ const char *session_state_name(const struct session *s);
  * it. */
 const struct timespec *session_suspended_since(const struct session *s);
 
-/* The memory of its processes: itself, scratch copies, checkpoints, frozen errors; each page divided by the
- * number of processes that share it. */
+/* The memory of its processes: itself, scratch copies and snapshots; each page divided by the number of
+ * processes that share it. */
 struct session_memory {
     uint64_t bytes;
     size_t processes;

@@ -10,12 +10,13 @@
 #include "base/random.h"
 #include "proc/loop_handle.h"
 #include "proc/orphans.h"
-#include "session/collections.h"
-#include "session/memory_watch.h"
-#include "session/run.h"
+#include "session/core/collections.h"
 #include "session/session.h"
+#include "session/session_life.h"
 #include "session/sessions.h"
-#include "session/image_store.h"
+#include "session/store/image_store.h"
+#include "session/work/memory_watch.h"
+#include "session/work/run.h"
 
 #define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, for all owners together */
 
@@ -35,6 +36,7 @@ struct session_host *session_host_new(const struct session_host_options *options
 {
     struct session_host *host = xcalloc(1, sizeof *host);
     host->loop = options->loop;
+    host->actions = session_actions;
     host->zygotes = options->zygotes;
     host->wording = options->wording;
     host->limits = *options->limits;

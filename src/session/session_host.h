@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "session/limits.h"
-#include "session/waits.h"
+#include "session/core/waits.h"
+#include "session/records/limits.h"
 
 struct confinements;
 struct control_groups;

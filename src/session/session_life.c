@@ -7,20 +7,19 @@
 
 #include "base/memory.h"
 #include "lisp/confinement.h"
-#include "session/answer.h"
-#include "session/copies.h"
-#include "session/looks.h"
-#include "session/memory_watch.h"
-#include "session/process.h"
-#include "session/programs.h"
-#include "session/recovery.h"
-#include "session/run.h"
-#include "session/saving.h"
-#include "session/session_core.h"
-#include "session/suspension.h"
+#include "session/core/core.h"
+#include "session/life/becoming.h"
+#include "session/life/saving.h"
+#include "session/process/process.h"
+#include "session/process/programs.h"
+#include "session/snapshots/copies.h"
+#include "session/work/answer.h"
+#include "session/work/look_ups.h"
+#include "session/work/memory_watch.h"
+#include "session/work/run.h"
 
-static session_action *const actions[SESSION_ACTION_COUNT] = {
-#define X(name) [ACTION_##name] = session_action_##name,
+session_action *const session_actions[SESSION_ACTION_COUNT] = {
+#define X(name, file, effect) [ACTION_##name] = session_action_##name,
     SESSION_ACTIONS(X)
 #undef X
 };
@@ -30,23 +29,21 @@ struct session *session_new(struct sessions *all, const char *name)
     struct session *s = xcalloc(1, sizeof *s);
     s->all = all;
     s->host = all->host;
-    s->name = xstrdup(name);
+    s->id.name = xstrdup(name);
     s->limits = s->host->limits;
     s->confinement = confinements_own(s->host->confinements);
-    s->created_at = uv_now(s->host->loop);
-    s->actions = actions;
+    s->id.created_at = uv_now(s->host->loop);
     session_core_init(s);
     session_output_init(&s->output, &all->outputs);
-    strbuf_init(&s->notice, (size_t)64 << 10);
-    told_tools_init(&s->tools);
-    told_tools_init(&s->scratch_tools);
-    checkpoints_init(&s->checkpoints);
+    strbuf_init(&s->told.notice, (size_t)64 << 10);
+    told_tools_init(&s->told.tools);
+    told_tools_init(&s->told.scratch_tools);
+    snapshots_init(&s->snapshots);
     journal_init(&s->journal);
     s->run = run_new(s);
     s->process = process_new();
     s->copies = copies_new();
-    s->recovery = recovery_new();
-    s->suspension = suspension_new();
+    s->becoming = becoming_new();
     session_count(s, METRIC_SESSIONS_CREATED);
     return s;
 }
@@ -58,23 +55,22 @@ void session_free(struct session *s)
     savings_cancel(s);
     process_forget(s);
     programs_end(s);
-    stored_image_drop(&s->image);
-    checkpoints_clear(&s->checkpoints);
+    stored_image_drop(&s->suspension.image);
+    snapshots_clear(&s->snapshots, NULL);
     while (!list_is_empty(&s->queue))
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node), "The session was closed.");
     session_core_fini(s);
-    suspension_free(s->suspension);
-    recovery_free(s->recovery);
+    becoming_free(s->becoming);
     copies_free(s->copies);
     process_free(s->process);
     run_free(s->run);
     journal_fini(&s->journal);
     error_history_clear(&s->errors);
     session_output_fini(&s->output);
-    told_tools_fini(&s->tools);
-    told_tools_fini(&s->scratch_tools);
-    strbuf_fini(&s->notice);
-    free(s->name);
+    told_tools_fini(&s->told.tools);
+    told_tools_fini(&s->told.scratch_tools);
+    strbuf_fini(&s->told.notice);
+    free(s->id.name);
     free(s->package);
     free(s);
 }

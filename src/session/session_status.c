@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
-#include "session/error_record.h"
-#include "session/memory_watch.h"
-#include "session/queue.h"
+#include "session/core/core.h"
+#include "session/life/queue.h"
+#include "session/records/error_record.h"
 #include "session/session.h"
-#include "session/processes.h"
-#include "session/session_core.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
+#include "session/work/memory_watch.h"
+#include "session/work/processes.h"
 
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is reported without it */
@@ -54,9 +54,9 @@ static void log_session(const struct sessions *all, const struct session *s, uin
         session_memory(s, now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) : 0);
     log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, "
                "%llu evaluations, %zu errors",
-               all->owner, all->owner[0] != '\0' ? "/" : "", s->name, session_state_text(s->state),
+               all->owner, all->owner[0] != '\0' ? "/" : "", s->id.name, session_state_text(s->state),
                (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
-               m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
+               m.unread > 0 ? " or more" : "", queue_length(s), snapshots_count(&s->snapshots),
                (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "session/session_core.h"
+#include "session/core/core.h"
 #include "session/session_life.h"
 
 #define LONGEST_NAME 64
@@ -46,7 +46,7 @@ void sessions_free(struct sessions *all)
     if (all == NULL)
         return;
     while (!list_is_empty(&all->all))
-        sessions_close(list_entry(all->all.next, struct session, node));
+        sessions_close(list_entry(all->all.next, struct session, id.node));
     while (!list_is_empty(&all->watchers))
         list_remove(all->watchers.next);
     list_remove(&all->node);
@@ -65,8 +65,8 @@ struct session *sessions_find(const struct sessions *all, const char *name)
 {
     for (struct hash_node *node = hash_table_first(&all->by_name, hash_of(all, name)); node != NULL;
          node = hash_table_next(node)) {
-        struct session *s = hash_table_entry(node, struct session, by_name);
-        if (strcmp(s->name, name) == 0)
+        struct session *s = hash_table_entry(node, struct session, id.by_name);
+        if (strcmp(s->id.name, name) == 0)
             return s;
     }
     return NULL;
@@ -100,8 +100,8 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
     if (!quota_take(&all->quota, err))
         return NULL;
     struct session *s = session_new(all, name);
-    hash_table_add(&all->by_name, &s->by_name, hash_of(all, name));
-    list_append(&all->all, &s->node);
+    hash_table_add(&all->by_name, &s->id.by_name, hash_of(all, name));
+    list_append(&all->all, &s->id.node);
     session_tell(s, SESSIONS_CAME);
     return s;
 }
@@ -109,8 +109,8 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
 void sessions_close(struct session *s)
 {
     struct sessions *all = s->all;
-    list_remove(&s->node);
-    hash_table_remove(&all->by_name, &s->by_name);
+    list_remove(&s->id.node);
+    hash_table_remove(&all->by_name, &s->id.by_name);
     quota_give_back(&all->quota);
     session_tell(s, SESSIONS_WENT);
     session_free(s);
@@ -118,13 +118,13 @@ void sessions_close(struct session *s)
 
 void sessions_close_later(struct session *s)
 {
-    s->close = sessions_close;
+    s->clock.close = sessions_close;
     session_later(s);
 }
 
 static struct session *session_at_node(const struct sessions *all, const struct list *node)
 {
-    return node == &all->all ? NULL : list_entry(node, struct session, node);
+    return node == &all->all ? NULL : list_entry(node, struct session, id.node);
 }
 
 struct session *sessions_first(const struct sessions *all)
@@ -134,7 +134,7 @@ struct session *sessions_first(const struct sessions *all)
 
 struct session *sessions_next(const struct session *s)
 {
-    return session_at_node(s->all, s->node.next);
+    return session_at_node(s->all, s->id.node.next);
 }
 
 size_t sessions_count(const struct sessions *all)

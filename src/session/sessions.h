@@ -9,7 +9,7 @@
 
 #include "base/errors.h"
 #include "base/list.h"
-#include "session/news.h"
+#include "session/core/news.h"
 
 struct saved_store;
 struct session;

@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/reply.h"
-#include "session/saved.h"
 #include "session/sessions.h"
+#include "session/store/saved.h"
 #include "tools/detach.h"
 #include "tools/reply_text.h"
 #include "tools/similar.h"
@@ -247,11 +247,13 @@ void call_done(void *arg, const struct outcome *outcome)
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED && !call->takes_refusal) {
-        /* That nothing has the requested name is an answer, not a failure. */
-        bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
+        /* That nothing has the requested name is an answer, not a failure; that its package does not exist is
+         * one. */
+        const struct sexp *absent = sexp_get(outcome->reply, 3, "absent");
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
-        call->is_absent = is_absent;
-        call_answer(call, !is_absent, "%s", why == NULL ? "The Lisp refused the request." : why);
+        call->is_absent = !sexp_is_nil(absent);
+        call_answer(call, !sexp_is_symbol(absent, "t"), "%s",
+                    why == NULL ? "The Lisp refused the request." : why);
     } else {
         call->on_outcome(call, outcome);
     }

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "lisp/worker.h"
-#include "session/checkpoints.h"
+#include "session/records/snapshots.h"
 #include "tools/look_up.h"
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
@@ -34,19 +34,21 @@ static void checkpoint_session(struct tool_call *call)
     call->operation = session_checkpoint(s, name, call_done, call);
 }
 
-static void add_checkpoint(struct strbuf *out, const struct checkpoint *cp)
+static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
 {
-    strbuf_addf(out, "\n- after evaluation %llu, ", (unsigned long long)cp->evaluation);
-    text_add_time(out, cp->when.tv_sec);
-    strbuf_addf(out, ", package %s", cp->package);
-    if (cp->name != NULL)
-        strbuf_addf(out, ", named %s", cp->name);
+    strbuf_addf(out, "\n- after evaluation %llu, ", (unsigned long long)sn->evaluation);
+    text_add_time(out, sn->when.tv_sec);
+    strbuf_addf(out, ", package %s", sn->package);
+    if (sn->is_in_error)
+        strbuf_adds(out, ", which failed");
+    if (sn->name != NULL)
+        strbuf_addf(out, ", named %s", sn->name);
 }
 
 /* One that is being made counts, unless the last one was refused: then this one will be refused too. */
-static bool is_shown(const struct session *s, const struct checkpoint *cp)
+static bool is_shown(const struct session *s, const struct snapshot *sn)
 {
-    return worker_state(cp->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;
+    return worker_state(sn->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;
 }
 
 static void list_checkpoints(struct tool_call *call)
@@ -54,10 +56,11 @@ static void list_checkpoints(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    const struct checkpoints *all = session_checkpoints(s);
+    const struct snapshots *all = session_snapshots(s);
+    const struct snapshot *sn = NULL;
     size_t ready = 0;
-    for (struct list *node = all->all.next; node != &all->all; node = node->next)
-        ready += is_shown(s, list_entry(node, struct checkpoint, node));
+    while ((sn = snapshots_next(all, sn)) != NULL)
+        ready += is_shown(s, sn);
     if (ready == 0)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
     else {
@@ -65,9 +68,9 @@ static void list_checkpoints(struct tool_call *call)
         strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:",
                     (unsigned long long)session_at(s));
     }
-    for (struct list *node = all->all.previous; node != &all->all; node = node->previous)
-        if (is_shown(s, list_entry(node, struct checkpoint, node)))
-            add_checkpoint(&call->text, list_entry(node, struct checkpoint, node));
+    while ((sn = snapshots_next(all, sn)) != NULL)
+        if (is_shown(s, sn))
+            add_checkpoint(&call->text, sn);
     if (session_why_no_checkpoint(s) != NULL)
         strbuf_addf(&call->text, "\nThe last one failed: %s", session_why_no_checkpoint(s));
     call_finish(call);
@@ -92,7 +95,7 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
     strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
                 session_package(o->session));
-    const struct checkpoint *newest = checkpoints_newest(session_checkpoints(o->session), UINT64_MAX);
+    const struct snapshot *newest = snapshots_newest(session_snapshots(o->session), UINT64_MAX);
     if (newest != NULL && newest->evaluation > session_at(o->session))
         strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");
     call_finish(call);

@@ -1,7 +1,7 @@
 /*
  * configure-limits: show or change the limits of a session.
  */
-#include "session/limits.h"
+#include "session/records/limits.h"
 #include "tools/call.h"
 
 static void run(struct tool_call *call)

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/memory.h"
+#include "proc/loop_handle.h"
 #include "session/session.h"
 #include "tools/evaluations.h"
 #include "tools/running.h"
@@ -16,7 +16,7 @@
 struct detachment {
     struct tool_call *call;
     struct session *session;
-    uv_timer_t timer;
+    uv_timer_t *timer;
     struct running_frames *frames; /* they are being asked for; else NULL */
 };
 
@@ -51,7 +51,7 @@ static void on_due(uv_timer_t *timer);
 
 static void start(struct detachment *d)
 {
-    uv_timer_start(&d->timer, on_due, (uint64_t)(call_number(d->call, "wait", 0) * 1000), 0);
+    uv_timer_start(d->timer, on_due, (uint64_t)(call_number(d->call, "wait", 0) * 1000), 0);
 }
 
 static void on_frames(void *arg, const struct sexp *frames)
@@ -85,22 +85,17 @@ void detach_when_due(struct tool_call *call, struct session *session)
     struct detachment *d = xcalloc(1, sizeof *d);
     d->call = call;
     d->session = session;
-    CHECK(uv_timer_init(evaluations_loop(call->toolbox->evaluations), &d->timer) == 0);
-    d->timer.data = d;
+    d->timer = loop_handle_timer(evaluations_loop(call->toolbox->evaluations), d);
     start(d);
     call->detachment = d;
-}
-
-static void free_detachment(uv_handle_t *handle)
-{
-    free(handle->data);
 }
 
 void detach_forget(struct tool_call *call)
 {
     if (call->detachment != NULL) {
         running_frames_cancel(call->detachment->frames);
-        uv_close((uv_handle_t *)&call->detachment->timer, free_detachment);
+        loop_handle_free(call->detachment->timer);
+        free(call->detachment);
     }
     call->detachment = NULL;
 }

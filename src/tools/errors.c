@@ -3,6 +3,7 @@
  * the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
+#include "tools/cut.h"
 #include "tools/look_up.h"
 #include "tools/threads.h"
 
@@ -30,6 +31,7 @@ static void describe_last_error(struct tool_call *call)
     if (s == NULL || is_missing(call, s))
         return;
     report_last_error(&call->text, chosen(call, s));
+    cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
     call_finish(call);
 }
 
@@ -135,7 +137,7 @@ static void get_backtrace(struct tool_call *call)
         return;
     }
     const struct error_record *r = chosen(call, s);
-    if (r != NULL && is_more_wanted(call, r) && (error_record_is_enterable(r) || r->why_not_frozen != NULL) &&
+    if (r != NULL && is_more_wanted(call, r) && (error_record_is_enterable(r) || r->why_not != NULL) &&
         (r->thread == NULL || error_record_stands(r))) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
          * been read. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "proc/loop_handle.h"
 #include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/evaluations.h"
@@ -24,9 +24,8 @@ struct vigil {
     struct evaluations_watcher watcher;
     char *session;
     uint64_t number, printed;
-    uv_timer_t timer; /* its time limit */
-    uv_timer_t soon;  /* fires soon after news */
-    int open_timers;
+    uv_timer_t *timer; /* its time limit */
+    uv_timer_t *soon;  /* fires soon after news */
     bool gathers;
     struct running_frames *frames; /* they are being asked for; else NULL */
 };
@@ -71,21 +70,14 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
     }
 }
 
-static void free_vigil(uv_handle_t *handle)
-{
-    struct vigil *v = handle->data;
-    if (--v->open_timers > 0)
-        return;
-    free(v->session);
-    free(v);
-}
-
 static void close_vigil(struct vigil *v)
 {
     evaluations_unwatch(&v->watcher);
     running_frames_cancel(v->frames);
-    uv_close((uv_handle_t *)&v->timer, free_vigil);
-    uv_close((uv_handle_t *)&v->soon, free_vigil);
+    loop_handle_free(v->timer);
+    loop_handle_free(v->soon);
+    free(v->session);
+    free(v);
 }
 
 static void on_frames(void *arg, const struct sexp *frames)
@@ -103,7 +95,7 @@ static void on_time_over(uv_timer_t *timer)
     struct vigil *v = timer->data;
     struct session *s = session_of(v);
     struct session_evaluation e;
-    uv_timer_stop(&v->timer);
+    uv_timer_stop(v->timer);
     if (s != NULL && session_evaluation(s, v->number, &e) && running_frames_are_wanted(&e))
         v->frames = running_frames_ask(timer->loop, s, on_frames, v);
     else
@@ -119,18 +111,18 @@ static void on_soon(uv_timer_t *timer)
     if (v->frames != NULL)
         return; /* they end soon */
     if (s == NULL || !session_evaluation(s, v->number, &e)) {
-        on_time_over(&v->timer);
+        on_time_over(v->timer);
     } else if (e.output_bytes != v->printed && !v->gathers) {
-        uint64_t left_ms = uv_timer_get_due_in(&v->timer);
+        uint64_t left_ms = uv_timer_get_due_in(v->timer);
         v->gathers = true;
-        uv_timer_start(&v->timer, on_time_over, left_ms < GATHER_MS ? left_ms : GATHER_MS, 0);
+        uv_timer_start(v->timer, on_time_over, left_ms < GATHER_MS ? left_ms : GATHER_MS, 0);
     }
 }
 
 static void on_news(void *arg)
 {
     struct vigil *v = arg;
-    uv_timer_start(&v->soon, on_soon, 0, 0);
+    uv_timer_start(v->soon, on_soon, 0, 0);
 }
 
 static void cancel_vigil(void *arg)
@@ -146,13 +138,12 @@ static void begin_vigil(struct tool_call *call, struct session *s, uint64_t numb
     v->session = xstrdup(session_name(s));
     v->number = number;
     v->printed = printed;
-    CHECK(uv_timer_init(loop, &v->timer) == 0 && uv_timer_init(loop, &v->soon) == 0);
-    v->open_timers = 2;
-    v->timer.data = v->soon.data = v;
+    v->timer = loop_handle_timer(loop, v);
+    v->soon = loop_handle_timer(loop, v);
     v->watcher = (struct evaluations_watcher){.session = v->session, .on_news = on_news, .arg = v};
     list_init(&v->watcher.node);
     evaluations_watch(call->toolbox->evaluations, &v->watcher);
-    uv_timer_start(&v->timer, on_time_over, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
+    uv_timer_start(v->timer, on_time_over, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
     on_news(v);
     call_await(call, v, cancel_vigil);
 }

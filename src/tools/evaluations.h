@@ -13,7 +13,7 @@
 
 #include "base/list.h"
 #include "base/strbuf.h"
-#include "session/capture.h"
+#include "session/output/capture.h"
 #include "tools/tool.h"
 
 struct evaluations;

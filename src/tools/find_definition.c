@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "session/journal.h"
+#include "session/records/journal.h"
 #include "tools/look_up.h"
 
 #define DEFINITIONS_SHOWN 20

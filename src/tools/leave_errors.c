@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "report/reply.h"
-#include "session/checkpoints.h"
-#include "session/history.h"
-#include "session/journal.h"
+#include "session/records/journal.h"
+#include "session/records/snapshots.h"
+#include "session/work/history.h"
 #include "tools/detach.h"
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
@@ -70,7 +70,7 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
 static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
 {
     struct strbuf *out = session_notice(o->session);
-    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
+    bool is_kept = snapshots_find(session_snapshots(o->session), call->step) != NULL;
     if (o->kind == OUTCOME_ERROR)
         strbuf_adds(out, "The restart ran in a copy that was made at the error. The copy has the definitions "
                          "evaluated since, but not the effects of:\n");

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "proc/loop_handle.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
@@ -22,7 +22,7 @@
 
 struct running_frames {
     struct operation *operation; /* NULL: it is done */
-    uv_timer_t timer;
+    uv_timer_t *timer;
     running_frames_done *done;
     void *arg;
 };
@@ -32,16 +32,17 @@ bool running_frames_are_wanted(const struct session_evaluation *e)
     return e->is_running && e->elapsed_s >= LEAST_RUNNING_S;
 }
 
-static void free_frames(uv_handle_t *handle)
+static void free_frames(struct running_frames *f)
 {
-    free(handle->data);
+    loop_handle_free(f->timer);
+    free(f);
 }
 
 static void end(struct running_frames *f, const struct sexp *frames)
 {
     running_frames_done *done = f->done;
     void *arg = f->arg;
-    uv_close((uv_handle_t *)&f->timer, free_frames);
+    free_frames(f);
     done(arg, frames);
 }
 
@@ -69,9 +70,8 @@ struct running_frames *running_frames_ask(uv_loop_t *loop, struct session *sessi
     struct strbuf request;
     f->done = done;
     f->arg = arg;
-    f->timer.data = f;
-    CHECK(uv_timer_init(loop, &f->timer) == 0);
-    uv_timer_start(&f->timer, on_time_over, MOST_MS, 0);
+    f->timer = loop_handle_timer(loop, f);
+    uv_timer_start(f->timer, on_time_over, MOST_MS, 0);
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "running-frames");
     sexp_write_symbol(&request, "count");
@@ -91,7 +91,7 @@ void running_frames_cancel(struct running_frames *f)
     if (f == NULL)
         return;
     session_cancel(f->operation);
-    uv_close((uv_handle_t *)&f->timer, free_frames);
+    free_frames(f);
 }
 
 void running_frames_add(struct strbuf *out, const struct sexp *frames)

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "session/saved.h"
 #include "session/sessions.h"
+#include "session/store/saved.h"
 #include "tools/look_up.h"
 
 static void on_text(struct tool_call *call, const struct outcome *o)

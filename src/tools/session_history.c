@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "session/journal.h"
+#include "session/records/journal.h"
 #include "tools/call.h"
 
 /* The number of bytes of an evaluation's code that are shown as text. */

@@ -12,10 +12,10 @@
 #include "proc/process.h"
 #include "report/report.h"
 #include "report/section.h"
-#include "session/checkpoints.h"
-#include "session/programs.h"
-#include "session/saved.h"
+#include "session/process/programs.h"
+#include "session/records/snapshots.h"
 #include "session/sessions.h"
+#include "session/store/saved.h"
 #include "tools/look_up.h"
 
 #define MOST_LISTED 200
@@ -66,6 +66,18 @@ static void on_step(struct tool_call *call, const struct outcome *o)
     next_step(call, o->session);
 }
 
+/* As the reader takes it, in any case and with a colon in front; a name with other characters as it is. */
+static void add_package(struct strbuf *code, const char *package, size_t len)
+{
+    const char *name = package + strspn(package, "#:");
+    size_t plain =
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+*/._%$&<>=!?~^@");
+    if (plain > 0 && name + plain == package + len)
+        strbuf_addf(code, " #:%s", name);
+    else
+        sexp_write_string(code, package, len);
+}
+
 /* The next step in a new session; ${code} describes it as the journal does. False when all steps are done. */
 static bool write_step(struct tool_call *call, struct strbuf *code)
 {
@@ -78,7 +90,7 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
         call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {
         strbuf_adds(code, "(cl:in-package");
-        sexp_write_string(code, package, len);
+        add_package(code, package, len);
         strbuf_adds(code, ")");
         call_begin_request(call, "evaluate");
         call_write_text(call, "code", strbuf_string(code));
@@ -139,11 +151,11 @@ static void create_session(struct tool_call *call)
     next_step(call, s);
 }
 
-/* Nobody waits for a checkpoint copy, so it does not count as activity. */
+/* Nobody waits for a snapshot, so making one does not count as activity. */
 static const char *activity(const struct session *s)
 {
     const char *state = session_state_name(s);
-    return strcmp(state, "checkpointing") == 0 ? "idle" : state;
+    return strcmp(state, "copying") == 0 ? "idle" : state;
 }
 
 /* The memory of all its processes, marked as incomplete if some could not be read in time. */
@@ -233,7 +245,7 @@ static void add_list(struct strbuf *out, const char *label, const struct sexp *l
 
 static void add_checkpoints(struct strbuf *out, struct session *s)
 {
-    strbuf_addf(out, "\nCheckpoints: %zu", session_checkpoints(s)->count);
+    strbuf_addf(out, "\nCheckpoints: %zu", snapshots_count(session_snapshots(s)));
     if (session_checkpoint_cost_ms(s) > 0)
         strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
     if (session_checkpoints_when_idle(s))
@@ -318,7 +330,6 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));
-        add_list(out, "Memory layer", reply_get(reply, "memory-layer"));
     }
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
@@ -374,8 +385,6 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
-static const char *const implementations[] = {"sbcl", NULL};
-
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
@@ -392,11 +401,6 @@ const struct tool tool_create_session = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Initial package; default: CL-USER."},
-            {.name = "implementation",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = implementations,
-             .description = "Lisp implementation."},
             {.name = "sandbox",
              .is_rare = true,
              .type = ARGUMENT_STRING,

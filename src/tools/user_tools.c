@@ -12,9 +12,9 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "session/saved.h"
 #include "session/session.h"
 #include "session/sessions.h"
+#include "session/store/saved.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"

@@ -9,6 +9,8 @@
  */
 #include "wire/sexp.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,24 +54,12 @@ struct parser {
     struct sexp first_stack[FIRST_STACK_VALUES];
 };
 
-#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (uint64_t)(b))
-
-/* Whether a byte of the word is zero (exact as a yes or no). */
-static uint64_t zero_bytes(uint64_t word)
-{
-    return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
-}
-
-/* The number of bytes before the first quote or backslash, rounded down to a multiple of eight. */
+/* The number of bytes before the first quote or backslash. */
 static size_t plain_len(const char *bytes, size_t len)
 {
     size_t at = 0;
-    uint64_t word;
-    for (; len - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word);
-        if (zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\')))
-            break;
-    }
+    while (at < len && bytes[at] != '"' && bytes[at] != '\\')
+        at++;
     return at;
 }
 
@@ -151,9 +141,6 @@ static bool parse_string(struct parser *p, struct sexp *value)
         memcpy(text, p->bytes + at, run);
         text += run;
         at += run;
-        /* The byte that stopped the loop is within the next eight, or the payload ends there. */
-        while (at < p->len && p->bytes[at] != '"' && p->bytes[at] != '\\')
-            *text++ = p->bytes[at++];
         if (at == p->len)
             return fail(p, at, "");
         if (p->bytes[at] == '"')
@@ -203,52 +190,43 @@ static bool parse_constant(struct parser *p, struct sexp *value, const char *nam
     return true;
 }
 
-/* ${at} is after the decimal point. The program stays in the C locale, in which it is a point. */
-static bool parse_float(struct parser *p, struct sexp *value, size_t at)
+static size_t skip_digits(const struct parser *p, size_t at)
 {
-    if (at == p->len || !is_digit(p->bytes[at]))
-        return fail(p, at, "no digit after the point");
     while (at < p->len && is_digit(p->bytes[at]))
         at++;
-    size_t len = at - p->at;
-    if (len > MAX_FLOAT_LEN)
-        return fail(p, p->at, "a float with too many digits");
-    /* strtod needs a NUL; the place of the next string serves for it and stays free. */
-    memcpy(p->text, p->bytes + p->at, len);
-    p->text[len] = '\0';
-    value->type = SEXP_FLOAT;
-    value->number = strtod(p->text, NULL);
-    if (!isfinite(value->number))
-        return fail(p, p->at, "a float out of range");
-    p->at = at;
-    return true;
+    return at;
 }
 
+/* The program stays in the C locale, in which the decimal point is a point. */
 static bool parse_number(struct parser *p, struct sexp *value)
 {
-    bool is_negative = p->bytes[p->at] == '-', is_too_large = false;
-    /* The limits are 2^63 - 1 and -2^63. */
-    uint64_t magnitude = 0, largest = (uint64_t)INT64_MAX + is_negative, digit;
-    size_t at = p->at + is_negative;
-
-    if (at == p->len || !is_digit(p->bytes[at]))
+    size_t digits = p->at + (p->bytes[p->at] == '-'), at = skip_digits(p, digits);
+    if (at == digits)
         return fail(p, at, "no digit after the sign");
-    for (; at < p->len && is_digit(p->bytes[at]); at++) {
-        digit = (uint64_t)(p->bytes[at] - '0');
-        if (magnitude > (largest - digit) / 10)
-            is_too_large = true;
-        else
-            magnitude = magnitude * 10 + digit;
+    bool is_float = at < p->len && p->bytes[at] == '.';
+    if (is_float) {
+        size_t fraction = at + 1;
+        at = skip_digits(p, fraction);
+        if (at == fraction)
+            return fail(p, at, "no digit after the point");
+        if (at - p->at > MAX_FLOAT_LEN)
+            return fail(p, p->at, "a float with too many digits");
     }
-    if (at < p->len && p->bytes[at] == '.')
-        return parse_float(p, value, at + 1);
-    if (is_too_large)
-        return fail(p, p->at, "an integer out of range");
-    value->type = SEXP_INTEGER;
-    if (!is_negative)
-        value->integer = (int64_t)magnitude;
-    else
-        value->integer = magnitude ? -(int64_t)(magnitude - 1) - 1 : 0;
+    /* The place of the next string serves for the NUL that the library needs, and stays free. */
+    memcpy(p->text, p->bytes + p->at, at - p->at);
+    p->text[at - p->at] = '\0';
+    if (is_float) {
+        value->type = SEXP_FLOAT;
+        value->number = strtod(p->text, NULL);
+        if (!isfinite(value->number))
+            return fail(p, p->at, "a float out of range");
+    } else {
+        errno = 0;
+        value->type = SEXP_INTEGER;
+        value->integer = strtoll(p->text, NULL, 10);
+        if (errno != 0)
+            return fail(p, p->at, "an integer out of range");
+    }
     p->at = at;
     return true;
 }
@@ -482,8 +460,6 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len)
     while (start < len && !out->is_overflown) {
         /* Cutting at quotes and backslashes never cuts inside an ill-formed part, which contains no ASCII. */
         at = start + plain_len(bytes + start, len - start);
-        while (at < len && bytes[at] != '"' && bytes[at] != '\\')
-            at++;
         if (is_valid)
             strbuf_add(out, bytes + start, at - start);
         else
@@ -499,16 +475,8 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len)
 
 void sexp_write_integer(struct strbuf *out, int64_t integer)
 {
-    char digits[20]; /* the longest is -9223372036854775808 */
-    size_t at = sizeof digits;
-    uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
-    do
-        digits[--at] = (char)('0' + magnitude % 10);
-    while ((magnitude /= 10) > 0);
-    if (integer < 0)
-        digits[--at] = '-';
     separate(out);
-    strbuf_add(out, digits + at, sizeof digits - at);
+    strbuf_addf(out, "%" PRId64, integer);
 }
 
 void sexp_write_symbol(struct strbuf *out, const char *name)

@@ -260,10 +260,6 @@ class Process:
         assert copy.hello.pid == reply.pid
         return copy
 
-    def note(self, token):
-        """Have the operation with that token note where it is."""
-        assert libc.sigqueue(self.pid, signal.SIGWINCH, ctypes.c_void_p(-token)) == 0
-
     def look(self, token, operation, **arguments):
         """Ask for a look-up while the operation with that token runs; where its answer comes."""
         channel, theirs = socket.socketpair()

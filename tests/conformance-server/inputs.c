@@ -142,7 +142,7 @@ static bool ask(struct request *r, const struct asking *a, int round, const json
     size_t askable = 0;
     strbuf_init(&wanted, 0);
     for (size_t i = 0; i < MOST_INPUTS && inputs[i].key != NULL; i++) {
-        if (!request_can(r, inputs[i].capability))
+        if (!json_is_object(request_capability(r, inputs[i].capability)))
             continue;
         askable++;
         is_missing = is_missing || !is_answer(&inputs[i], json_object_get(responses, inputs[i].key));

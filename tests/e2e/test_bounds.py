@@ -120,6 +120,12 @@ class Huge(mcp.TestCase):
             self.assertLess(len(reply.text), ERROR)
         return size
 
+    def test_a_long_message_is_cut_like_any_text(self):
+        self.s.evaluate('(error "~a" (make-string 16000 :initial-element #\\x))')
+        reply = self.s.call("describe-last-error")
+        self.assertLess(self.assertBounded(reply), 5000)
+        self.assertRegex(reply.text, r"(?s)\AError: SIMPLE-ERROR\n  xxx.*get-output ref \d+ .*\n  1\. RETRY - ")
+
     def test_every_tool_is_asked_for_a_huge_answer(self):
         folder = self.folder()
         for name, text in FILES.items():

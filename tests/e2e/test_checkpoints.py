@@ -545,6 +545,81 @@ class TimeTravel(Checkpoints):
         self.assertEqual(["values"], report.sections, report.text)
 
 
+class AfterAFailure(Checkpoints):
+    """The state after a failed evaluation is returned to by leaving its error once more, in a copy."""
+
+    def fail_at_a_file(self, path):
+        self.s.evaluate("(defvar *n* 0) (defpackage :other (:use :cl))")
+        self.assertErrorReport(self.s.evaluate(
+            '(unwind-protect (with-open-file (o "%s" :direction :output :if-exists :supersede) (write-string "lost" o)'
+            ' (let ((*package* (find-package :other))) (setf *n* 1) (error "x")))'
+            ' (princ "cleaned up") (incf *n*))' % path), "SIMPLE-ERROR")
+        self.s.evaluate('(with-open-file (o "%s" :direction :output :if-exists :supersede) (write-string "kept" o)) (setf *n* 3)' % path)
+
+    def test_memory_comes_back_and_files_stay_as_later_code_has_left_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "f")
+            self.fail_at_a_file(path)
+            text = self.rollback(2)
+            with open(path) as f:
+                self.assertEqual("kept", f.read())
+            self.assertEqual(["f"], os.listdir(folder))
+            self.assertIn("Current package: CL-USER", text)
+            self.assertNotIn("cleaned up", text)
+            self.assertEvaluates("(progn (princ :heard) *n*)", "2")
+            self.assertIn("HEARD", self.s.evaluate("(princ :heard)").stdout)
+
+    def test_what_was_written_is_not_written_again(self):
+        path = os.path.join(self.folder(), "f")
+        self.assertErrorReport(self.s.evaluate(
+            '(let ((o (open "%s" :direction :output))) (unwind-protect (progn (write-line "one" o) (error "x")) (close o)))' % path), "SIMPLE-ERROR")
+        self.s.evaluate("1")
+        self.rollback(1)
+        self.s.evaluate(KILL_SELF)
+        with open(path) as f:
+            self.assertEqual("one\n", f.read())
+
+    def test_a_death_after_it_leads_there_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "f")
+            self.fail_at_a_file(path)
+            self.rollback(2)
+            report = self.assertDied(self.s.evaluate(KILL_SELF))
+            self.assertNotIn("cleaned up", report.text)
+            self.assertEvaluates("*n*", "2")
+            with open(path) as f:
+                self.assertEqual("kept", f.read())
+
+    def test_cleanup_forms_that_do_not_end_lead_further_back(self):
+        self.s.evaluate("(defvar *n* 0) (defvar *stay* nil)")
+        self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop))))')
+        self.s.evaluate("(setf *n* 1)")
+        self.assertEqual([3, 2, 1], self.states())
+        self.s.call("evaluate-in-frame", frame=0, code="(setf *stay* t)", index=1)
+        self.assertIn("Returned to the state after evaluation 2.", self.rollback(2))  # the visit was in a copy
+        self.assertErrorReport(self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop))))'), "SIMPLE-ERROR")
+        self.s.call("evaluate-in-frame", frame=0, code="(setf *stay* t)")
+        report = self.s.evaluate("*n*")
+        self.assertIn("state after evaluation 2", report.text)
+
+    def test_the_package_of_the_code_that_failed_is_not_the_sessions(self):
+        """While the error stands, and after a death beside threads."""
+        self.s.evaluate("(defpackage :app (:use :cl))")
+        self.s.evaluate("(sb-thread:make-thread (lambda () (sleep 1000)))")
+        self.s.evaluate('(let ((*package* (find-package :app))) (error "x"))')
+        self.assertIn("Package: CL-USER", self.s.call("session-info").text)
+        self.s.evaluate("(defun important () 42)")
+        self.assertNotIn('(in-package "APP")', self.s.call("session-history", format="lisp").text)
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertEvaluates("(important)", "42")
+
+    def test_look_ups_at_an_error_name_symbols_as_the_next_evaluation_will(self):
+        self.s.evaluate("(defpackage :app (:use :cl)) (defun thing () 1) (defun app::thing () 2)")
+        self.s.evaluate('(let ((*package* (find-package :app))) (error "x"))')
+        self.assertIn("THING is a symbol of the package COMMON-LISP-USER", self.s.call("describe-symbol", name="thing").text)
+        self.assertIn("Package: CL-USER", self.s.call("session-info").text)
+
+
 class Processes(Checkpoints):
     def test_code_cannot_reach_the_descriptors_of_the_next_copy(self):
         # The request for it, with a descriptor, waits in the channel while the code runs; not yet when the first does.

@@ -8,6 +8,7 @@ import threading
 
 import mcp
 import mcp_http
+import stand_in
 from test_official_clients import CLIENTS, node
 
 MODULES = os.path.join(CLIENTS, "node_modules")
@@ -104,9 +105,10 @@ class Inspector(Official):
 
     def test_it_reads_what_install_writes(self):
         folder = self.folder()
+        stand_in.put(folder + "/bin", "claude")
         subprocess.run(
             [mcp.SERVER, "install", "claude-code", "--scope", "project", "--", "--tools", "core"],
-            stdout=subprocess.DEVNULL, check=True, cwd=folder, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+            stdout=subprocess.DEVNULL, check=True, cwd=folder, env=mcp.clean_environment(PATH=folder + "/bin", HOME=folder), timeout=20 * mcp.STRETCH)
         listed = self.ask("--config", os.path.join(folder, ".mcp.json"), "--server", "lisp", "--method", "tools/list")
         self.assertIn("evaluate-lisp", listed)
         self.assertNotIn("macroexpand-form", listed)

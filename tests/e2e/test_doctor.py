@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 import mcp
+import stand_in
 
 
 def run_with(*arguments, environment=None, cwd=None):
@@ -111,22 +112,34 @@ class Doctor(mcp.TestCase):
     def test_each_installed_client_is_checked(self):
         self.home = self.folder()
         for name, text in (
-            (".codex/config.toml", "broken ["),
+            (".codex/state", json.dumps({"servers": {"lisp": {"command": mcp.SERVER}}})),
             (".gemini/settings.json", '{"mcpServers": {"lisp": {"command": "/nonexistent/cl-mcp-server"}}}'),
             (".cursor/mcp.json", json.dumps({"mcpServers": {"lisp": {"command": mcp.SERVER}}})),
             (".claude.json", "{}"),
+            (".config/zed/settings.json", '{ // mine\n  "context_servers": }'),
+            (".emacs", "(with-eval-after-load 'mcp-hub\n  (add-to-list 'mcp-hub-servers '(\"lisp\" :command \"%s\" :args ())))\n" % mcp.SERVER),
         ):
             path = os.path.join(self.home, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w") as f:
                 f.write(text)
-        found, status = self.examine()
+        # What is in Codex's file only Codex knows.
+        stand_in.put(self.home + "/bin", "codex")
+        found, status = self.examine(PATH="%s/bin:%s" % (self.home, os.environ["PATH"]))
         self.assertEqual(1, status)
-        self.assertIn("line 1", found["codex"]["finding"])
+        self.assertIn("line 2", found["zed"]["finding"])
         self.assertIn("cannot be run", found["gemini"]["finding"])
-        self.assertEqual("ok", found["cursor"]["status"])
+        for client in ("cursor", "codex", "emacs"):
+            self.assertEqual("ok", found[client]["status"], found[client])
         self.assertEqual(("note", "cl-mcp-server install claude-code"), (found["claude-code"]["status"], found["claude-code"]["advice"]))
-        self.assertNotIn("zed", found)
+        self.assertNotIn("eca", found)
+
+    def test_without_codex_its_configuration_is_not_read(self):
+        self.home = self.folder()
+        os.mkdir(self.home + "/.codex")
+        found, _ = self.examine(PATH="/nonexistent")
+        self.assertEqual("note", found["codex"]["status"])
+        self.assertIn("was not read: codex is not in PATH", found["codex"]["finding"])
 
     def test_the_text_for_people_has_the_same_content(self):
         done = run_with("doctor", environment=mcp.clean_environment(PATH="/nonexistent"))

@@ -336,17 +336,23 @@ class TimeLimits(Entering):
 
 
 class Several(Entering):
-    def test_the_last_five_can_be_entered(self):
+    def test_an_error_can_be_entered_while_its_checkpoint_is_kept_and_the_last_five_in_any_case(self):
         self.s.evaluate('(defun fail (i) (declare (optimize debug)) (cerror "go" "number ~a" i) i)')
         for i in range(8):
             self.assertFails("(fail %d)" % i)
-        self.assertEqual([1, 2, 3, 4, 5], self.enterable())
-        for index in range(1, 6):
+        self.assertEqual([1, 2, 3, 4, 5, 6, 7, 8], self.enterable())
+        for index in range(1, 9):
             self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="i", index=index), str(8 - index))
-        reply = self.s.call("evaluate-in-frame", frame=0, code="i", index=6)
+        self.s.call("configure-limits", **{"checkpoint-limit": 1})
+        self.s.call("list-checkpoints")
+        enterable = self.enterable()
+        self.assertEqual([1, 2, 3, 4, 5], enterable[:5])
+        self.assertLessEqual(len(enterable), 6)
+        gone = ({6, 7, 8} - set(enterable)).pop()
+        reply = self.s.call("evaluate-in-frame", frame=0, code="i", index=gone)
         self.assertTrue(reply.is_error)
-        self.assertIn("cannot be entered", reply.text)
-        self.assertIn("number 2", self.s.call("describe-last-error", index=6).text)
+        self.assertIn("cannot be entered: Its checkpoint was dropped with other old ones.", reply.text)
+        self.assertIn("number %d" % (8 - gone), self.s.call("describe-last-error", index=gone).text)
 
     def test_frozen_errors_do_not_see_each_other(self):
         self.s.evaluate("(defvar *x* 0)")

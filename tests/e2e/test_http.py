@@ -163,6 +163,17 @@ class Legacy(mcp_http.TestCase):
         for wrong in ("x", "0" * 32, "\xff", " "):
             self.assertIn(self.h.request(headers={"Mcp-Session-Id": wrong}, body=legacy("ping")).status, (400, 404))
 
+    def test_initialize_starts_a_session_whatever_id_comes_with_it(self):
+        session = Session(self.h)
+        session.delete()
+        self.assertStatus(404, session.post(legacy("ping")))
+        self.assertStatus(404, session.post(notification("notifications/initialized")))
+        self.assertStatus(404, session.post(legacy("initialize", {})))
+        response = self.assertStatus(200, session.post(initialize()))
+        self.assertNotEqual(session.id, response.headers["mcp-session-id"])
+        session.id = response.headers["mcp-session-id"]
+        self.assertStatus(200, session.post(legacy("ping")))
+
     def test_a_body_of_2026_without_its_headers_is_refused(self):
         session = Session(self.h)
         _, message = modern("tools/list")

@@ -1,4 +1,5 @@
-"""install and uninstall: what they write to the clients' files, and that everything else is unchanged. No Lisp is started."""
+"""install and uninstall: which commands of the clients they run, what they write to files, and what they print to be pasted.
+Gemini CLI is the real one; stand_in.py stands for the others. No Lisp is started."""
 
 import json
 import os
@@ -8,133 +9,52 @@ import subprocess
 import unittest
 
 import mcp
+import stand_in
+from test_official_clients import CLIENTS, node
 
-try:
-    import tomllib
-except ImportError:  # Python before 3.11
-    tomllib = None
+# Clients with a file that is written, their files in the home directory.
+FILES = (("claude-desktop", ".config/Claude/claude_desktop_config.json"), ("cursor", ".cursor/mcp.json"), ("eca", ".config/eca/config.json"))
+CURSOR = ".cursor/mcp.json"
+OPTIONS = ["--preload", 'a "b" \\ é']
+PLAIN = {"command": mcp.SERVER, "args": OPTIONS}
 
-# Client, its file in the home directory, the member that holds the servers.
-JSON_CLIENTS = (
-    ("claude-code", ".claude.json", "mcpServers"),
-    ("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
-    ("gemini", ".gemini/settings.json", "mcpServers"),
-    ("opencode", ".config/opencode/opencode.json", "mcp"),
-    ("vscode", ".config/Code/User/mcp.json", "servers"),
-    ("cursor", ".cursor/mcp.json", "mcpServers"),
-    ("zed", ".config/zed/settings.json", "context_servers"),
-    ("eca", ".config/eca/config.json", "mcpServers"),
-)
-CODEX = ".codex/config.toml"
-EMACS = ".emacs.d/init.el"
-
-# What JSON files look like; MEMBER stands for the member that holds the servers.
+# What JSON files look like.
 JSON_TEXTS = {
     "empty": "",
-    "a newline": "\n",
-    "blanks": "  \t ",
-    "a comment only": "// nothing here yet",
-    "a comment and a newline": "// nothing here yet\n/* nor here */\n",
+    "blanks": " \t\n",
     "an empty object": "{}",
-    "an empty object and a newline": "{}\n",
-    "an empty object with a blank": "{ }\n",
-    "an empty object on two lines": "{\n}\n",
-    "an empty object with a comment": "{ // later\n}\n",
-    "an empty object of servers": '{\n  "a": 1,\n  "MEMBER": {}\n}\n',
-    "an empty object of servers first": '{"MEMBER": {\n}, "a": 1}',
-    "only an empty object of servers": '{"MEMBER":{}}',
-    "the same on lines": '{\n  "MEMBER": {\n  }\n}\n',
-    "a comment in the object of servers": '{\n  "MEMBER": {\n    // mine\n  }\n}\n',
-    "other members": '{\n  "theme": "dark",\n  "n": [1, 2.5e-3, -0, true, null, {"x": {}}]\n}\n',
-    "other members in one line": '{"theme":"dark","list":[{"MEMBER":{"lisp":1}}]}',
-    "other members with blanks": '{ "theme": "dark" }\n',
-    "tabs": '{\n\t"theme": "dark",\n\t"MEMBER": {\n\t\t"other": {"command": "x"}\n\t}\n}\n',
-    "four blanks": '{\n    "theme": "dark"\n}',
-    "another server": '{\n  "MEMBER": {\n    "other": {\n      "command": "npx",\n      "args": ["-y", "x"]\n    }\n  }\n}\n',
-    "another server in one line": '{"MEMBER": {"other": {"command": "npx"}}}\n',
-    "no newline at the end": '{\n  "MEMBER": {\n    "other": {"command": "x"}\n  },\n  "last": 1\n}',
-    "carriage returns": '{\r\n  "theme": "dark",\r\n  "MEMBER": {\r\n    "other": {"command": "x"}\r\n  }\r\n}\r\n',
-    "carriage returns, no servers": '{\r\n  "theme": "dark"\r\n}\r\n',
+    "an empty object of servers": '{\n  "a": 1,\n  "mcpServers": {}\n}\n',
+    "other members": '{"z": "dark", "n": [1, 2.5e-3, -0, true, null, {"x": {}}], "a": 0}\n',
+    "another server": '{\n\t"mcpServers": {\n\t\t"other": {\n\t\t\t"command": "npx",\n\t\t\t"args": ["-y", "x"]\n\t\t}\n\t}, "last": 1\n}',
+    "carriage returns": '{\r\n  "theme": "dark",\r\n  "mcpServers": {\r\n    "other": {"command": "x"}\r\n  }\r\n}\r\n',
     "a byte order mark": '\ufeff{\n  "theme": "dark"\n}\n',
-    "a byte order mark only": "\ufeff",
-    "comments and trailing commas": "// Settings\n{ // begin\n  /* the theme */ \"theme\": \"dark\", // dark, not {light}\n  \"MEMBER\": { // servers\n"
-    "    // a \"quoted\" remark\n    \"other\": {\"command\": \"x\",}, /* end */\n  },\n}\n// the end\n",
-    "a comment over two lines behind the brace": '{ /* one\n two */ "a": 1, "MEMBER": { /* one\n two */ "b": {} } }\n',
-    "a second comment over two lines behind the brace": '{ /**/ /* one\n two */ "a": 1, "MEMBER": { /**//* one\n two */ "b": {} } }\n',
-    "braces in strings": '{\n  "a": "}{ // no comment \\" \\\\",\n  "MEMBER": {"x}": {"command": "{"}}\n}\n',
-    "the name elsewhere": '{\n  "lisp": {"command": "y"},\n  "deep": {"MEMBER": {"lisp": {"command": "z"}}}\n}\n',
-    "beyond ASCII": '{\n  "schön": "日本 \\u00e9",\n  "MEMBER": {"naïve": {"command": "ü"}}\n}\n',
+    "braces and comments in strings": '{\n  "a": "}{ // no comment, \\" \\\\",\n  "b": "/*", "mcpServers": {"x}": {"command": ",]"}}\n}\n',
+    "the name elsewhere": '{\n  "lisp": {"command": "y"},\n  "deep": {"mcpServers": {"lisp": {"command": "z"}}}\n}\n',
+    "beyond ASCII": '{\n  "schön": "日本 \\u00e9 \\u0000",\n  "mcpServers": {"naïve": {"command": "ü"}}\n}\n',
 }
 
-# Broken files with the place where they are broken.
+# Broken files with what is reported of them.
 BROKEN_JSON = {
-    '{\n  "a": 1\n  "b": 2\n}\n': "line 3, column 3",
-    '{"a": [1, 2}': "line 1, column 12",
-    '{"a": "no end\n}': "line 1, column 7",
-    '{"a": 1} x': "line 1, column 10",
-    '{"a": 1': "line 1, column 8",
-    "{/* no end": "line 1, column 2",
-    "[1, 2]": "line 1, column 1",
-    '{"a": 01}': "line 1, column 7",
-    '{"a": tru}': "line 1, column 7",
-    "{'a': 1}": "line 1, column 2",
-    '{"a": "\\x"}': "line 1, column 9",
-    '{,}': "line 1, column 2",
-    '{"a": 1,,}': "line 1, column 9",
-    '{"mcpServers": {}, "mcpServers": {}}': "second time",
+    '{\n  "a": 1\n  "b": 2\n}\n': "line 3",
+    '{"a": "no end\n}': "line 1",
+    "{/* no end": "line 1",
+    "[1, 2]": "is not an object",
+    '{"mcpServers": {}, "mcpServers": {}}': "duplicate",
     '{"mcpServers": []}': "is not an object",
     '{"mcpServers": null}': "is not an object",
-    '{"a": "\udcff"}': "UTF-8",
-    '{"a": ' + "[" * 5000 + "]" * 5000 + "}": "too deep",
+    '{"a": "\udcff"}': "decode byte",
+    '{"a": 99999999999999999999}': "too big",
+    '{"a": ' + "[" * 5000 + "]" * 5000 + "}": "depth",
 }
 
-TOML_TEXTS = {
-    "empty": "",
-    "a newline": "\n",
-    "newlines": "\n\n\n",
-    "a comment": "# nothing",
-    "keys": 'model = "x"\nsandbox_mode = "read-only" # careful\n',
-    "no newline at the end": 'model = "x"',
-    "another server": 'model = "x"\n\n[mcp_servers.other]\ncommand = "npx"\nargs = ["-y", "x"]\n\n[mcp_servers.other.env]\nKEY = "v"\n',
-    "carriage returns": 'model = "x"\r\n\r\n[a.b]\r\nc = 1\r\n',
-    "an empty line at the end": "[a]\nb = 1\n\n",
-    "an array over lines": 'a = [\n  "x", # [mcp_servers.lisp]\n  [1, 2], ]\n\n[projects."/home/a b"]\ntrust_level = "trusted"\n',
-    "long strings": 'a = """\n[mcp_servers.lisp]\n"quoted" \\""" # \n"""\nb = \'\'\'\n[mcp_servers.lisp]\ncommand = "x"\'\'\'\nc = {x = 1, y = "]"}\n',
-    "a table of all servers": '[mcp_servers]\nother = {command = "x"}\n[[list]]\na = 1\n[[list]]\na = 2\n',
-    "dates and numbers": "d = 1979-05-27T07:32:00Z\nn = -1_000.5e+3\n'quoted key'.x = true\n",
-    "a byte order mark": '\ufeffmodel = "x"\n',
-}
-BROKEN_TOML = {
-    'a = "no end\nb = 1\n': "line 1",
-    "a = [1,\n2\n": "line 1",
-    "a\n": "line 1",
-    "[x\ny = 1\n": "line 1",
-    "a = 1\n[x]]\n": "line 2",
-    "a = \n": "line 1",
-    "a = 1]\n": "line 1",
-    'a = """x\n': "line 1",
-    'mcp_servers = {lisp = {command = "x"}}\n': "by hand",
-    'mcp_servers.lisp.command = "x"\n': "by hand",
-    '[mcp_servers]\nlisp = {command = "x"}\n': "by hand",
-    '[mcp_servers.lisp.env]\nA = "b"\n': "by hand",
-    '[mcp_servers.lisp]\ncommand = "cl-mcp-server"\n[mcp_servers.lisp]\n': "twice",
-    'a = "\udcff"\n': "UTF-8",
-    "a = 1\0\n": "zero",
-}
-ELISP_TEXTS = {
-    "empty": "",
-    "forms": "(setq inhibit-startup-screen t)\n",
-    "no newline at the end": "(setq a 1) ; one",
-    "carriage returns": "(setq a 1)\r\n\r\n",
-    "an empty line at the end": "(setq a 1)\n\n",
-}
+COMMENTED = '{ // begin\n  /* the theme */ "theme": "dark", // dark, not {light}\n  "MEMBER": { /**//* servers */\n    "other": {"command": "x",},\n  },\n}\n'
 
 
-def without_comments(text):
-    """JSON with comments and trailing commas as JSON."""
-    token = r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|.'
-    tokens = [t for t in re.findall(token, text.lstrip("\ufeff"), re.DOTALL) if t[:2] not in ("//", "/*") and not t.isspace()]
-    return "".join(t for i, t in enumerate(tokens) if not (t == "," and tokens[i + 1] in "]}"))
+def shape(client, command, arguments):
+    if client == "opencode":
+        return {"type": "local", "command": [command, *arguments], "enabled": True}
+    entry = {"command": command, "args": list(arguments)}
+    return {"zed": {"source": "custom", **entry}, "vscode": {"type": "stdio", **entry}, "claude-code": {"type": "stdio", **entry}}.get(client, entry)
 
 
 class Install(mcp.TestCase):
@@ -155,12 +75,25 @@ class Install(mcp.TestCase):
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.project,
-            timeout=30 * mcp.STRETCH,
-            # No Lisp and no client is to be found: none is needed.
-            env={"PATH": "/nonexistent", "HOME": self.home, **environment},
+            timeout=60 * mcp.STRETCH,
+            # No Lisp is to be found, and of the clients only those that a test puts there.
+            env={"PATH": self.home + "/bin", "HOME": self.home, "PYTHONDONTWRITEBYTECODE": "1", **environment},
         )
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done
+
+    def add_program(self, name, text):
+        os.makedirs(self.home + "/bin", exist_ok=True)
+        path = os.path.join(self.home, "bin", name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o755)
+
+    def ran(self):
+        """What the stand-ins were started with, without the questions of what there is."""
+        calls = [json.loads(line)[1:] for line in self.read("ran").splitlines()]
+        os.unlink(self.home + "/ran")
+        return [call for call in calls if "list" not in call]
 
     def write(self, name, text):
         path = os.path.join(self.home, name)
@@ -173,279 +106,119 @@ class Install(mcp.TestCase):
         with open(os.path.join(self.home, name), "rb") as f:
             return f.read().decode("utf-8", "surrogateescape")
 
-    def round_trip(self, client, name, text, check):
-        """Install, install again, uninstall, uninstall again; check() gets the text in between."""
-        self.write(name, text)
-        self.run_with("install", client, "--", "--preload", 'a "b" \\ é')
-        installed = self.read(name)
-        check(installed)
-        again = self.run_with("install", client, "--", "--preload", 'a "b" \\ é')
-        self.assertIn("nothing to do", again.stdout)
-        self.assertEqual(installed, self.read(name))
-        self.run_with("uninstall", client)
-        self.assertEqual(text, self.read(name))
-        self.assertIn("nothing to do", self.run_with("uninstall", client).stdout)
-        self.assertEqual(text, self.read(name))
-        self.assertEqual([os.path.basename(name)], os.listdir(os.path.dirname(os.path.join(self.home, name))))
+    def servers(self, name):
+        return json.loads(self.read(name))["mcpServers"]
 
-    def check_json(self, client, member, before, text):
-        value = json.loads(without_comments(text))
-        entry = value[member].pop("lisp")
-        command = [mcp.SERVER, "--preload", 'a "b" \\ é']
-        expected = {"command": command[0], "args": command[1:]}
-        if client in ("claude-code", "vscode"):
-            expected = {"type": "stdio", **expected}
-        elif client == "zed":
-            expected = {"source": "custom", **expected}
-        elif client == "opencode":
-            expected = {"type": "local", "command": command, "enabled": True}
-        self.assertEqual(expected, entry)
-        before = without_comments(before)
-        before = json.loads(before) if before else {}
-        before.setdefault(member, {})
-        self.assertEqual(before, value)
-
-    def test_json_files_of_every_layout_are_kept_and_restored(self):
+    def test_files_of_plain_json_get_one_member_and_lose_it(self):
         for what, text in JSON_TEXTS.items():
-            # One client has more than one way to say it; the others share the editor.
-            client, name, member = JSON_CLIENTS[0]
             with self.subTest(what):
                 self.new_home()
-                name = "w/" + name
-                text = text.replace("MEMBER", member)
-                os.makedirs(os.path.join(self.home, "w"))
-                self.home, home = os.path.join(self.home, "w"), self.home
-                self.round_trip(client, os.path.basename(name), text, lambda after: self.check_json(client, member, text, after))
-                self.home = home
+                path = self.write(CURSOR, text)
+                os.chmod(path, 0o640)
+                before = json.loads(text.lstrip("\ufeff")) if text.strip() else {}
+                done = self.run_with("install", "cursor", "--", *OPTIONS)
+                self.assertIn('wrote "lisp"', done.stdout)
+                after = json.loads(self.read(CURSOR))
+                expected = json.loads(json.dumps(before))
+                expected.setdefault("mcpServers", {})["lisp"] = PLAIN
+                # As texts, so that the order of the members counts.
+                self.assertEqual(json.dumps(expected), json.dumps(after))
+                self.assertIn(path + ".cl-mcp-server.bak", done.stdout)
+                for name in (CURSOR, CURSOR + ".cl-mcp-server.bak"):
+                    self.assertEqual(0o640, stat.S_IMODE(os.stat(os.path.join(self.home, name)).st_mode))
+                self.assertEqual(text, self.read(CURSOR + ".cl-mcp-server.bak"))
+                installed = self.read(CURSOR)
+                self.assertIn("nothing to do", self.run_with("install", "cursor", "--", *OPTIONS).stdout)
+                self.assertEqual(installed, self.read(CURSOR))
+                self.run_with("uninstall", "cursor")
+                before.setdefault("mcpServers", {})
+                self.assertEqual(json.dumps(before), json.dumps(json.loads(self.read(CURSOR))))
+                self.assertIn("nothing to do", self.run_with("uninstall", "cursor").stdout)
+                self.assertEqual(["mcp.json", "mcp.json.cl-mcp-server.bak"], sorted(os.listdir(os.path.dirname(path))))
 
-    def test_every_json_client_gets_the_entry_that_it_reads(self):
-        text = '{\n  // mine\n  "theme": "dark",\n  "MEMBER": {\n    "other": {"command": "x"},\n  },\n}\n'
-        for client, name, member in JSON_CLIENTS[1:]:
-            with self.subTest(client):
-                before = text.replace("MEMBER", member)
-                self.round_trip(client, name, before, lambda after: self.check_json(client, member, before, after))
-
-    def test_opencode_2_keeps_its_servers_one_level_deeper(self):
-        name, members = ".config/opencode/opencode.jsonc", '"theme": "dark", // mine\n  "mcp": {\n    %s\n  },\n'
-        entry = {"type": "local", "command": [mcp.SERVER, "--preload", 'a "b" \\ é']}
-        for servers in ('"servers": {}', '"timeout": 5,\n    "servers": {\n      "other": {"type": "local", "command": ["x"]},\n    },', '"servers": {"type": {"type": "local", "command": ["x"]}}'):
-            with self.subTest(servers):
-                self.new_home()
-                before = "{" + members % servers + "}"
-
-                def check(after):
-                    value = json.loads(without_comments(after))
-                    self.assertEqual(entry, value["mcp"]["servers"].pop("lisp"))
-                    self.assertEqual(json.loads(without_comments(before)), value)
-
-                self.round_trip("opencode", name, before, check)
-        # In version 1's form, a server may be named like that.
-        for server in ({"type": "local", "command": ["x"]}, {"enabled": False}):
-            self.new_home()
-            before = json.dumps({"mcp": {"servers": server}})
-            self.round_trip("opencode", name, before, lambda after: self.check_json("opencode", "mcp", before, after))
-
-    def test_a_missing_file_is_created_and_removed(self):
-        clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
-        for client, name in clients:
+    def test_a_missing_file_is_created_for_its_user_alone(self):
+        for client, name in FILES:
             with self.subTest(client):
                 path = os.path.join(self.home, name)
-                shown = self.run_with("install", "--dry-run", client).stdout
-                self.assertIn("would be created", shown)
+                self.assertIn("would write", self.run_with("install", "--dry-run", client).stdout)
                 self.assertFalse(os.path.exists(path))
-                self.run_with("install", client)
-                self.assertIn(mcp.SERVER, self.read(name))
+                self.run_with("install", client, "--", *OPTIONS)
+                self.assertEqual({"lisp": PLAIN}, self.servers(name))
                 self.assertEqual(0o600, stat.S_IMODE(os.stat(path).st_mode))
-                self.run_with("uninstall", client)
-                self.assertFalse(os.path.exists(path))
-                self.assertEqual([], [f for f in os.listdir(os.path.dirname(path)) if f.startswith(".cl-mcp")])
+                self.assertEqual([os.path.basename(name)], os.listdir(os.path.dirname(path)))
 
     def test_broken_files_are_unchanged_and_the_place_is_reported(self):
-        for texts, client, name in ((BROKEN_JSON, "gemini", ".gemini/settings.json"), (BROKEN_TOML, "codex", CODEX)):
-            for text, place in texts.items():
-                for command in ("install", "uninstall"):
-                    with self.subTest(text[:60], command=command):
-                        path = self.write(name, text)
-                        done = self.run_with(command, client, status=1)
-                        self.assertEqual(text, self.read(name))
-                        self.assertIn(path + " was not changed", done.stderr)
-                        self.assertIn(place, done.stderr)
-        self.write(EMACS, "(a)\n;; cl-mcp-server, server lisp: begin\n(b)\n")
-        self.assertIn(": end", self.run_with("install", "emacs", status=1).stderr)
-
-    def test_toml_files_of_every_layout_are_kept_and_restored(self):
-        for what, text in TOML_TEXTS.items():
-            with self.subTest(what):
-
-                def check(after):
-                    self.assertTrue(after.startswith(text))
-                    self.assertIn("[mcp_servers.lisp]", after)
-                    if tomllib is not None:
-                        value = tomllib.loads(after.lstrip("\ufeff"))
-                        entry = value["mcp_servers"].pop("lisp")
-                        self.assertEqual({"command": mcp.SERVER, "args": ["--preload", 'a "b" \\ é']}, entry)
-                        before = tomllib.loads(text.lstrip("\ufeff"))
-                        before.setdefault("mcp_servers", {})
-                        self.assertEqual(before, value)
-
-                self.round_trip("codex", CODEX, text, check)
-        if tomllib is None:
-            print("# TOML is not parsed here: Python has no tomllib")
-
-    def test_a_table_changed_by_codex_or_a_person_is_updated_and_removed_whole(self):
-        before = 'model = "x"\n\n[mcp_servers.lisp.env]\nA = "b"\n\n[other]\nx = 1\n\n'
-        table = "[mcp_servers.\"lisp\"]\n# mine\ncommand = '/old/bin/cl-mcp-server' # here\nargs = [\n  \"--persist\",\n]\ntool_timeout_sec = 600\n\n"
-        after = '[mcp_servers.lisp.tools]\na = 1\n\n# the last table\n[z]\nz = 1\n'
-        self.write(CODEX, before + table + after)
-        self.run_with("install", "codex", "--", "--tools", "full")
-        changed = table.replace("'/old/bin/cl-mcp-server'", '"%s"' % mcp.SERVER).replace('[\n  "--persist",\n]', '["--tools", "full"]')
-        self.assertEqual(before + changed + after, self.read(CODEX))
-        self.run_with("uninstall", "codex")
-        text = self.read(CODEX)
-        for line in ('model = "x"', "[other]\nx = 1", "[z]\nz = 1"):
-            self.assertIn(line, text)
-        for line in ("lisp", "tool_timeout_sec", "# mine"):
-            self.assertNotIn(line, text)
-
-    def test_comments_of_other_tables_are_kept_when_the_server_is_removed(self):
-        others = '\n# about b: keep this\n\n# this too\n[mcp_servers.b]\ncommand = "y"\n# end of b\n'
-        self.write("project/.codex/config.toml", '[a]\n[mcp_servers.lisp]\ncommand = "cl-mcp-server"\n' + others + '[mcp_servers.lisp.env]\nA = "b"\n')
-        self.run_with("uninstall", "codex", "--scope", "project")
-        self.assertEqual("[a]\n" + others, self.read("project/.codex/config.toml"))
-
-    def test_arguments_are_added_to_a_table_without_them(self):
-        for end in ("\n", ""):
-            self.write(CODEX, '[mcp_servers.lisp]\ncommand = "cl-mcp-server"' + end)
-            self.run_with("install", "codex", "--", "--persist")
-            self.assertEqual('[mcp_servers.lisp]\ncommand = "%s"\nargs = ["--persist"]%s' % (mcp.SERVER, end), self.read(CODEX))
-
-    def test_elisp_files_are_kept_and_restored(self):
-        for what, text in ELISP_TEXTS.items():
-            with self.subTest(what):
-
-                def check(after):
-                    self.assertTrue(after.startswith(text))
-                    self.assertIn('\'("lisp" :command "%s" :args ("--preload" "a \\"b\\" \\\\ é"))' % mcp.SERVER, after)
-                    checked = self.write("check.lisp", after)
-                    self.run_with("check-parens", checked)
-                    os.unlink(checked)
-
-                self.round_trip("emacs", EMACS, text, check)
-
-    def test_an_entry_of_the_server_is_updated_and_keeps_what_was_added(self):
-        self.write(".gemini/settings.json", '{"mcpServers": {"lisp": {"command": "/old/cl-mcp-server", "timeout": 5000 /* ms */, "args": ["--persist"]}}}')
-        self.run_with("install", "gemini", "--", "--tools", "full")
-        entry = json.loads(self.read(".gemini/settings.json"))["mcpServers"]["lisp"]
-        self.assertEqual({"command": mcp.SERVER, "timeout": 5000, "args": ["--tools", "full"]}, entry)
-
-    def test_earlier_options_are_kept_unless_others_are_given(self):
-        clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
-        for client, name in clients:
-            with self.subTest(client):
-                self.run_with("install", client, "--", "--preload", 'a "b" \\ é)')
-                installed = self.read(name)
-                self.write(name, installed.replace(mcp.SERVER, "/old/cl-mcp-server"))
-                self.run_with("install", client)
-                self.assertEqual(installed, self.read(name))
-                self.assertIn("nothing to do", self.run_with("install", client).stdout)
-                self.run_with("install", client, "--")
-                self.assertNotIn("--preload", self.read(name))
-
-    def test_a_file_with_a_lone_carriage_return_is_unchanged(self):
-        for text in ("(a)\r(b)\n", "(a)\n(b)\r"):
+        for text, place in BROKEN_JSON.items():
             for command in ("install", "uninstall"):
-                self.write(EMACS, text)
-                self.assertIn("carriage return", self.run_with(command, "emacs", status=1).stderr)
-                self.assertEqual(text, self.read(EMACS))
+                with self.subTest(text[:60], command=command):
+                    path = self.write(CURSOR, text)
+                    done = self.run_with(command, "cursor", status=1)
+                    self.assertEqual(text, self.read(CURSOR))
+                    self.assertIn(path, done.stderr)
+                    self.assertIn(place, done.stderr)
+                    self.assertEqual(["mcp.json"], os.listdir(os.path.dirname(path)))
 
-    def test_another_server_of_the_same_name_is_not_touched(self):
-        json_text = '{"mcpServers": {"lisp": {"command": "other-lisp-server"}}}'
-        toml_text = '[mcp_servers.lisp]\ncommand = "other-lisp-server"\n'
-        self.write(".gemini/settings.json", json_text)
-        self.write(CODEX, toml_text)
-        for command in ("install", "uninstall"):
-            done = self.run_with(command, "gemini", "codex", status=1)
-            self.assertIn("--name", done.stderr)
-        self.assertEqual((json_text, toml_text), (self.read(".gemini/settings.json"), self.read(CODEX)))
-        self.run_with("install", "gemini", "--name", "sbcl")
-        self.assertEqual({"lisp", "sbcl"}, set(json.loads(self.read(".gemini/settings.json"))["mcpServers"]))
-        self.run_with("uninstall", "--name=sbcl", "gemini")
-        self.assertEqual(json_text, self.read(".gemini/settings.json"))
+    def test_a_file_with_comments_is_left_to_the_user(self):
+        text = COMMENTED.replace("MEMBER", "mcpServers")
+        self.write(CURSOR, text)
+        shown = self.run_with("install", "cursor").stdout
+        self.assertIn("comments would be lost", shown)
+        self.assertIn('into the object "mcpServers" of the file', shown)
+        self.assertEqual(text, self.read(CURSOR))
+        self.write(CURSOR, text.replace('"other"', '"lisp": {"command": "cl-mcp-server"}, "other"'))
+        self.assertIn("Remove the server lisp", self.run_with("uninstall", "cursor").stdout)
 
-    def test_an_entry_rewritten_by_its_client_can_be_removed(self):
-        text = {"a": 1, "mcpServers": {"other": {"command": "x"}}}
-        for move in (lambda servers: servers, lambda servers: dict(reversed(list(servers.items())))):
-            for form in ({"separators": (",", ":")}, {"indent": 2}):
-                self.write(".gemini/settings.json", json.dumps(text))
-                self.run_with("install", "gemini")
-                value = json.loads(self.read(".gemini/settings.json"))
-                value["mcpServers"] = move(value["mcpServers"])
-                self.write(".gemini/settings.json", json.dumps(value, **form))
-                self.run_with("uninstall", "gemini")
-                self.assertEqual(json.dumps(text, **form), self.read(".gemini/settings.json"))
+    def paste(self, client, name, shown):
+        """Put what was printed where it says. The file's path and the text."""
+        self.assertIn("%s: %s" % (client, os.path.join(self.home, name)), shown)
+        where, snippet = re.search(r"(?ms)^  (Paste this[^\n]*):\n\n(.*)", shown).groups()
+        there = self.read(name) if os.path.exists(os.path.join(self.home, name)) else ""
+        if where.startswith("Paste this member into the object"):
+            member = re.search(r'"(.*)" of', where)
+            at = there.index("{", there.index('"%s"' % member.group(1)) if member else 0) + 1
+            there = there[:at] + snippet.rstrip() + ("" if re.match(r"\s*}", there[at:]) else ",") + there[at:]
+        else:
+            there += snippet
+        self.write(name, there)
+        return there
 
-    def test_comments_beside_the_entry_are_kept_when_it_is_removed(self):
-        text = '{\n  "mcpServers": {\n    // ours\n    %s\n    /* end */\n  }\n}\n'
-        self.write(".gemini/settings.json", text % '"lisp": {"command": "cl-mcp-server"}')
-        self.run_with("uninstall", "gemini")
-        left = self.read(".gemini/settings.json")
-        self.assertEqual({"mcpServers": {}}, json.loads(without_comments(left)))
-        self.assertIn("// ours", left)
-        self.assertIn("/* end */", left)
+    def test_what_is_to_be_pasted_is_whole(self):
+        for client, name, member in (("opencode", ".config/opencode/opencode.json", "mcp"), ("zed", ".config/zed/settings.json", "context_servers")):
+            for text in (None, "{}", "// nothing yet\n", '{"MEMBER": {}}', '{"theme": "dark"}', '{"MEMBER": {"other": {"command": "x"}}}'):
+                with self.subTest(client, text=text):
+                    self.new_home()
+                    if text is not None:
+                        self.write(name, text.replace("MEMBER", member))
+                    after = self.paste(client, name, self.run_with("install", client, "--", *OPTIONS).stdout)
+                    value = json.loads(after.replace("// nothing yet\n", ""))
+                    self.assertEqual(shape(client, mcp.SERVER, OPTIONS), value[member]["lisp"])
+                    self.assertIn("nothing to do", self.run_with("install", client).stdout)
+                    done = self.run_with("uninstall", client)
+                    self.assertIn("Remove the server lisp from the file", done.stdout)
+                    self.assertEqual(after, self.read(name))
 
-    def test_what_shares_a_line_with_the_entry_stays_out_of_comments(self):
-        entry = '"lisp": {"command": "cl-mcp-server", "args": []}'
-        for text in (
-            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s, "b": {"command": "y"}\n  }\n}\n',
-            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s }\n}\n',
-            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s, // ours\n    "b": {"command": "y"}\n  }\n}\n',
-            '{\n  "servers": { // all\n    %s },\n  "inputs": []\n}\n',
-        ):
-            with self.subTest(text):
-                before = json.loads(without_comments(text % entry))
-                del before["servers"]["lisp"]
-                self.write("project/.vscode/mcp.json", text % entry)
-                self.run_with("uninstall", "vscode", "--scope", "project")
-                left = self.read("project/.vscode/mcp.json")
-                self.assertEqual(before, json.loads(without_comments(left)))
-                for comment in re.findall("//.*", text):
-                    self.assertRegex(left, comment + "\n")
+    def test_comments_and_trailing_commas_do_not_hide_the_entry(self):
+        for client, name, member in (("opencode", ".config/opencode/opencode.jsonc", "mcp"), ("zed", ".config/zed/settings.json", "context_servers")):
+            text = COMMENTED.replace("MEMBER", member)
+            self.write(name, text)
+            self.assertIn("nothing to do", self.run_with("uninstall", client).stdout)
+            self.paste(client, name, self.run_with("install", client).stdout)
+            self.assertIn("nothing to do", self.run_with("install", client).stdout)
 
-    def test_a_project_has_its_own_files(self):
-        os.mkdir(os.path.join(self.home, "bin"))
-        os.symlink(mcp.SERVER, os.path.join(self.home, "bin", "cl-mcp-server"))
-        for client, name, member in (("claude-code", ".mcp.json", "mcpServers"), ("vscode", ".vscode/mcp.json", "servers"), ("opencode", "opencode.json", "mcp")):
-            self.run_with("install", client, "--scope", "project", PATH=os.path.join(self.home, "bin"))
-            entry = json.loads(self.read("project/" + name))[member]["lisp"]
-            self.assertIn(entry["command"], ("cl-mcp-server", ["cl-mcp-server"]))
-        self.assertEqual([], [f for f in os.listdir(self.home) if f.startswith(".")])
-        self.assertIn("project", self.run_with("install", "claude-desktop", "--scope=project", status=1).stderr)
-        # The user's own file has the path, since programs with windows often have another PATH.
-        self.run_with("install", "claude-code", PATH=os.path.join(self.home, "bin"))
-        self.assertEqual(os.path.join(self.home, "bin/cl-mcp-server"), json.loads(self.read(".claude.json"))["mcpServers"]["lisp"]["command"])
+    def test_opencode_2_keeps_its_servers_one_level_deeper(self):
+        name = ".config/opencode/opencode.jsonc"
+        for servers in ('{}', '{"type": {"type": "local", "command": ["x"]}}'):
+            self.write(name, '{"mcp": {"timeout": 5, "servers": %s}}' % servers)
+            after = json.loads(self.paste("opencode", name, self.run_with("install", "opencode", "--", *OPTIONS).stdout))
+            self.assertEqual({"type": "local", "command": [mcp.SERVER, *OPTIONS]}, after["mcp"]["servers"]["lisp"])
+            self.assertIn("nothing to do", self.run_with("install", "opencode").stdout)
+        # In version 1's form, a server may be named like that.
+        for server in ('{"type": "local", "command": ["x"]}', '{"enabled": false}'):
+            self.write(name, '{"mcp": {"servers": %s}}' % server)
+            after = json.loads(self.paste("opencode", name, self.run_with("install", "opencode").stdout))
+            self.assertEqual(shape("opencode", mcp.SERVER, ()), after["mcp"]["lisp"])
 
-    def test_all_means_the_clients_that_are_found(self):
-        self.assertIn("no client", self.run_with("install", "all", status=1).stderr)
-        os.mkdir(os.path.join(self.home, ".codex"))
-        os.mkdir(os.path.join(self.home, ".gemini"))
-        self.assertEqual(2, self.run_with("install", "all").stdout.count("the file was created"))
-        self.assertEqual(["config.toml"], os.listdir(os.path.join(self.home, ".codex")))
-        self.assertEqual(["settings.json"], os.listdir(os.path.join(self.home, ".gemini")))
-        self.assertFalse(os.path.exists(os.path.join(self.home, ".cursor")))
-        self.assertEqual(2, self.run_with("uninstall", "all").stdout.count("the file was removed"))
-
-    def test_variables_move_the_files(self):
-        self.run_with("install", "codex", "zed", "claude-code", CODEX_HOME=self.home + "/c", XDG_CONFIG_HOME=self.home + "/x", CLAUDE_CONFIG_DIR=self.home + "/y")
-        for name in ("c/config.toml", "x/zed/settings.json", "y/.claude.json"):
-            self.assertIn(mcp.SERVER, self.read(name))
-
-    def test_an_argument_of_several_lines_is_kept_in_emacs(self):
-        self.run_with("install", "emacs", "--", "--instructions", "a\nb))))\nc")
-        before = self.read(EMACS)
-        self.assertIn("nothing", self.run_with("install", "emacs").stdout)
-        self.assertEqual(before, self.read(EMACS))
-
-    def test_emacs_gets_the_file_that_it_loads(self):
+    def test_emacs_gets_a_form_for_the_file_that_it_loads(self):
         new, dot, older, newest = ".config/emacs/init.el", ".emacs.d/init.el", ".emacs", ".emacs.el"
         for there, expected in (
             ((), dot),
@@ -462,42 +235,188 @@ class Install(mcp.TestCase):
                 self.new_home()
                 for name in there:
                     self.write(name, ";\n")
-                self.run_with("install", "emacs")
-                self.assertIn(mcp.SERVER, self.read(expected))
+                after = self.paste("emacs", expected, self.run_with("install", "emacs", "--", *OPTIONS).stdout)
+                self.assertIn('\'("lisp" :command "%s" :args ("--preload" "a \\"b\\" \\\\ é"))' % mcp.SERVER, after)
+                self.run_with("check-parens", self.write("check.lisp", after))
+                self.assertIn("nothing to do", self.run_with("install", "emacs", "--", *OPTIONS).stdout)
+                self.assertIn("Paste", self.run_with("install", "emacs", "--", "--persist").stdout)
+                self.assertIn("Remove", self.run_with("uninstall", "emacs").stdout)
+
+    def test_the_commands_of_claude_code_and_codex_are_run(self):
+        stand_in.put(self.home + "/bin", "claude", "codex")
+        entry = json.dumps(shape("claude-code", mcp.SERVER, OPTIONS), ensure_ascii=False, separators=(",", ":"))
+        done = self.run_with("install", "claude-code", "codex", "--", *OPTIONS)
+        self.assertEqual(
+            [["claude", "mcp", "add-json", "-s", "user", "lisp", entry], ["codex", "mcp", "add", "lisp", "--", mcp.SERVER, *OPTIONS]],
+            self.ran(),
+        )
+        self.assertIn("running: codex mcp add lisp -- %s --preload 'a \"b\" \\ é'\n" % mcp.SERVER, done.stdout)
+        self.assertEqual({"lisp": shape("claude-code", mcp.SERVER, OPTIONS)}, self.servers(".claude.json"))
+        self.assertEqual(2, self.run_with("install", "claude-code", "codex").stdout.count("nothing to do"))
+        self.assertEqual([], self.ran())
+        # Claude Code adds no server of a name that it has.
+        self.run_with("install", "claude-code", "codex", "--")
+        entry = json.dumps(shape("claude-code", mcp.SERVER, ()), separators=(",", ":"))
+        self.assertEqual(
+            [["claude", "mcp", "remove", "-s", "user", "lisp"], ["claude", "mcp", "add-json", "-s", "user", "lisp", entry], ["codex", "mcp", "add", "lisp", "--", mcp.SERVER]],
+            self.ran(),
+        )
+        self.run_with("uninstall", "claude-code", "codex")
+        self.assertEqual([["claude", "mcp", "remove", "-s", "user", "lisp"], ["codex", "mcp", "remove", "lisp"]], self.ran())
+        self.assertEqual(2, self.run_with("uninstall", "claude-code", "codex").stdout.count("nothing to do"))
+
+    def test_the_command_of_vs_code_adds_and_the_user_removes(self):
+        stand_in.put(self.home + "/bin", "code")
+        self.run_with("install", "vscode", "--", *OPTIONS)
+        self.assertEqual({"name": "lisp", **shape("vscode", mcp.SERVER, OPTIONS)}, json.loads(self.ran()[0][2]))
+        self.assertIn("nothing to do", self.run_with("install", "vscode").stdout)
+        self.assertIn("no command that removes", self.run_with("uninstall", "vscode").stdout)
+
+    def test_gemini_cli_adds_and_removes_the_server(self):
+        self.assertIsNotNone(node(), "the clients are not installed: run scripts/setup")
+        program = os.path.join(CLIENTS, "node_modules/@google/gemini-cli/bundle/gemini.js")
+        self.add_program("gemini", '#!/bin/sh\nexec "%s" "%s" "$@"\n' % (os.path.realpath(node()), program))
+        self.write(".gemini/settings.json", '{\n  // mine\n  "mcpServers": {"other": {"command": "x"}}\n}\n')
+        for options in (OPTIONS, ()):
+            self.run_with("install", "gemini", "--", *options)
+            text = self.read(".gemini/settings.json")
+            self.assertIn("// mine", text)
+            self.assertEqual({"other": {"command": "x"}, "lisp": shape("gemini", mcp.SERVER, options)}, json.loads(text.replace("// mine", ""))["mcpServers"])
+            self.assertIn("nothing to do", self.run_with("install", "gemini").stdout)
+        self.run_with("uninstall", "gemini")
+        self.assertNotIn("lisp", self.read(".gemini/settings.json"))
+        self.run_with("install", "gemini", "--scope", "project")
+        self.assertEqual({"lisp": shape("gemini", mcp.SERVER, ())}, self.servers("project/.gemini/settings.json"))
+
+    def test_a_missing_command_leaves_the_user_what_to_paste(self):
+        for client, program, name in (("claude-code", "claude", ".claude.json"), ("gemini", "gemini", ".gemini/settings.json"), ("vscode", "code", ".config/Code/User/mcp.json")):
+            done = self.run_with("install", client, "--", *OPTIONS, status=1)
+            self.assertIn(program + " is not in PATH", done.stderr)
+            after = json.loads(self.paste(client, name, done.stdout))
+            self.assertEqual(shape(client, mcp.SERVER, OPTIONS), list(after.values())[0]["lisp"])
+            self.assertIn("nothing to do", self.run_with("install", client).stdout)
+            self.assertIn("Remove the server", self.run_with("uninstall", client, status=0 if client == "vscode" else 1).stdout)
+        done = self.run_with("install", "codex", "--", *OPTIONS, status=1)
+        self.assertIn("codex is not in PATH", done.stderr)
+        self.assertIn('  [mcp_servers.lisp]\n  command = "%s"\n  args = ["--preload", "a \\"b\\" \\\\ é"]\n' % mcp.SERVER, done.stdout)
+
+    def test_a_command_that_fails_or_does_nothing_is_reported(self):
+        stand_in.put(self.home + "/bin", "claude", "codex")
+        for mode, reason in (("fail", "claude failed: no room left"), ("lie", "reported no error, but the server is not there")):
+            done = self.run_with("install", "claude-code", "codex", status=1, MODE=mode)
+            self.assertIn(reason, done.stderr)
+            self.assertEqual(2, done.stdout.count("Paste this"))
+        self.run_with("install", "claude-code")
+        self.assertIn("still there", self.run_with("uninstall", "claude-code", status=1, MODE="lie").stderr)
+        self.add_program("codex", "#!/bin/sh\necho 'not JSON'\n")
+        self.assertIn("not a list", self.run_with("install", "codex", status=1).stderr)
+
+    def test_a_command_that_hangs_is_ended(self):
+        stand_in.put(self.home + "/bin", "claude")
+        done = self.run_with("install", "claude-code", status=1, MODE="hang")
+        self.assertIn("claude: it did not end within 30 s", done.stderr)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(json.loads(self.read("ran"))[0], 0)
+
+    def test_an_entry_of_the_server_is_updated_and_keeps_what_was_added(self):
+        stand_in.put(self.home + "/bin", "claude")
+        entry = {"command": "/old/cl-mcp-server", "timeout": 5000, "args": ["--persist"]}
+        for client, name in (("cursor", CURSOR), ("claude-code", ".claude.json")):
+            self.write(name, json.dumps({"mcpServers": {"lisp": entry}}))
+            self.run_with("install", client, "--", "--tools", "full")
+            self.assertEqual({"timeout": 5000, **shape(client, mcp.SERVER, ["--tools", "full"])}, self.servers(name)["lisp"])
+
+    def test_earlier_options_are_kept_unless_others_are_given(self):
+        stand_in.put(self.home + "/bin", "claude", "codex", "code")
+        for client, name in (*FILES, ("claude-code", ".claude.json"), ("codex", ".codex/state"), ("vscode", ".config/Code/User/mcp.json")):
+            with self.subTest(client):
+                self.run_with("install", client, "--", *OPTIONS)
+                installed = json.loads(self.read(name))
+                self.write(name, self.read(name).replace(mcp.SERVER, "/old/cl-mcp-server"))
+                self.run_with("install", client)
+                self.assertEqual(installed, json.loads(self.read(name)))
+                self.run_with("install", client, "--")
+                self.assertNotIn("--preload", self.read(name))
+
+    def test_another_server_of_the_same_name_is_not_touched(self):
+        stand_in.put(self.home + "/bin", "claude", "codex")
+        text = '{"mcpServers": {"lisp": {"command": "other-lisp-server"}}}'
+        self.write(CURSOR, text)
+        self.write(".claude.json", text)
+        self.write(".codex/state", '{"servers": {"lisp": {"command": "other-lisp-server"}}}')
+        for command in ("install", "uninstall"):
+            done = self.run_with(command, "cursor", "claude-code", "codex", status=1)
+            self.assertEqual(3, done.stderr.count("--name"))
+        self.assertEqual([], self.ran())
+        self.assertEqual(text, self.read(CURSOR))
+        self.run_with("install", "cursor", "--name", "sbcl")
+        self.assertEqual({"lisp", "sbcl"}, set(self.servers(CURSOR)))
+        self.run_with("uninstall", "--name=sbcl", "cursor")
+        self.assertEqual(json.loads(text), json.loads(self.read(CURSOR)))
+
+    def test_a_project_has_its_own_files(self):
+        stand_in.put(self.home + "/bin", "claude")
+        os.symlink(mcp.SERVER, os.path.join(self.home, "bin", "cl-mcp-server"))
+        self.run_with("install", "claude-code", "cursor", "--scope", "project")
+        for name in (".mcp.json", CURSOR):
+            self.assertEqual("cl-mcp-server", self.servers("project/" + name)["lisp"]["command"])
+        shown = self.run_with("install", "codex", "opencode", "vscode", "--scope", "project").stdout
+        self.assertEqual(3, shown.count('"cl-mcp-server"'))
+        self.assertIn("Remove the server", self.run_with("uninstall", "codex", "--scope", "project").stdout)
+        self.assertEqual([], [f for f in os.listdir(self.home) if f.startswith(".")])
+        self.assertIn("project", self.run_with("install", "claude-desktop", "--scope=project", status=1).stderr)
+        # The user's own file has the path, since programs with windows often have another PATH.
+        self.run_with("install", "claude-code")
+        self.assertEqual(os.path.join(self.home, "bin/cl-mcp-server"), self.servers(".claude.json")["lisp"]["command"])
+
+    def test_all_means_the_clients_that_are_found(self):
+        self.assertIn("no client", self.run_with("install", "all", status=1).stderr)
+        stand_in.put(self.home + "/bin", "claude")
+        os.mkdir(os.path.join(self.home, ".cursor"))
+        self.run_with("install", "all")
+        self.assertEqual([["mcp.json"], {"lisp"}], [os.listdir(os.path.join(self.home, ".cursor")), set(self.servers(".claude.json"))])
+        self.assertFalse(os.path.exists(os.path.join(self.home, ".gemini")))
+        self.assertIn("removed", self.run_with("uninstall", "all").stdout)
+
+    def test_variables_move_the_files(self):
+        stand_in.put(self.home + "/bin", "claude", "codex")
+        os.mkdir(self.home + "/y")
+        done = self.run_with("install", "codex", "eca", "claude-code", CODEX_HOME=self.home + "/c", XDG_CONFIG_HOME=self.home + "/x", CLAUDE_CONFIG_DIR=self.home + "/y")
+        for name in ("c/state", "x/eca/config.json", "y/.claude.json"):
+            self.assertIn(mcp.SERVER, self.read(name))
+        self.assertIn(self.home + "/c/config.toml", done.stdout)
 
     def test_a_link_is_kept_and_its_target_is_changed(self):
-        text = '{"a": 1}'
-        path = self.write("dotfiles/gemini.json", text)
-        os.chmod(path, 0o640)
-        os.mkdir(os.path.join(self.home, ".gemini"))
-        link = os.path.join(self.home, ".gemini/settings.json")
-        os.symlink("../dotfiles/gemini.json", link)
-        self.run_with("install", "gemini")
+        path = self.write("dotfiles/cursor.json", '{"a": 1}')
+        os.mkdir(os.path.join(self.home, ".cursor"))
+        link = os.path.join(self.home, CURSOR)
+        os.symlink("../dotfiles/cursor.json", link)
+        self.run_with("install", "cursor")
         self.assertTrue(os.path.islink(link))
-        self.assertIn("mcpServers", self.read("dotfiles/gemini.json"))
-        self.assertEqual(0o640, stat.S_IMODE(os.stat(path).st_mode))
-        self.run_with("uninstall", "gemini")
-        self.assertTrue(os.path.islink(link))
-        self.assertEqual(text, self.read("dotfiles/gemini.json"))
+        self.assertEqual({"a", "mcpServers"}, set(json.loads(self.read("dotfiles/cursor.json"))))
+        self.assertEqual('{"a": 1}', self.read("dotfiles/cursor.json.cl-mcp-server.bak"))
         os.unlink(path)
-        self.assertIn("leads nowhere", self.run_with("install", "gemini", status=1).stderr)
+        self.assertIn("leads nowhere", self.run_with("install", "cursor", status=1).stderr)
 
     def test_anything_but_a_file_is_refused(self):
-        os.makedirs(os.path.join(self.home, ".gemini/settings.json"))
-        self.assertIn("not a regular file", self.run_with("install", "gemini", status=1).stderr)
-        self.run_with("install", "gemini", status=1, HOME="")
+        os.makedirs(os.path.join(self.home, CURSOR))
+        self.assertIn("not a regular file", self.run_with("install", "cursor", status=1).stderr)
+        self.run_with("install", "cursor", status=1, HOME="")
 
     def test_dry_run_shows_the_change_and_makes_none(self):
+        stand_in.put(self.home + "/bin", "claude")
         text = '{\n  "theme": "dark",\n  "secret": "xyzzy"\n}\n'
-        self.write(".gemini/settings.json", text)
-        shown = self.run_with("install", "--dry-run", "gemini").stdout
-        self.assertIn('+     "lisp": {"command": "%s", "args": []}' % mcp.SERVER, shown)
+        for name in (CURSOR, ".claude.json"):
+            self.write(name, text)
+        shown = self.run_with("install", "--dry-run", "cursor", "claude-code").stdout
+        self.assertIn('would write "lisp": {"command": "%s", "args": []}' % mcp.SERVER, shown)
+        self.assertIn("would run: claude mcp add-json -s user lisp '{", shown)
         self.assertNotIn("xyzzy", shown)
-        self.assertEqual(text, self.read(".gemini/settings.json"))
-        self.run_with("install", "gemini")
-        shown = self.run_with("uninstall", "gemini", "--dry-run").stdout
-        self.assertIn('-     "lisp": {"command": "%s", "args": []}' % mcp.SERVER, shown)
-        self.assertIn("would be changed", shown)
+        self.assertEqual([text, text], [self.read(CURSOR), self.read(".claude.json")])
+        self.run_with("install", "cursor", "claude-code")
+        shown = self.run_with("uninstall", "cursor", "claude-code", "--dry-run").stdout
+        self.assertIn('would remove "lisp": {"command": "%s", "args": []}' % mcp.SERVER, shown)
+        self.assertIn("would run: claude mcp remove -s user lisp\n", shown)
 
     def test_wrong_usage_is_reported(self):
         for arguments in ((), ("no-such-client",), ("--scope", "world", "codex"), ("--name", "a b", "codex"), ("--name",), ("codex", "--frob"), ("--dry-run",)):

@@ -212,6 +212,24 @@ class Session(mcp.TestCase):
         self.assertDefinedBy("six", 1, '; one\n(defun six () "\u00a0😀😀")')
         self.assertDefinedBy("seven", 1, "#| two |# (defun seven () 7)")
 
+    def test_a_form_that_defines_something_stands_for_its_name(self):
+        self.s.evaluate("(defclass sq () ())")
+        self.s.evaluate("(defmethod area :around ((s sq)) 1)")
+        self.s.evaluate("(defun (setf side) (value) value)")
+        for name in ("(defmethod area :around ((s sq)))", "(method area :around (sq))", "(area x)"):
+            self.assertDefinedBy(name, 2, "(defmethod area :around ((s sq)) 1)")
+        self.assertDefinedBy("(defun (setf side) (value) value)", 3, "(defun (setf side) (value) value)")
+
+    def test_an_expansion_has_its_own_frames_only(self):
+        self.s.evaluate("(defmacro bad () (error \"in the macro\"))")
+        self.s.evaluate("(defun foo () (error \"older\"))")
+        self.s.evaluate("(list (foo))")
+        self.assertEqual(["((MACRO-FUNCTION BAD) (BAD))", "(MACROEXPAND-1 (BAD) NIL)"], self.frames("(bad)"))
+        self.assertEqual(["(READ)"], self.frames("(bad"))
+
+    def frames(self, form):
+        return mcp.frames_in(self.s.call("macroexpand-form", form=form).text)
+
     def test_a_definition_in_a_failed_evaluation_counts(self):
         self.s.evaluate("(defun before () 1) (/ 1 0) (defun after () 2)")
         self.assertDefinedBy("before", 1, "(defun before () 1)")

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import unittest
 
 import mcp
@@ -191,6 +192,37 @@ class Persistence(saves.Saves):
         self.assertEqual(0, self.s.wait(60))
         other = self.server("--persist")
         self.assertEqual("2", self.evaluated(other, "*n*"))
+        self.kill(other)
+
+    def test_the_death_of_the_client_stops_what_nobody_can_read_the_answer_of_and_saves(self):
+        script = """
+import json, subprocess, sys
+server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def send(**message):
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\\n")
+    server.stdin.flush()
+def call(id, **arguments):
+    send(id=id, method="tools/call", params={"name": "evaluate-lisp", "arguments": arguments})
+send(id=1, method="initialize", params={"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+server.stdout.readline()
+send(method="notifications/initialized")
+call(2, code="(defvar *n* 2)")
+server.stdout.readline()
+call(3, code='(progn (setf *n* 3) (close (open "%s" :direction :output)) (loop))' % sys.argv[1], timeout=3600)
+print(server.pid, flush=True)
+server.wait()
+"""
+        started = os.path.join(self.folder(), "started")
+        client = subprocess.Popen([sys.executable, "-c", script, started, mcp.SERVER, "--persist", "--state-dir", self.state],
+                                  stdout=subprocess.PIPE, env=mcp.clean_environment())
+        server = int(client.stdout.readline())
+        mcp.wait_until(lambda: os.path.exists(started), 20, "the evaluation")
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        mcp.wait_until(lambda: not mcp.is_alive(server), 20, "the end of the server")
+        other = self.server("--persist")
+        self.assertEqual("3", self.evaluated(other, "*n*"))
         self.kill(other)
 
     def evaluated(self, client, code):

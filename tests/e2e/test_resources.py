@@ -61,6 +61,11 @@ class Reading(Surface):
         self.s.call("close-session", session="other")
         self.assertEqual(NOT_FOUND, self.s.error("resources/read", {"uri": "lisp://session/other/transcript"})["code"])
 
+    def test_a_symbol_of_a_package_that_does_not_exist_is_not_found(self):
+        self.s.evaluate("1")
+        for symbol in ("NOPE/x", "cl/nope"):
+            self.assertEqual(NOT_FOUND, self.s.error("resources/read", {"uri": "lisp://symbol/" + symbol})["code"])
+
     def test_reading_starts_no_session(self):
         self.assertIn("has not been started", self.s.error("resources/read", {"uri": "lisp://symbol/cl/car"})["message"])
         self.assertEqual(["lisp://guide"], [r["uri"] for r in self.s.request("resources/list")["resources"]])

@@ -33,6 +33,12 @@ class Creating(mcp.TestCase):
         self.assertFalse(reply.is_error, reply.text)
         self.assertValue(self.s.evaluate("(cl:package-name cl:*package*)", session="keyed"), '"KEYWORD"')
 
+    def test_the_package_may_be_given_in_any_case_and_with_a_colon(self):
+        for number, package in enumerate(("cl-user", ":cl-user", "#:Cl-User")):
+            self.assertIn("package CL-USER.", self.s.call("create-session", name="user-%d" % number, package=package).text)
+        reply = self.s.call("create-session", name="library", systems=["alexandria"], package="alexandria", wait=120)
+        self.assertIn("package ALEXANDRIA.", reply.text)
+
     def test_systems_are_loaded_on_request(self):
         reply = self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120)
         self.assertFalse(reply.is_error, reply.text)
@@ -42,11 +48,6 @@ class Creating(mcp.TestCase):
         reply = self.s.call("create-session", name="unlucky", systems=["no-such-system-at-all"], wait=60)
         self.assertIn("no-such-system-at-all", reply.text)
         self.assertOperational()
-
-    def test_another_implementation_is_refused_with_a_reason(self):
-        reply = self.s.call("create-session", name="other", implementation="no-such-lisp")
-        self.assertTrue(reply.is_error, reply.text)
-        self.assertIn("no-such-lisp", reply.text)
 
     def test_odd_names_do_no_harm(self):
         for name in ("", " ", "a b", "../x", "é", "x" * 1000, "a\nb", "\u0000", "default"):

@@ -139,6 +139,37 @@ class Loading(Systems):
         self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: .*malformed.*\n    in \(X 1 2\)\n")
         self.assertEqual(1, report.text.count("malformed"), "it is told once")
 
+    def test_an_error_while_a_file_is_read_has_its_line(self):
+        client = self.project({"read.asd": '(defsystem "read" :components ((:file "read")))\n', "read.lisp": '(defun a () 1)\n\n(defun b ()\n  (list #.(error "too early")))\n'})
+        for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
+            self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
+
+    def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
+        folder = self.folder()
+        bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
+        self.write(folder, {"mend.asd": '(defsystem "mend" :components ((:file "mend")))\n', "mend.lisp": bad})
+        client = self.start_server("--directory", folder)
+        self.assertIn("undefined function: UNDEFINED-1", client.call("load-system", system="mend", wait=60).text)
+        self.write(folder, {"mend.lisp": good})
+        self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
+        self.write(folder, {"mend.lisp": bad + '(error "stop")\n'})
+        self.assertIn("undefined function: UNDEFINED-1", client.call("load-file", path="mend.lisp", compile=True).text)
+        self.write(folder, {"mend.lisp": good})
+        self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
+
+    def test_warnings_are_warnings_whatever_their_class_is_called(self):
+        client = self.project({"odd.lisp": "(eval-when (:compile-toplevel :load-toplevel :execute)\n  (define-condition odd (warning) () (:report \"it is odd\"))\n  (define-condition stylish (style-warning) () (:report \"it is stylish\")))\n"
+                                           "(eval-when (:compile-toplevel) (warn 'odd) (warn 'stylish))\n"})
+        text = client.call("load-file", path="odd.lisp", compile=True).text
+        self.assertRegex(text, r"/odd\.lisp: 1 warning, 1 style warning\n  line 4, column 1: WARNING ODD: it is odd\n")
+        self.assertIn("  line 4, column 1: STYLE-WARNING STYLISH: it is stylish\n", text)
+
+    def test_a_reader_of_a_condition_is_found_in_the_form_that_defines_it(self):
+        client = self.project({"failure.lisp": "(defun before () 1)\n(define-condition failure (error) ((code :initarg :code :reader failure-code)))\n"})
+        client.call("load-file", path="failure.lisp")
+        self.assertRegex(client.call("find-definition", name="failure-code").text,
+                         r"\[METHOD\] FAILURE-CODE \(FAILURE\) at .*/failure\.lisp:2\n\(define-condition failure ")
+
     def test_a_form_that_is_not_finished_is_reported_with_where_it_begins(self):
         client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
         report = client.call("load-system", system="open", wait=60)
@@ -151,6 +182,14 @@ class Loading(Systems):
                 client = self.project({"lines.asd": '(defsystem "lines" :components ((:file "lines")))\n', "lines.lisp": "(defun f (x) x)\n\n%s(defun g (y)\n  (nowhere y))\n" % before})
                 reply = client.call("load-system", system="lines", wait=60)
                 self.assertIn("\n  line %d, column 3: STYLE-WARNING: undefined function: NOWHERE\n" % (4 + before.count("\n")), reply.text)
+
+    def test_a_variable_that_was_only_set_is_undefined_each_time_it_is_compiled(self):
+        client = self.project({"set.lisp": "(setf *conf* 1)\n"})
+        self.assertIn("undefined variable: *CONF*", client.evaluate("(setf *conf* 1)").text)
+        self.assertNotIn("undefined", client.evaluate("(list *conf*)").text)
+        self.assertEqual("Compilation FAILED.\n\n[Warnings]\n- line 1, column 1: undefined variable: *CONF*\n  in (SETF *CONF* 1)", client.call("compile-form", code="(setf *conf* 1)").text)
+        for compile in (False, True, False):
+            self.assertIn("  line 1, column 1: WARNING: undefined variable: *CONF*\n", client.call("load-file", path="set.lisp", compile=compile).text)
 
     def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
         text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
@@ -365,6 +404,30 @@ class Testing(Systems):
             self.assertRegex(client.call("run-tests", system="shop", test=name).text, "^There is no test " + name)
         self.assertRegex(client.call("run-tests", system="shop", test="text").text, r"^There is no test text\.\nDid you mean TEXTS")
 
+    def test_a_test_of_another_system_is_not_taken_for_one_of_this(self):
+        files = {}
+        for system, tests in (("fa", "(test good (is (= 1 1)))\n(test only-a (is (= 1 1)))\n"), ("fb", "(test good (is (= 1 2)))\n")):
+            files[system + ".asd"] = '(defsystem "%s" :depends-on ("fiveam") :components ((:file "%s")) :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "ALL" :%s))))\n' % (system, system, system)
+            files[system + ".lisp"] = "(defpackage #:%s (:use #:cl #:fiveam))\n(in-package #:%s)\n(def-suite all)\n(in-suite all)\n%s" % (system, system, tests)
+        client = self.project(files)
+        self.assertIn("fb: FAILED. 1 test: 0 passed, 1 failed", client.call("run-tests", system="fb", wait=120).text)
+        self.assertIn("fa: passed. 1 test: 1 passed, 0 failed", client.call("run-tests", system="fa", test="good").text)
+        self.assertEqual("There is no test only-a of fb.\nFA::ONLY-A is a test of the system fa.", client.call("run-tests", system="fb", test="only-a").text)
+        # One that no file defines can be run for any system.
+        client.evaluate("(fiveam:test mine (fiveam:is (= 1 1)))")
+        self.assertIn("fa: passed. 1 test: 1 passed", client.call("run-tests", system="fa", test="mine").text)
+
+    def test_a_test_deleted_from_its_file_is_marked(self):
+        folder = self.folder()
+        self.write(folder, {"gone.asd": '(defsystem "gone" :depends-on ("rt") :components ((:file "t")) :perform (test-op (o c) (symbol-call :rt \'#:do-tests)))\n',
+                            "t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n(deftest goes 1 2)\n"})
+        client = self.start_server("--directory", folder)
+        self.assertNotIn("No longer", client.call("run-tests", system="gone", wait=120).text)
+        self.write(folder, {"t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n"})
+        for arguments in ({}, {"test": "goes"}):
+            self.assertIn("\nNo longer in its file, but still defined in the session: GONE::GOES\n", client.call("run-tests", arguments, system="gone").text)
+        self.assertNotIn("No longer", client.call("run-tests", system="gone", test="stays").text)
+
     def test_progress_names_the_test_that_runs(self):
         client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("rt") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
                                "slow.lisp": "(defpackage #:slow (:use #:cl #:rt))\n(in-package #:slow)\n(deftest quick 1 1)\n(deftest sleeps (progn (sleep 2.5) 1) 1)\n"})
@@ -404,17 +467,22 @@ STAND_INS = {
   (block nil
     (handler-bind ((error (lambda (e) (rove/core/stats:record rove/core/stats:*stats* (make-instance 'rove/core/result:failed-assertion :reason e)) (return nil))))
       (funcall function))))
-(defpackage #:rove/core/suite/package (:use #:cl) (:export #:all-suites #:suite-tests))
+(defpackage #:rove/core/suite/package (:use #:cl) (:export #:all-suites #:suite-tests #:run-suite))
 (in-package #:rove/core/suite/package)
 (defvar *tests* '())
+(defvar *before* (constantly nil))
 (defun all-suites () '(:suite))
 (defun suite-tests (suite) (declare (ignore suite)) (reverse *tests*))
-(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:testing #:ok #:skip #:run #:run-test #:assertion #:passed-assertion
+(defun run-suite (suite) (dolist (test (suite-tests suite)) (funcall *before*) (funcall (get test 'test))))
+(defpackage #:rove/core/suite (:use #:cl))
+(in-package #:rove/core/suite)
+(defun call-with-suite (function) (let ((rove/core/stats:*stats* :stats)) (funcall function)))
+(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:testing #:defhook #:ok #:skip #:run #:assertion #:passed-assertion
   #:failed-assertion #:pending-assertion #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
 (in-package #:rove)
 (defmacro deftest (name &body body)
   `(progn (pushnew ',name rove/core/suite/package::*tests*)
-          (setf (get ',name 'test) (lambda () (rove/core/test::call-with-testing-with-options ,(string name) ',name (lambda () ,@body))))))
+          (setf (get ',name 'rove/core/suite/package::test) (lambda () (rove/core/test::call-with-testing-with-options ,(string name) ',name (lambda () ,@body))))))
 (defvar *labels* '())
 (defmacro testing (text &body body) `(let ((*labels* (append *labels* '(,text)))) ,@body))
 (defun note (class &rest arguments) (rove/core/stats:record rove/core/stats:*stats* (apply #'make-instance class arguments)))
@@ -422,41 +490,45 @@ STAND_INS = {
   `(let* ((values (list ,@arguments)) (result (apply #',function values)))
      (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :labels (list* "suite" "adds" *labels*) :desc "it should be true")))
 (defun skip (reason) (note 'pending-assertion :desc reason))
-(defun run-test (name) (let ((rove/core/stats:*stats* :stats)) (funcall (get name 'test))))
-(defun run (system) (declare (ignore system)) (mapc #'run-test (rove/core/suite/package:suite-tests :suite)))
+(defmacro defhook (mode &body body) (declare (ignore mode)) `(setf rove/core/suite/package::*before* (lambda () ,@body)))
+(defun run (system) (declare (ignore system)) (rove/core/suite::call-with-suite (lambda () (rove/core/suite/package:run-suite :suite))))
 """,
     "parachute": """
 (defpackage #:parachute (:use #:cl) (:export #:test #:define-test #:is #:skip #:status #:expression #:value #:results #:name #:body #:tests
-  #:comparison #:expected #:description #:comparison-result #:value-result #:parent-result #:test-result #:test-packages #:package-tests))
+  #:comparison #:expected #:description #:comparison-result #:value-result #:parent-result #:test-result #:controlling-result #:child-status #:test-packages #:package-tests))
 (in-package #:parachute)
 (defvar *tests* '())
 (defvar *parent*)
-(defclass test () ((name :initarg :name :reader name) (tests :initarg :tests :reader tests)))
+(defclass test () ((name :initarg :name :reader name) (depends-on :initarg :depends-on :reader depends-on) (tests :initarg :tests :reader tests)))
 (defclass result () ((expression :initarg :expression :reader expression) (status :initform :unknown :initarg :status :accessor status)
   (description :initform nil :accessor description)))
 (defclass value-result (result) ((value :accessor value) (body :initarg :body :reader body)))
 (defclass comparison-result (value-result) ((expected :initarg :expected :reader expected) (comparison :initarg :comparison :reader comparison)))
 (defclass parent-result (result) ((results :initform (make-array 0 :adjustable t :fill-pointer t) :reader results)))
 (defclass test-result (parent-result) ())
+(defclass controlling-result (parent-result) ((child-status :initform :skipped :reader child-status)))
 (defun add (result) (vector-push-extend result (results *parent*)) result)
-(defmacro define-test (name &body body)
-  `(setf *tests* (append *tests* (list (make-instance 'test :name ',name :tests (list (lambda () ,@body)))))))
+(defmacro define-test (name &body body &aux (depends-on (when (eq :depends-on (first body)) (pop body) (pop body))))
+  `(setf *tests* (append *tests* (list (make-instance 'test :name ',name :depends-on ',depends-on :tests (list (lambda () ,@body)))))))
 (defun check (result)
   (handler-case (progn (setf (value result) (funcall (body result)))
                        (setf (status result) (if (funcall (comparison result) (value result) (expected result)) :passed :failed)))
     (error (e) (setf (value result) e (status result) :failed))))
 (defmacro is (comparison expected form)
   `(check (add (make-instance 'comparison-result :expression '(is ,comparison ,expected ,form) :expected ,expected :comparison ',comparison :body (lambda () ,form)))))
-(defun skip (reason) (declare (ignore reason)) (add (make-instance 'result :expression :skip :status :skipped)))
+(defmacro skip (reason &body body) (declare (ignore reason))
+  `(let ((*parent* (add (make-instance 'controlling-result :expression :skipped :status :passed))))
+     (flet ((check (result) (setf (status result) :passed))) ,@body)))
 (defun test-packages () (list *package*))
 (defun package-tests (package) (declare (ignore package)) *tests*)
 (defun run-one (test)
   (let* ((result (add (make-instance 'test-result :expression test))) (*parent* result))
+    (when (depends-on test) (return-from run-one (setf (status result) :skipped)))
     (handler-case (mapc #'funcall (tests test))
       (error (e) (setf (description result) (format nil "The test failed to evaluate properly: ~a" e) (status result) :failed)))
     (setf (status result) (if (or (eq :failed (status result)) (find :failed (results result) :key #'status)) :failed :passed))))
 (defun test (designator &key) (let ((*parent* (make-instance 'parent-result :expression designator)))
-  (mapc #'run-one (if (typep designator 'test) (list designator) *tests*)) *parent*))
+  (mapc #'run-one (if (listp designator) designator *tests*)) *parent*))
 """,
     "lisp-unit": """
 (defpackage #:lisp-unit (:use #:cl) (:export #:define-test #:assert-equal #:run-tests #:list-tests))
@@ -503,11 +575,11 @@ STAND_INS = {
 }
 
 SUITES = {
-    "rove": ("(:use #:cl #:rove)", '(deftest adds (testing "sums" (ok (= 3 (+ 1 2))) (ok (= 4 (+ 1 2)))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
-             "(uiop:symbol-call :rove '#:run c)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  in: sums / suite/suite.lisp:3\n  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
+    "rove": ("(:use #:cl #:rove)", '(defvar *three* 0)\n(defhook :before (setf *three* 3))\n(deftest adds (testing "sums" (ok (= *three* (+ 1 2))) (ok (= 4 (+ 1 2)))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
+             "(uiop:symbol-call :rove '#:run c)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  in: sums / suite/suite.lisp:5\n  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
     "parachute": ("(:use #:cl) (:import-from #:parachute #:define-test #:is #:skip)",
-                  '(define-test adds (is = 3 (+ 1 2)) (is = 4 (+ 1 2)) (skip "later"))\n(define-test inside (is = 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
-                  "(uiop:symbol-call :parachute '#:test :suite)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Parachute)", "  in: suite/suite.lisp:3\n  form: (IS = 4 (+ 1 2))\n  expected: = 4\n  actual: 3\n"),
+                  '(define-test adds (is = 3 (+ 1 2)) (is = 4 (+ 1 2)) (skip "later" (is = 1 2)))\n(define-test skipped :depends-on (adds) (is = 1 1))\n(define-test inside (is = 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
+                  "(uiop:symbol-call :parachute '#:test :suite)", "3 tests, 6 checks: 1 passed, 1 failed, 2 with an unexpected error, 2 skipped (Parachute)", "  in: suite/suite.lisp:3\n  form: (IS = 4 (+ 1 2))\n  expected: = 4\n  actual: 3\n"),
     "lisp-unit": ("(:use #:cl #:lisp-unit)", '(define-test adds (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
                   "(uiop:symbol-call :lisp-unit '#:run-tests :all :suite)", "3 tests, 4 checks: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit)", "  form: (+ 1 2)\n  expected: 4\n  actual: 3\n"),
     "lisp-unit2": ("(:use #:cl #:lisp-unit2)", '(define-test adds () (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside () (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside () (error "outside"))\n',
@@ -546,7 +618,7 @@ class StandIns(Systems):
         self.assertIn("quiet: FAILED. 2 tests: 1 passed, 1 failed", reply.text)
         self.assertIn("test operation runs no tests", reply.text)
         # They are not those of a system that has nothing to do with it.
-        client.evaluate('(asdf:defsystem "plain")')
+        client.evaluate('(asdf:defsystem "plain" :depends-on ("rt"))')
         self.assertNotIn("2 tests", client.call("run-tests", system="plain", wait=60).text)
 
 

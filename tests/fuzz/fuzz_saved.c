@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/strbuf.h"
-#include "session/journal.h"
-#include "session/saved.h"
+#include "session/records/journal.h"
+#include "session/store/saved.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #define FUZZ_SESSION_H
 
 #include "base/check.h"
-#include "session/session_core.h"
+#include "session/core/core.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
 

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "fuzz_session.h"
-#include "session/error_record.h"
+#include "session/records/error_record.h"
 #include "session/session.h"
 #include "tools/arguments.h"
 #include "tools/registry.h"

@@ -18,7 +18,6 @@ struct fixture {
     struct strbuf output[2];
     int64_t pid;                 /* of the copy that the last reply is about */
     enum worker_state states[2]; /* at the first replies */
-    bool has_copied[2];
     size_t output_at_reply;
     size_t total[2];
     struct child_end end;
@@ -48,7 +47,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
     const struct sexp *root = sexp_root(reply);
     if (f->replies < 2) {
         f->states[f->replies] = worker_state(f->worker);
-        f->has_copied[f->replies] = worker_has_copied(f->worker);
     }
     f->replies++;
     f->has_reply = true;
@@ -246,28 +244,52 @@ static bool is_gone(void *arg)
     return worker_state(arg) == WORKER_GONE;
 }
 
-static void a_request_for_a_copy_waits_behind_a_call(void **state)
+static void ask_for_copy(struct fixture *f, int channel)
+{
+    struct err err;
+    assert_true(worker_fork(f->worker, &channel, 1, WORKER_SILENT, &err));
+}
+
+static void requests_for_copies_wait_behind_one_another(void **state)
 {
     struct fixture *f = *state;
-    int channel;
-    struct worker *copy = start_with_copy(f, on_gone_of_copy, &channel);
-    send_code(f, "finish 1");
-    worker_fork(f->worker, &channel, 1, WORKER_SILENT);
-    worker_interrupt(f->worker); /* the call, not what waits behind it */
+    int channels[2];
+    struct worker *copies[2];
+    copies[0] = start_with_copy(f, on_gone_of_copy, &channels[0]);
+    struct err err;
+    struct worker_events events = {
+        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
+    copies[1] = worker_new_copy(f->worker, &events, &channels[1], &err);
+    ask_for_copy(f, channels[0]);
+    ask_for_copy(f, channels[1]);
+    worker_interrupt(f->worker); /* a call, and there is none */
     assert_true(run_until(&f->loop, has_two_replies, f, LIMIT_MS));
-    /* The call's while the other was still awaited; then that of the copy. */
-    assert_int_equal(f->states[0], WORKER_BUSY);
-    assert_false(f->has_copied[0]);
+    assert_int_equal(f->states[0], WORKER_BUSY); /* the other is still awaited */
     assert_int_equal(f->states[1], WORKER_IDLE);
-    assert_true(f->has_copied[1]);
-    assert_int_equal(worker_state(f->worker), WORKER_IDLE);
-    assert_int_equal(worker_state(copy), WORKER_STARTING);
-    worker_begin(copy, f->pid);
-    assert_int_equal(worker_state(copy), WORKER_IDLE);
+    assert_int_equal(worker_state(copies[1]), WORKER_STARTING);
+    worker_begin(copies[1], f->pid);
+    assert_int_equal(worker_state(copies[1]), WORKER_IDLE);
     send_code(f, "value next");
     wait_for_reply(f);
     assert_string_equal(f->value, "next");
-    worker_free(copy);
+    worker_free(copies[0]);
+    worker_free(copies[1]);
+}
+
+/* One that does not answer does not make the server hold descriptors without end. */
+static void requests_for_copies_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    start(f);
+    assert_int_equal(kill(worker_pid(f->worker), SIGSTOP), 0);
+    int sent = 0;
+    while (sent < 100 && worker_fork(f->worker, NULL, 0, WORKER_SILENT, &err))
+        sent++;
+    assert_int_equal(sent, 8);
+    assert_int_equal(err.code, ERR_BUSY);
+    worker_forget_forks(f->worker);
+    assert_int_equal(worker_state(f->worker), WORKER_IDLE);
 }
 
 /* We could neither stop the copy nor learn of its end. */
@@ -276,7 +298,7 @@ static void a_copy_that_claims_the_process_of_another_is_given_up(void **state)
     struct fixture *f = *state;
     int channel;
     struct worker *copy = start_with_copy(f, on_expected_end, &channel);
-    worker_fork(f->worker, &channel, 1, WORKER_SILENT);
+    ask_for_copy(f, channel);
     wait_for_reply(f);
     worker_begin(copy, worker_pid(f->worker));
     assert_true(run_until(&f->loop, is_gone, copy, LIMIT_MS));
@@ -487,13 +509,11 @@ static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **stat
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
-/* A call is followed at once by a request for a copy. */
 static void a_call_that_cannot_reach_its_process_is_known_to_be_missed(void **state)
 {
     struct fixture *f = *state;
     start_and_kill(f);
     send_code(f, "value 1");
-    worker_fork(f->worker, NULL, 0, WORKER_SILENT);
     wait_for_gone(f);
     assert_int_equal(f->replies, 0);
     assert_true(worker_has_missed(f->worker));
@@ -573,7 +593,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(a_worker_is_ready_when_its_hello_has_come),
         TEST(a_worker_answers_one_call_after_the_other),
-        TEST(a_request_for_a_copy_waits_behind_a_call),
+        TEST(requests_for_copies_wait_behind_one_another),
+        TEST(requests_for_copies_are_bounded),
         TEST(a_copy_that_claims_the_process_of_another_is_given_up),
         TEST(output_before_a_reply_is_delivered_before_it),
         TEST(a_flood_of_output_comes_whole),

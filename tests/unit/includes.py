@@ -63,11 +63,13 @@ def main():
     includes, order = read_includes(), folder_order()
     faults = []
     for name, others in includes.items():
-        folder = name.split("/")[0]
         for other in sorted(others):
-            target = other.split("/")[0]
-            if "/" in other and target != folder and target not in order.get(folder, set()):
-                faults.append(f"src/{name} includes {other}.h, but STYLE.md has no way from {folder} to {target}")
+            for depth in range(1, name.count("/") + 1):
+                folder, target = ("/".join(path.split("/")[:depth]) for path in (name, other))
+                if "/" in other and target != folder and target not in order.get(folder, {target}):
+                    faults.append(f"src/{name} includes {other}.h, but STYLE.md has no way from {folder} to {target}")
+                if target != folder:
+                    break
     circle = find_circle(includes)
     if circle:
         faults.append("circle: " + " -> ".join(circle))

@@ -16,7 +16,7 @@
 #include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "session/capture.h"
+#include "session/output/capture.h"
 
 static void assert_invariants(const struct capture *c)
 {

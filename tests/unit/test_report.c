@@ -845,7 +845,7 @@ static void tests_that_passed_are_counted(void **state)
         "1 :known 1)",
         false,
         "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
-        "The system's test operation runs no tests, so all tests that the framework has in this session were "
+        "The system's test operation runs no tests, so the tests in its files were "
         "run.");
     assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
                  "shop: its test operation ended without an error.\nNo test of a supported framework ran, so "

@@ -389,7 +389,7 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     (void)state;
     start(&client, NULL);
     say(&client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
-    say(&client, LISTEN("-12345678901234567890", "{}"));
+    say(&client, LISTEN("-1234567890123456789", "{}"));
     strbuf_clear(&client.sent);
     client.count = 0;
     connection_end(client.connection);
@@ -397,7 +397,7 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     assert_non_null(
         strstr(sent(&client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
     assert_non_null(strstr(sent(&client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
-    assert_non_null(strstr(sent(&client), "subscriptionId\":-12345678901234567890}}}\n"));
+    assert_non_null(strstr(sent(&client), "subscriptionId\":-1234567890123456789}}}\n"));
     say(&client, LISTEN("\"a\"", "{}"));
     assert_int_equal(client.count, 1);
     stop_client(&client);

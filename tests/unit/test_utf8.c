@@ -266,23 +266,6 @@ static void utf8_floor_is_bounded_on_bytes_that_are_not_text(void **state)
     assert_int_equal(utf8_floor("\xc3\xa9\x80", 3, 2), 2);
 }
 
-static void utf8_count_counts_characters(void **state)
-{
-    static const char unit[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\xb2";
-    char text[10 * (sizeof unit - 1)];
-
-    (void)state;
-    assert_int_equal(utf8_count("", 0), 0);
-    for (size_t i = 0; i < 10; i++) {
-        struct guarded g;
-
-        memcpy(text + i * (sizeof unit - 1), unit, sizeof unit - 1);
-        g = guarded_copy(text, (i + 1) * (sizeof unit - 1));
-        assert_int_equal(utf8_count(g.bytes, (i + 1) * (sizeof unit - 1)), 4 * (i + 1));
-        guarded_free(&g);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,7 +278,6 @@ int main(void)
         cmocka_unit_test(utf8_mask_keeps_the_length),
         cmocka_unit_test(utf8_floor_never_cuts_a_character),
         cmocka_unit_test(utf8_floor_is_bounded_on_bytes_that_are_not_text),
-        cmocka_unit_test(utf8_count_counts_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

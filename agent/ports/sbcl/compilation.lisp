@@ -20,22 +20,22 @@
 (sb-ext:defglobal *told-variables* (make-hash-table :test #'eq :synchronized t)
   "The undeclared variables that have been reported while they had a value.")
 
-(defun undeclared-variable-p (symbol)
-  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time."
+(defun undeclared-variable-p (symbol anew)
+  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time, unless ANEW is true."
   (and (eq :unknown (sb-int:info :variable :kind symbol))
        (or (not (boundp symbol))
            (progn
              (when (>= (hash-table-count *told-variables*) +told-variables-kept+)
                (clrhash *told-variables*))
-             (not (shiftf (gethash symbol *told-variables*) t))))))
+             (or (not (shiftf (gethash symbol *told-variables*) t)) anew)))))
 
-(defun still-undefined-p (name kind)
+(defun still-undefined-p (name kind anew)
   (ecase kind
     (:function (not (fboundp name)))
-    (:variable (or (not (symbolp name)) (undeclared-variable-p name)))
+    (:variable (or (not (symbolp name)) (undeclared-variable-p name anew)))
     (:type t)))
 
-(implement undefined-names (limit)
+(implement undefined-names (limit &optional anew)
   (loop with more = 0
         for warning in (if (boundp 'sb-c::*undefined-warnings*)
                            (reverse sb-c::*undefined-warnings*)
@@ -44,19 +44,31 @@
         for kind = (sb-c::undefined-warning-kind warning)
         ;; The first reference: SBCL keeps a few, the latest first.
         for context = (first (last (sb-c::undefined-warning-warnings warning)))
-        when (still-undefined-p name kind)
+        for place = (and (plusp limit) (place-of-context context))
+        when (still-undefined-p name kind (or anew place))
           if (plusp limit)
             collect (list (if (eq kind :variable) 'warning 'style-warning)
                           name
                           (string-downcase kind)
                           (and (typep context 'sb-c::compiler-error-context)
                                (sb-c::compiler-error-context-original-form context))
-                          (place-of-context context))
+                          place)
               into names
               and do (decf limit)
           else
             do (incf more)
         finally (return (values names more))))
+
+(implement forget-undefined-names (file)
+  (when (boundp 'sb-c::*undefined-warnings*)
+    (setf sb-c::*undefined-warnings*
+          (remove-if (lambda (warning)
+                       (let* ((context (first (last (sb-c::undefined-warning-warnings warning))))
+                              (place (and (typep context 'sb-c::compiler-error-context)
+                                          (sb-c::compiler-error-context-file-name context))))
+                         (and (typep place '(or string pathname))
+                              (equal (namestring place) file))))
+                     sb-c::*undefined-warnings*))))
 
 (defun place-of-context (context)
   "Return as file:line:column the place in a file of CONTEXT, the compiler's position, or NIL. If it cannot be found
@@ -108,8 +120,12 @@ lead to in that form, or NIL."
                     (let ((before (characters-before (subseq place 0 colon) position)))
                       (and before (+ 1 before start)))))))))
 
+(defvar *reading-failure* nil
+  "What the compiler reports where it met the condition that is noted: an error of reading, if that was in #.")
+
 (implement place-being-compiled (condition)
-  (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))
+  (let* ((failure (find-if (lambda (failure) (typep failure 'stream-error)) (list condition *reading-failure*)))
+         (stream (and failure (stream-error-stream failure))))
     (cond ((typep stream 'sb-impl::form-tracking-stream)
            (let ((file (ignore-errors (namestring (pathname stream)))))
              ;; An unfinished form began elsewhere than it ended.

@@ -78,10 +78,8 @@ request end the process, and the debugger is the agent."
   (if (typep condition 'sb-int:compiled-program-error)
       (let ((entry (find (sb-kernel::program-error-message condition) *compiler-errors*
                          :key #'first :test #'equal)))
-        (if entry
-            (values (second entry) (third entry))
-            (values condition nil)))
-      (values condition nil)))
+        (values (if entry (second entry) condition) (third entry) (sb-kernel::program-error-source condition)))
+      condition))
 
 (implement storage-kind (condition)
   (typecase condition

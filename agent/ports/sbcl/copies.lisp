@@ -114,6 +114,31 @@ thread would fail."
         when name
           collect name))
 
+(defun output-files ()
+  "List the streams to files that are open for writing."
+  (let ((streams '()))
+    (when (written-files)
+      (sb-vm:map-allocated-objects
+       (lambda (object type size)
+         (declare (ignore type size))
+         (when (and (typep object 'sb-sys:fd-stream)
+                    (sb-impl::fd-stream-file object)
+                    (open-stream-p object)
+                    (output-stream-p object))
+           (push object streams)))
+       :all))
+    streams))
+
+(implement flush-output-files ()
+  (dolist (stream (output-files))
+    (ignore-errors (finish-output stream))))
+
+(implement make-output-files-plain ()
+  (dolist (stream (output-files))
+    ;; CLOSE leaves a file alone to which it believes to have appended.
+    (setf (sb-impl::fd-stream-original stream) (sb-impl::fd-stream-file stream)
+          (sb-impl::fd-stream-delete-original stream) nil)))
+
 (defun socket-text (descriptor)
   "Return what the socket DESCRIPTOR is bound to, or NIL."
   (let ((address *directory-entries*)
@@ -203,6 +228,11 @@ thread would fail."
     (unless (minusp descriptor)
       (c-call "close" sb-alien:int sb-alien:int descriptor)))
   (setf *kept-descriptors* (list (keep-descriptor 1) (keep-descriptor 2))))
+
+(implement restore-outputs ()
+  (loop for kept in *kept-descriptors*
+        for descriptor from 1
+        do (c-call "dup2" sb-alien:int sb-alien:int kept sb-alien:int descriptor)))
 
 (implement repair-descriptors ()
   (loop for kept in *kept-descriptors*

@@ -108,7 +108,6 @@
   (declare (ignorable compressed))
   (when compressed
     (close-output))
-  (drop-filling)
   (use-lisps-own-streams)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil
                                  #+sb-core-compression #+sb-core-compression

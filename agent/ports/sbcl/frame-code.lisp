@@ -187,14 +187,20 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
                     (t shown))
               (car inner)))))
 
+(defun syntax-of-file (file)
+  "Return :STANDARD, or :OTHER if FILE sets how it is read: the standard syntax may give other forms."
+  (when (eq :unknown (source-file-syntax file))
+    (setf (source-file-syntax file)
+          (if (search "readtable" (text-of-file (source-file-native file) 0) :test #'char-equal) :other :standard)))
+  (source-file-syntax file))
+
 (defun code-in-file (namestring position created form-number)
   "Show the cons with FORM-NUMBER of the form at POSITION of a file; second, its file and line. NIL if it has changed."
   (let ((place (source-text namestring position created))
         (file (source-file namestring)))
     (when (and place (not (eql #\) (char place (1- (length place)))))
                (plusp (source-file-size file))
-               ;; If the file sets how it is read, the standard syntax may give another form.
-               (not (search "readtable" (text-of-file (source-file-native file) 0) :test #'char-equal)))
+               (eq :standard (syntax-of-file file)))
       (let ((text (text-of-file (source-file-native file) position)))
         (multiple-value-bind (shown start) (file-form-text text form-number)
           (when shown
@@ -212,7 +218,7 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
             (sb-di:code-location-debug-source start)
             start)))
 
-(implement frame-code (frame)
+(implement frame-code (frame &optional place-only)
   (let ((debug-fun (sb-di:frame-debug-fun frame)))
     (if (typep debug-fun 'sb-di::compiled-debug-fun)
         ;; IGNORE-ERRORS would return the error in the place of the file and line.
@@ -227,7 +233,7 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
                       ((and (stringp namestring) number positions (< number (length positions)))
                        (code-in-file namestring (elt positions number)
                                      (sb-c::debug-source-created source) form-number))
-                      ((null namestring)
+                      ((and (null namestring) (not place-only))
                        (let ((form (nth-value 1 (sb-di:get-toplevel-form location))))
                          (evaluated-form-text form (form-steps form form-number)))))))
           (error () nil))

@@ -49,7 +49,7 @@ them all."
              (below (sb-di:frame-down frame))
              (name-below (and below (name-of-frame below))))
         (incf walked)
-        (when (or (member name '(evaluate-form evaluate-form-by evaluate-step evaluate-entry))
+        (when (or (member name '(evaluate-form evaluate-form-by evaluate-step evaluate-entry perform))
                   ;; A time limit of the program is reported from within CALL-ASIDE as well, and is not of what it runs.
                   (and (eq name 'call-aside)
                        (eq :noting (locally (declare (special *aside*)) *aside*)))

@@ -96,6 +96,17 @@
       (declare (ignore values))
       t)))
 
+(implement put-off-interruptions ()
+  (let ((set (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))
+    (sb-sys:with-pinned-objects (set)
+      (setf (sb-sys:sap-ref-64 (sb-sys:vector-sap set) 0)
+            (logior (ash 1 (1- sb-unix:sigurg)) (ash 1 (1- +look-signal+))))
+      ;; SIG_BLOCK. What the signal has interrupted has its own mask.
+      (c-call "pthread_sigmask" sb-alien:int
+              sb-alien:int 0
+              sb-sys:system-area-pointer (sb-sys:vector-sap set)
+              sb-sys:system-area-pointer (sb-sys:int-sap 0)))))
+
 (implement make-thread (name function)
   (sb-thread:make-thread function :name name))
 

@@ -35,6 +35,36 @@
 (implement collect-garbage ()
   (sb-ext:gc :full t))
 
+(sb-ext:defglobal *consed-when-tidied* 0)
+(declaim (type unsigned-byte *consed-when-tidied*))
+(defconstant +huge-page+ (ash 1 21))
+(defconstant +octets-in-small-pages+ (ash 1 22))
+
+(defun use-huge-pages ()
+  "Have the kernel use huge pages for what a session allocates beyond a few MiB: one has one entry in the page tables, which a
+copy of the process gets copies of, in place of 512."
+  (let ((start (* +huge-page+ (ceiling (+ sb-vm:dynamic-space-start
+                                          (* sb-vm:gencgc-page-bytes (sb-alien:extern-alien "next_free_page" sb-alien:long))
+                                          +octets-in-small-pages+)
+                                       +huge-page+)))
+        (end (+ sb-vm:dynamic-space-start (sb-ext:dynamic-space-size))))
+    (when (< start end)
+      ;; MADV_HUGEPAGE.
+      (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start) sb-alien:int 14))))
+
+(implement tidy-heap (promote)
+  (when (or promote
+            ;; A collection takes longer in a larger heap.
+            (> (- (sb-ext:get-bytes-consed) *consed-when-tidied*) (ash (sb-kernel:dynamic-usage) -6)))
+    (symbol-macrolet ((limit (sb-alien:extern-alien "small_generation_limit" (sb-alien:signed 8))))
+      ;; SBCL returns free pages to the kernel only after it has collected generations above this one.
+      (setf limit 0)
+      ;; GC would also run the user's finalizers and hooks, which must not run here.
+      (sb-kernel::sub-gc (if promote 1 0))
+      (setf limit 1))
+    (use-huge-pages)
+    (setf *consed-when-tidied* (sb-ext:get-bytes-consed))))
+
 (implement generation-readings ()
   (append (loop for generation from 0 below sb-vm:+pseudo-static-generation+
                 for octets = (sb-ext:generation-bytes-allocated generation)

@@ -65,6 +65,68 @@
   (sb-sys:without-interrupts
     (funcall function)))
 
+;;; Where a signal may interrupt a function so that SBCL's debugger does not find it: in a routine of SBCL's in assembly,
+;;; which has no frame (GENERIC-+), and before a function that was called has put the return address into its frame.
+
+#+x86-64
+(progn
+  (defconstant +rbp-in-context+ 120)
+  (defconstant +rsp-in-context+ 160)
+  (defconstant +rip-in-context+ 168)
+  (defconstant +pop-return-address+ #x08458f
+    "POP [RBP+8], with which functions begin.")
+  (defconstant +jump+ #xe9)
+  (defconstant +words-of-routine+ 4
+    "The most that a routine pushes upon its return address.")
+
+  (defun kind-of-code (address)
+    "Return :FUNCTION or :ROUTINE if ADDRESS is in Lisp code, or NIL."
+    (let ((code (ignore-errors (sb-di::code-header-from-pc (sb-sys:int-sap address)))))
+      (cond ((null code) nil)
+            ((typep (sb-kernel:%code-debug-info code) 'sb-c::compiled-debug-info) :function)
+            (t :routine))))
+
+  (defun caller-of-routine (stack frame)
+    "Return the address in the function that called the routine without a frame that runs, or NIL."
+    (loop for place from (sb-sys:sap-int stack) below (sb-sys:sap-int frame) by sb-vm:n-word-bytes
+          repeat +words-of-routine+
+          for word = (sb-sys:sap-ref-word (sb-sys:int-sap place) 0)
+          when (and (eq :function (kind-of-code word))
+                    ;; It has made a frame, and goes on to a function.
+                    (/= word (sb-sys:sap-ref-word frame 8)))
+            return word)))
+
+#+x86-64
+(defun enters-function-p (address)
+  "True if the instruction at ADDRESS is the first of a function, or jumps there, as the code of an fdefinition does."
+  (flet ((octets-at (place size)
+           (ldb (byte size 0) (sb-sys:sap-ref-32 (sb-sys:int-sap place) 0))))
+    (if (= +jump+ (octets-at address 8))
+        (let ((target (ldb (byte 64 0) (+ address 5 (sb-sys:signed-sap-ref-32 (sb-sys:int-sap address) 1)))))
+          (and (eq :function (kind-of-code target))
+               (= +pop-return-address+ (octets-at target 24))))
+        (and (eq :function (kind-of-code address))
+             (= +pop-return-address+ (octets-at address 24))))))
+
+(defun call-where-function-is-found (context function)
+  "Call FUNCTION while CONTEXT, of what a signal has interrupted, is that of the function that ran."
+  (declare (type function function))
+  #-x86-64 context
+  #+x86-64
+  (let* ((address (sb-sys:sap-ref-word context +rip-in-context+))
+         (stack (sb-sys:sap-ref-sap context +rsp-in-context+))
+         (frame (sb-sys:sap-ref-sap context +rbp-in-context+))
+         (caller (and (eq :routine (kind-of-code address)) (caller-of-routine stack frame))))
+    (when (enters-function-p address)
+      (setf (sb-sys:sap-ref-word frame 8) (sb-sys:sap-ref-word stack 0)))
+    (when caller
+      (return-from call-where-function-is-found
+        (unwind-protect
+             (progn (setf (sb-sys:sap-ref-word context +rip-in-context+) caller)
+                    (funcall function))
+          (setf (sb-sys:sap-ref-word context +rip-in-context+) address)))))
+  (funcall function))
+
 ;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps
 ;;; one of each that waits: a look-up must not swallow an interrupt.
 
@@ -86,19 +148,24 @@
 (defun handle-urgent-signal (signal info context)
   "Tell the server's interrupts from those of SBCL's threads, which use the same signal."
   (let ((token (token-of-server info)))
-    (if token
-        (let ((sb-kernel:*current-internal-error-context* context))
-          (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
-        ;; SBCL would have the stack begin where the signal came; an error of what it runs is in frames above that.
-        (let ((sb-debug:*stack-top-hint* nil))
-          (funcall (the function *call-signalled*) (lambda () (sb-unix::sigurg-handler signal info context)))))))
+    (call-where-function-is-found
+     context
+     (lambda ()
+       (if token
+           (let ((sb-kernel:*current-internal-error-context* context))
+             (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
+           ;; SBCL would have the stack begin where the signal came; an error of what it runs is in frames above that.
+           (let ((sb-debug:*stack-top-hint* nil))
+             (funcall (the function *call-signalled*)
+                      (lambda () (sb-unix::sigurg-handler signal info context)))))))))
 
 (defun handle-look-signal (signal info context)
   (declare (ignore signal))
   (let ((token (token-of-server info)))
     (when token
       (let ((sb-kernel:*current-internal-error-context* context))
-        (with-room-for-contexts (funcall (the function *on-look*) token))))))
+        (call-where-function-is-found
+         context (lambda () (with-room-for-contexts (funcall (the function *on-look*) token))))))))
 
 (declaim (inline installed-handler))
 (defun installed-handler (signal)

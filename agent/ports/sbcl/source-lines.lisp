@@ -21,7 +21,8 @@ PLACES are the last positions asked for with their lines."
   (size 0 :type fixnum)
   (written 0 :type integer)             ; in nanoseconds
   (lines (make-array 8 :adjustable t :fill-pointer 0))
-  (places '() :type list))
+  (places '() :type list)
+  (syntax :unknown))                    ; :STANDARD unless the file sets how it is read
 
 (declaim (type octets *source-block*))
 (sb-ext:defglobal *source-block*
@@ -55,6 +56,7 @@ within one."
                    (= size (source-file-size file)) (= written (source-file-written file)))
         (setf (fill-pointer (source-file-lines file)) 0
               (source-file-places file) '()
+              (source-file-syntax file) :unknown
               (source-file-size file) (if readable size 0)
               (source-file-written file) (if readable written 0)))
       readable)))

@@ -37,7 +37,8 @@ Code compiled with an error signals another when it runs, which may be requests 
         (let ((end (nthcdr +compiler-errors-kept+ *compiler-errors*)))
           (when end
             (setf *compiler-errors* (ldiff *compiler-errors* end))))
-        (funcall *note-warning* original))
+        (let ((*reading-failure* inner))
+          (funcall *note-warning* original)))
       ;; What the compiler itself does here, except for printing.
       (when (and (boundp 'sb-c::*failure-p*) (find-restart 'continue condition))
         (setf sb-c::*failure-p* t

@@ -1,0 +1,212 @@
+/*
+ * Responsible for the table's machinery: dispatching events, entering states, and the deadline of each state.
+ */
+#include "session/core/core.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "proc/loop_handle.h"
+#include "session/records/error_record.h"
+
+/* A deadline of at least this for a copy counts wall-clock time: the user waits for the copy. */
+#define COPY_LIMIT_MS 30000
+
+void session_dispatch(struct session *s, struct event *event)
+{
+    s->host->actions[session_table[s->state][event->kind]](s, event);
+}
+
+void session_look_at_queue(struct session *s)
+{
+    session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
+}
+
+static void on_later(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    if (s->clock.close != NULL)
+        s->clock.close(s);
+    else if (s->why != NULL)
+        session_dispatch(s, &(struct event){.kind = EVENT_UNAVAILABLE});
+    else
+        session_look_at_queue(s);
+}
+
+void session_later(struct session *s)
+{
+    uv_timer_start(s->clock.later, on_later, 0, 0);
+}
+
+/* When the server waits for the agent's own work, the deadline detects a hang, so only CPU time counts;
+ * the user's time limits are wall-clock time. */
+static bool counts_processor_time(enum session_state state, int deadline_ms)
+{
+    return state == SESSION_COPYING ? deadline_ms < COPY_LIMIT_MS
+                                    : state == SESSION_STARTING || state == SESSION_CHECKING ||
+                                          state == SESSION_REPLAYING || state == SESSION_UNWINDING;
+}
+
+static pid_t process_waited_for(const struct session *s)
+{
+    pid_t pid = session_core_pid(s);
+    const struct snapshot *source = pid == 0 ? snapshots_source(&s->snapshots) : NULL;
+    return source == NULL ? pid : worker_pid(source->worker);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    int more_ms = cpu_grace_more_ms(&s->clock.grace, process_waited_for(s));
+    if (more_ms > 0)
+        uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
+    else
+        session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE});
+}
+
+void session_set_deadline(struct session *s, int deadline_ms)
+{
+    cpu_grace_begin(&s->clock.grace, counts_processor_time(s->state, deadline_ms) ? deadline_ms : 0,
+                    process_waited_for(s));
+    uv_timer_start(s->clock.timer, on_deadline, (uint64_t)deadline_ms, 0);
+}
+
+static void note_idle(struct session *s);
+
+static void on_idle_for_too_long(uv_timer_t *timer)
+{
+    struct session_host *host = timer->data;
+    if (!list_is_empty(&host->idle) && host->suspending == NULL) {
+        struct session *s = list_entry(host->idle.next, struct session, clock.idle_node);
+        if (s->clock.idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+            note_idle(s); /* what cannot be suspended now is tried again later */
+            session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE, .is_unused = true});
+        }
+    }
+    session_watch_idle(host);
+}
+
+void session_watch_idle(struct session_host *host)
+{
+    if (host->suspending != NULL || list_is_empty(&host->idle) ||
+        uv_is_active((uv_handle_t *)host->idle_timer))
+        return;
+    uint64_t due = list_entry(host->idle.next, struct session, clock.idle_node)->clock.idle_since +
+                   host->idle_timeout_ms;
+    uint64_t now = uv_now(host->loop);
+    uv_timer_start(host->idle_timer, on_idle_for_too_long, due > now ? due - now : 0, 0);
+}
+
+static void note_idle(struct session *s)
+{
+    if (s->host->idle_timeout_ms == 0)
+        return;
+    list_remove(&s->clock.idle_node);
+    list_append(&s->host->idle, &s->clock.idle_node);
+    s->clock.idle_since = uv_now(s->host->loop);
+    session_watch_idle(s->host);
+}
+
+/* What an idle session has left to do. */
+static int idle_deadline_ms(const struct session *s)
+{
+    size_t most = (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS);
+    bool is_due = s->snapshots.is_one_owed || snapshots_are_too_many(&s->snapshots, most);
+    return is_due ? s->host->waits.idle_ms : 0;
+}
+
+struct operation *session_first_operation(const struct session *s)
+{
+    return list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
+}
+
+void session_put_first(struct session *s, struct operation *op)
+{
+    list_append(s->queue.next, &op->node);
+    s->uses++;
+    session_count(s, METRIC_OPERATIONS);
+}
+
+void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
+{
+    log_debug("session %s: %s -> %s", s->id.name, session_state_text(s->state), session_state_text(state));
+    s->host->suspended += state == SESSION_SUSPENDED;
+    s->host->suspended -= s->state == SESSION_SUSPENDED;
+    s->state = state;
+    if (state == SESSION_IDLE) {
+        deadline_ms = idle_deadline_ms(s);
+        note_idle(s);
+    } else if (state == SESSION_STANDING) {
+        note_idle(s);
+    } else if (state != SESSION_COPYING) {
+        list_remove(&s->clock.idle_node);
+    }
+    if (deadline_ms > 0)
+        session_set_deadline(s, deadline_ms);
+    else
+        uv_timer_stop(s->clock.timer);
+}
+
+void session_forget_standing(struct session *s)
+{
+    if (s->at_error.standing != NULL)
+        s->at_error.standing->stands_here = false;
+    s->at_error.standing = NULL;
+}
+
+void session_tell(struct session *s, enum sessions_news news)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->all->watchers)
+    {
+        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+        w->on_news(w->arg, s, news);
+    }
+}
+
+void session_count(const struct session *s, enum metric metric)
+{
+    s->host->metrics.counters[metric]++;
+}
+
+const char *session_core_package(const struct session *s)
+{
+    return s->package == NULL ? "CL-USER" : s->package;
+}
+
+pid_t session_core_pid(const struct session *s)
+{
+    return s->worker == NULL ? 0 : worker_pid(s->worker);
+}
+
+bool session_is_reply(const struct sexp_document *document, const char *kind)
+{
+    return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
+}
+
+void session_core_init(struct session *s)
+{
+    list_init(&s->id.node);
+    list_init(&s->queue);
+    list_init(&s->savings);
+    list_init(&s->looks);
+    list_init(&s->clock.idle_node);
+    s->clock.timer = loop_handle_timer(s->host->loop, s);
+    s->clock.later = loop_handle_timer(s->host->loop, s);
+    s->clock.ticker = loop_handle_timer(s->host->loop, s);
+}
+
+void session_core_fini(struct session *s)
+{
+    list_remove(&s->clock.idle_node);
+    loop_handle_free(s->clock.timer);
+    loop_handle_free(s->clock.later);
+    loop_handle_free(s->clock.ticker);
+    free(s->why);
+}
+
+void session_not_before(struct session *s, uint64_t delay_ms)
+{
+    if (!uv_is_active((uv_handle_t *)s->clock.later))
+        uv_timer_start(s->clock.later, on_later, delay_ms, 0);
+}

@@ -1,0 +1,139 @@
+/*
+ * The inside of a session: its data, and how events reach its table. Only files of this folder include it.
+ */
+#ifndef SESSION_CORE_CORE_H
+#define SESSION_CORE_CORE_H
+
+#include "lisp/worker.h"
+#include "proc/cpu_grace.h"
+#include "session/core/actions.h"
+#include "session/core/collections.h"
+#include "session/core/states.h"
+#include "session/output/session_output.h"
+#include "session/records/error_history.h"
+#include "session/records/journal.h"
+#include "session/records/operation.h"
+#include "session/records/snapshots.h"
+#include "session/records/told_tools.h"
+#include "session/store/image_store.h"
+
+struct session {
+    struct session_identity {
+        struct list node; /* in ${all->all} */
+        struct hash_node by_name;
+        char *name;
+        uint64_t created_at;
+    } id;
+    struct sessions *all;
+    struct session_host *host;
+    struct limits limits;
+    const struct confinement *confinement; /* borrowed; NULL: none */
+
+    enum session_state state;
+    struct worker *worker;     /* the live process; NULL when there is none */
+    struct worker *scratch;    /* the copy in which the current operation runs; NULL: it runs in ${worker} */
+    struct list queue;         /* of struct operation */
+    struct operation *current; /* the one that was sent; NULL once it is answered */
+    struct session_output output;
+
+    uint64_t at;   /* the process is in the state after this evaluation; 0: before the first */
+    char *package; /* in that state */
+    struct session_numbers {
+        uint64_t evaluations; /* the number of the last one */
+        uint64_t skipped;     /* how many numbers up to that were of evaluations that never began */
+        uint64_t last;        /* the highest that a client was told; the journal gets it later, or never */
+    } numbers;
+    struct journal journal;
+    struct snapshots snapshots;
+    struct error_history errors;
+    struct session_error {
+        struct error_record *standing;   /* borrowed: the error that the process stands in; NULL: none */
+        struct error_record *unwound;    /* borrowed: the error that is being left; NULL: a look-up's */
+        void (*then)(struct session *s); /* UNWINDING: what follows */
+    } at_error;
+    struct session_told {
+        struct told_tools tools, scratch_tools;
+        struct strbuf notice; /* to be added to the next reply */
+    } told;
+    struct session_flags {
+        bool is_delivering;       /* inside answer_deliver() */
+        bool has_threads;         /* the program runs threads in the process: thread_errors.c */
+        bool was_told_of_threads; /* what threads prevent was told */
+        bool has_hooks;           /* the process that is returned to has forms to evaluate: hooks.c */
+        bool is_after_hooks;      /* nothing has been evaluated since the hooks were called */
+        bool is_untried;          /* nothing has been evaluated since the session returned after a death */
+        bool is_unrestored; /* it began empty where its save could not be restored, which it must not replace
+                               unasked */
+    } flags;
+
+    struct run *run;           /* run.c: the current operation's time, and how it is stopped */
+    struct process *process;   /* process.c: how the process is started */
+    struct copies *copies;     /* copies.c: the cost of copies, and what follows one */
+    struct becoming *becoming; /* becoming.c: the start of a process, and the return to a usable state */
+    struct list savings;       /* saving.c: saves under way */
+    struct list looks;         /* look_ups.c: look-ups under way */
+    struct session_suspension {
+        struct stored_image image; /* SUSPENDED, and until the process from it is healthy */
+        uint64_t uses;             /* of the session when its image was begun */
+        pid_t pid;                 /* of its process then */
+    } suspension;                  /* suspension.c */
+    struct session_footprint {
+        uint64_t bytes, uses, round; /* ${uses}: of the session at that time; ${round}: of memory_watch.c */
+        bool is_known;
+    } footprint; /* memory_watch.c: its memory when it was last measured */
+
+    struct session_clock {
+        uv_timer_t *timer;      /* the deadline of the state */
+        struct cpu_grace grace; /* for the deadline */
+        uv_timer_t *ticker;     /* queue.c: reports progress */
+        uv_timer_t *later;      /* work that must not be done inside the caller's call */
+        void (*close)(
+            struct session *s); /* what it calls to close the session; NULL: it is not to be closed */
+        struct list idle_node;  /* in ${host->idle} */
+        uint64_t idle_since;
+    } clock;
+    uint64_t uses; /* how many operations were submitted */
+    char *why;     /* UNAVAILABLE: why there is no process */
+};
+
+/* session_core_init(s), session_core_fini(s): the lists and timers. */
+void session_core_init(struct session *s);
+void session_core_fini(struct session *s);
+
+/* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
+ * operation had been submitted. session_later(s): the same from the loop, or tell the waiting operations
+ * why there is no process. session_not_before(s, delay_ms): as session_later(), after ${delay_ms} at the
+ * latest. */
+void session_dispatch(struct session *s, struct event *event);
+void session_look_at_queue(struct session *s);
+void session_later(struct session *s);
+void session_not_before(struct session *s, uint64_t delay_ms);
+
+/* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. session_first_operation(s):
+ * the first that waits or runs; borrowed, NULL if there is none. */
+void session_put_first(struct session *s, struct operation *op);
+struct operation *session_first_operation(const struct session *s);
+
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from the work that
+ * is left. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
+void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
+void session_set_deadline(struct session *s, int deadline_ms);
+
+/* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */
+void session_watch_idle(struct session_host *host);
+
+/* session_forget_standing(s): the process no longer stands in an error. */
+void session_forget_standing(struct session *s);
+
+/* session_tell(s, news): notify the watchers of the collection. session_count(s, metric): increment it. */
+void session_tell(struct session *s, enum sessions_news news);
+void session_count(const struct session *s, enum metric metric);
+
+/* session_core_package(s): the current package. session_core_pid(s): 0 if there is no process. */
+const char *session_core_package(const struct session *s);
+pid_t session_core_pid(const struct session *s);
+
+/* session_is_reply(document, kind): does it have the form (ID :kind ...)? False for NULL. */
+bool session_is_reply(const struct sexp_document *document, const char *kind);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * Responsible for an error that was reported: it is recorded, and the process stands in it or leaves it.
+ */
+#include "base/memory.h"
+#include "session/core/core.h"
+#include "session/errors/scratch.h"
+#include "session/errors/standing.h"
+#include "session/errors/unwinding.h"
+#include "session/process/process.h"
+#include "session/process/thread_errors.h"
+#include "session/records/error_record.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/snapshots/copies.h"
+#include "session/work/answer.h"
+#include "session/work/history.h"
+#include "session/work/run.h"
+
+#define NOT_STANDING "The Lisp had to leave it at once; describe-last-error and get-backtrace show its text."
+
+/* The operation that met an error continues with the time it has left. */
+static void go_on(struct session *s)
+{
+    struct operation *op = s->current;
+    run_go_on(s);
+    process_call(s, ":invoke-restart :restart \"GO-ON\" :value \"t\"");
+    if (op->is_to_stop)
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+}
+
+static void then_go_on(struct session *s, const struct sexp_document *answer)
+{
+    go_on(s);
+}
+
+/* An error after which the operation continues: it is recorded like any other and can be entered, but the
+ * session cannot return to it. */
+static void put_aside(struct session *s, struct error_record *r)
+{
+    struct err err;
+    r->met = ++s->current->errors_met;
+    r->evaluation = s->numbers.evaluations;
+    answer_add_error(s, r);
+    if (copies_snapshot(s, r, NULL, then_go_on, &err)) {
+        r->snapshot->is_aside = true;
+    } else {
+        error_record_cannot_be_entered(r, err.message);
+        go_on(s);
+    }
+}
+
+void session_action_put_off(struct session *s, struct event *e)
+{
+    (void)e;
+    if (s->current != NULL)
+        s->current->is_to_stop = true;
+}
+
+static void note_left(struct error_record *r)
+{
+    r->was_left = true;
+    error_record_cannot_be_entered(r, NOT_STANDING);
+}
+
+/* The error stands in its thread, or the thread has left it: nothing is copied or unwound. */
+static void stay_in_thread(struct session *s, struct error_record *r)
+{
+    struct operation *op = s->current;
+    bool is_evaluation = op->keeps_record;
+    if (r->standing == 0)
+        note_left(r);
+    answer_error(s, op, r);
+    if (is_evaluation)
+        checkpointing_keep_state(s);
+    else
+        checkpointing_settle_down(s);
+}
+
+/* The error is of a value or of code that was given with an entry into a thread's error. It is reported, but
+ * replaces nothing: the error that was entered still stands. */
+static void fail_in_entry(struct session *s, struct error_record *r)
+{
+    history_note_failed_entry(s, s->current, r->condition);
+    answer_error_of_entry(s, r);
+    checkpointing_settle_down(s);
+}
+
+static bool goes_on(const struct session *s, const struct error_record *r)
+{
+    return s->current->goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
+}
+
+/* The session is now in the state that the failed evaluation leaves behind. */
+static void count_evaluation(struct session *s, struct error_record *r)
+{
+    bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
+    answer_note_package(s, r->condition);
+    answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR, r->condition);
+    if (s->current->keeps_record)
+        r->evaluation = s->at = s->numbers.evaluations;
+    r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
+    thread_errors_note_standing(s, r);
+    if (is_stopped)
+        run_word_stop(s, r, false);
+}
+
+/* The process waits: it stands in the error, or leaves it. */
+static void stand_or_leave(struct session *s, struct error_record *r)
+{
+    if (r != NULL && r->stands_here) {
+        standing_begin(s, r);
+    } else if (r != NULL && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0) {
+        unwinding_examine(s, r);
+    } else {
+        unwinding_begin(s, r);
+    }
+}
+
+/* The evaluation ends with the error, in which the process stands. */
+static void end_in_error(struct session *s, struct error_record *r)
+{
+    bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
+    if (!r->stands_here)
+        note_left(r);
+    answer_error(s, s->current, r);
+    stand_or_leave(s, is_kept ? r : NULL);
+}
+
+void session_action_fail(struct session *s, struct event *e)
+{
+    struct error_record *r = error_record_new(e->document);
+    r->session = s;
+    if (s->scratch != NULL) {
+        scratch_fail(s, r);
+        return;
+    }
+    if (standing_is_entry(s, r->condition)) {
+        standing_fail_entry(s, r);
+        return;
+    }
+    session_forget_standing(s); /* a restart has continued from there */
+    if (goes_on(s, r)) {
+        put_aside(s, r);
+        return;
+    }
+    if (!sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
+        fail_in_entry(s, r);
+        return;
+    }
+    count_evaluation(s, r);
+    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "left")))
+        stay_in_thread(s, r);
+    else
+        end_in_error(s, r);
+}

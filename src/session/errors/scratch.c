@@ -1,0 +1,250 @@
+/*
+ * Responsible for a scratch copy, from the request for it to its end.
+ */
+#include "session/errors/scratch.h"
+
+#include "base/memory.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/errors/exit_record.h"
+#include "session/errors/standing.h"
+#include "session/process/process.h"
+#include "session/process/thread_errors.h"
+#include "session/records/error_record.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/snapshots/copies.h"
+#include "session/work/answer.h"
+#include "session/work/run.h"
+
+#define SCRATCH_MS 5000 /* for copying a snapshot or the process */
+
+static void on_scratch_reply(void *arg, struct sexp_document *reply)
+{
+    struct session *s = arg;
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
+    bool is_error = session_is_reply(reply, "error");
+    session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
+}
+
+static void on_scratch_gone(void *arg, const struct child_end *end)
+{
+    session_dispatch(arg, &(struct event){.kind = EVENT_GONE, .end = end});
+}
+
+static bool copy(struct session *s, struct worker *original, struct err *err)
+{
+    struct worker_events events = process_events(s);
+    events.on_gone = on_scratch_gone;
+    events.on_reply = on_scratch_reply;
+    session_enter_state(s, SESSION_SCRATCH, SCRATCH_MS);
+    do
+        s->scratch = copies_of(original, &events, err);
+    while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
+    return s->scratch != NULL;
+}
+
+/* The process is where it was before; its answer about the scratch copy may be on its way. */
+static void rest(struct session *s)
+{
+    if (s->at_error.standing != NULL)
+        standing_resume(s);
+    else
+        checkpointing_settle_down(s);
+}
+
+static void refuse(struct session *s, const char *why)
+{
+    answer_unavailable(s, s->current, why);
+    rest(s);
+}
+
+static void ask(struct session *s)
+{
+    struct operation *op = s->current;
+    struct err err;
+    const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
+    struct snapshot *sn = r == NULL ? NULL : r->snapshot;
+    struct worker *original = op->sequence == 0 ? s->worker : sn == NULL ? NULL : sn->worker;
+    if (original == NULL && r != NULL && error_record_why_not(r) != NULL)
+        err_set(&err, ERR_GONE, "This error cannot be entered: %s", error_record_why_not(r));
+    else
+        err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
+    if (original == NULL || !copy(s, original, &err))
+        refuse(s, err.message);
+}
+
+/* The copy would replace a process of which there can be no snapshot. */
+static bool would_lose_the_process(const struct session *s, const struct operation *op)
+{
+    return op->kind == OPERATION_CONTINUE && s->flags.has_threads;
+}
+
+void scratch_begin(struct session *s, struct operation *op)
+{
+    run_take_up(s, op);
+    if (would_lose_the_process(s, op)) {
+        refuse(
+            s,
+            "Threads of the program run (list-threads), so the session cannot be copied. To continue in the "
+            "copy of this error would end them, and what was done since could not be restored. "
+            "evaluate-in-frame works in the copy. To continue there, end the threads first, or return to an "
+            "earlier state (rollback-session).");
+        return;
+    }
+    op->is_in_copy = true;
+    ask(s);
+}
+
+void session_action_enter(struct session *s, struct event *e)
+{
+    run_send(s);
+}
+
+/* The scratch copy is finished with. Handle what happened to the process meanwhile. */
+static void leave(struct session *s)
+{
+    worker_free(s->scratch);
+    s->scratch = NULL;
+    if (worker_state(s->worker) == WORKER_GONE) {
+        session_enter_state(s, SESSION_IDLE, 0);
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
+    } else {
+        rest(s);
+    }
+}
+
+/* The restart succeeded: the copy becomes the process, and the old process a snapshot. */
+static void promote(struct session *s)
+{
+    checkpointing_retire(s);
+    s->worker = s->scratch;
+    s->scratch = NULL;
+    struct worker_events events = process_events(s);
+    worker_set_events(s->worker, &events);
+    if (told_tools_take(&s->told.tools, &s->told.scratch_tools))
+        session_tell(s, SESSIONS_TOOLS);
+}
+
+/* Code evaluated in the copy of an error may use streams that were open there. */
+static void note_streams(struct session *s, const struct operation *op)
+{
+    const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
+    const struct snapshot *sn = r == NULL ? NULL : r->snapshot;
+    if (sn != NULL && sn->severed != NULL)
+        strbuf_addf(&s->told.notice, "Open at the error and closed in the copy: %s.\n", sn->severed);
+    if (sn != NULL && sn->files != NULL)
+        strbuf_addf(&s->told.notice,
+                    "Files open for writing at the error: %s. The session has left it since, and its cleanup "
+                    "forms may have closed, renamed or deleted them.\n",
+                    sn->files);
+}
+
+/* The session continues from an error that a roll-back had undone. */
+static void note_undone(struct session *s, const struct operation *op)
+{
+    const struct error_record *r = error_history_find(&s->errors, op->sequence);
+    if (r != NULL && r->evaluation > 0 && !journal_is_live(&s->journal, r->evaluation))
+        strbuf_addf(&s->told.notice,
+                    "The session continues from the point of the error in evaluation %llu, which had been "
+                    "undone: its effects are there again.\n",
+                    (unsigned long long)r->evaluation);
+}
+
+static void answer_look(struct session *s, struct event *e, bool ok)
+{
+    struct operation *op = s->current;
+    const struct sexp *reply = sexp_root(e->document);
+    answer_keep_examination(s, &e->document);
+    answer_deliver(
+        s, op,
+        &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply, .was_in_copy = true});
+    sexp_document_free(e->document);
+}
+
+bool scratch_finish(struct session *s, struct event *e)
+{
+    bool ok = session_is_reply(e->document, "ok");
+    uv_timer_stop(s->clock.timer);
+    note_streams(s, s->current);
+    if (ok && s->current->kind == OPERATION_CONTINUE) {
+        note_undone(s, s->current);
+        promote(s);
+        thread_errors_note(s, sexp_root(e->document));
+        return true;
+    }
+    answer_look(s, e, ok);
+    leave(s);
+    return false;
+}
+
+/* A restart led to another error: the copy stays in it, as the snapshot of that error. */
+static void keep_where_it_stands(struct session *s, struct error_record *r)
+{
+    struct operation *op = s->current;
+    /* settled: it is the same error that the copy was made of */
+    bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
+    bool is_inside =
+        sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
+    op->keeps_record = op->keeps_record && !is_settled;
+    if (op->kind == OPERATION_CONTINUE && op->keeps_record && is_inside) {
+        struct snapshot *sn =
+            snapshots_add(&s->snapshots, s->scratch, s->numbers.evaluations + 1, session_core_package(s));
+        struct worker_events events = copies_events(sn);
+        worker_set_events(s->scratch, &events);
+        s->scratch = NULL;
+        sn->is_aside = true; /* the session stays where it is */
+        snapshot_stands_in(sn, r);
+    }
+}
+
+void scratch_fail(struct session *s, struct error_record *r)
+{
+    struct operation *op = s->current;
+    note_streams(s, op);
+    keep_where_it_stands(s, r);
+    if (run_is_stopped(s))
+        run_word_stop(s, r, false);
+    answer_write_journal(s, op, JOURNAL_ERROR, r->condition);
+    r->evaluation = s->numbers.evaluations; /* all definitions up to now were evaluated in it */
+    answer_error(s, op, r);
+    leave(s);
+}
+
+/* The original refused or does not answer, or the copy ended at once. */
+void session_action_refuse_scratch(struct session *s, struct event *e)
+{
+    if (s->current->sequence == 0 && s->flags.has_threads) {
+        /* Beside threads what needs no error's copy runs in the process itself. */
+        s->current->kind = OPERATION_RUN;
+        run_put_back(s);
+        leave(s);
+        return;
+    }
+    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
+    bool is_of_process = s->current->sequence == 0;
+    if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)
+        snapshot_drop(r->snapshot, "The copy of the process that stood in it did not answer.");
+    const char *why = is_of_process || r == NULL ? copies_why_not(s) : error_record_why_not(r);
+    struct err err;
+    err_set(&err, ERR_GONE, "%s%s", is_of_process || why == NULL ? "" : "This error cannot be entered: ",
+            why == NULL ? "This needs a copy of the Lisp, which could not be made." : why);
+    answer_unavailable(s, s->current, err.message);
+    leave(s);
+}
+
+void scratch_end(struct session *s, const struct child_end *end)
+{
+    struct operation *op = s->current;
+    struct error_record *r = exit_record_new(s, end);
+    if (run_is_stopped(s) && s->state == SESSION_KILLING)
+        run_word_stop(s, r, true);
+    r->session_note = xstrdup(
+        op->sequence == 0 ? "It died in a copy of the session, which itself is as it was."
+                          : "It died in a copy of the process that stands in the error: the session and "
+                            "the error are as they were.");
+    answer_write_journal(s, op, JOURNAL_DIED, NULL);
+    answer_error(s, op, r);
+    leave(s);
+}

@@ -1,0 +1,40 @@
+/*
+ * An error stands in the session's own process from its report to the next evaluation: nothing is unwound,
+ * and the process serves requests from inside the error. An entry looks at the error, evaluates in one of its
+ * frames or invokes one of its restarts. The error ends when another operation is requested or after a while
+ * without an entry: the process is then copied, so that the error can be entered later, and unwound.
+ */
+#ifndef SESSION_ERRORS_STANDING_H
+#define SESSION_ERRORS_STANDING_H
+
+#include <stdbool.h>
+
+struct error_record;
+struct event;
+struct operation;
+struct session;
+struct sexp;
+
+/* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING. standing_resume(s): an entry has
+ * ended. */
+void standing_begin(struct session *s, struct error_record *r);
+void standing_resume(struct session *s);
+
+/* standing_accepts(s, op): it can run while the error stands. standing_enter(s, op): begin it, after copying
+ * the process if it may have effects: COPYING, RUNNING. */
+bool standing_accepts(const struct session *s, const struct operation *op);
+void standing_enter(struct session *s, struct operation *op);
+
+/* standing_is_entry(s, reply): the process still stands in the error in which the current operation ended
+ * with
+ * ${reply}. standing_finish_entry(s, e), standing_fail_entry(s, r): answer it; the document of ${e} and ${r}
+ * are taken. */
+bool standing_is_entry(const struct session *s, const struct sexp *reply);
+void standing_finish_entry(struct session *s, struct event *e);
+void standing_fail_entry(struct session *s, struct error_record *r);
+
+/* standing_end(s): copy the process unless a current copy exists, and unwind: COPYING, EXAMINING, UNWINDING.
+ */
+void standing_end(struct session *s);
+
+#endif

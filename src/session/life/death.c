@@ -1,0 +1,70 @@
+/*
+ * Responsible for the unexpected end of a session's process: it makes the error record, and the
+ * session becomes its newest snapshot (becoming.c).
+ */
+#include "base/memory.h"
+#include "session/core/core.h"
+#include "session/errors/exit_record.h"
+#include "session/errors/scratch.h"
+#include "session/life/becoming.h"
+#include "session/process/programs.h"
+#include "session/records/error_record.h"
+#include "session/work/answer.h"
+#include "session/work/run.h"
+
+/* The error record that answers the operation that ran. */
+static struct error_record *record_of(struct session *s, const struct child_end *end)
+{
+    struct error_record *r = exit_record_new(s, end);
+    if (run_is_stopped(s) && s->state == SESSION_KILLING)
+        run_word_stop(s, r, true);
+    return r;
+}
+
+/* The process had ended before the operation was sent. */
+static bool has_not_begun(const struct session *s)
+{
+    return s->current != NULL && !run_is_stopped(s) &&
+           (s->state == SESSION_RUNNING || s->state == SESSION_KILLING) && worker_has_missed(s->worker);
+}
+
+static enum start_cause cause_of(const struct session *s, bool was_put_back)
+{
+    const struct error_record *r = s->at_error.standing;
+    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_STANDING || s->state == SESSION_COPYING;
+    if (s->current != NULL)
+        return r != NULL && r->snapshot != NULL ? START_DEATH_IN_ENTRY : START_DEATH_IN_CALL;
+    return is_between || was_put_back ? START_DEATH_BETWEEN : START_DEATH_IN_UNWINDING;
+}
+
+/* The programs and the copy that the process had started end with it: without its answer nobody knows whether
+ * the copy is one. */
+static void end_what_it_began(struct session *s)
+{
+    programs_end(s);
+    if (s->snapshots.making != NULL)
+        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+}
+
+void session_action_die(struct session *s, struct event *e)
+{
+    if (s->scratch != NULL) {
+        scratch_end(s, e->end);
+        return;
+    }
+    if (becoming_is_under_way(s)) {
+        session_action_lose(s, e);
+        return;
+    }
+    session_count(s, METRIC_DEATHS);
+    end_what_it_began(s);
+    bool is_put_back = has_not_begun(s);
+    if (is_put_back)
+        run_put_back(s);
+    enum start_cause cause = cause_of(s, is_put_back);
+    struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
+    if (s->current != NULL)
+        answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
+    s->at_error.unwound = NULL;
+    becoming_survivor(s, cause, r, e->end);
+}

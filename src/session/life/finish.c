@@ -1,0 +1,58 @@
+/*
+ * Responsible for operations that succeed, and for events that are ignored.
+ */
+#include "session/core/core.h"
+#include "session/errors/scratch.h"
+#include "session/errors/standing.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/work/answer.h"
+#include "session/work/history.h"
+
+/* The session is now in the state after this evaluation. */
+static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
+{
+    if (op->errors_met == 0)
+        answer_clear_error(s);
+    answer_write_journal(s, op, JOURNAL_OK, reply);
+    s->at = s->numbers.evaluations;
+}
+
+static void answer_finished(struct session *s, struct event *e, bool is_evaluation)
+{
+    struct operation *op = s->current;
+    const struct sexp *reply = sexp_root(e->document);
+    bool ok = session_is_reply(e->document, "ok");
+    answer_note_package(s, reply);
+    answer_keep_examination(s, &e->document);
+    session_forget_standing(s); /* a restart has continued from there */
+    if (is_evaluation)
+        count_evaluation(s, op, reply);
+    else if (ok && op->sequence > 0)
+        history_note_entry(s, op, reply);
+    answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
+    sexp_document_free(e->document);
+}
+
+void session_action_finish(struct session *s, struct event *e)
+{
+    if (s->scratch != NULL && !scratch_finish(s, e))
+        return; /* it has ended in a copy that was discarded */
+    if (standing_is_entry(s, sexp_root(e->document))) {
+        standing_finish_entry(s, e);
+        return;
+    }
+    bool is_evaluation = s->current->keeps_record && session_is_reply(e->document, "ok");
+    /* The session does not become idle before the answer is delivered: operations that the callback
+     * submits wait until this function is done. */
+    uv_timer_stop(s->clock.timer);
+    answer_finished(s, e, is_evaluation);
+    if (is_evaluation)
+        checkpointing_keep_state(s);
+    else
+        checkpointing_settle_down(s);
+}
+
+void session_action_ignore(struct session *s, struct event *e)
+{
+    sexp_document_free(e->document);
+}

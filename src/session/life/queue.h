@@ -1,0 +1,32 @@
+/*
+ * The queue of a session: which operation runs next.
+ */
+#ifndef SESSION_LIFE_QUEUE_H
+#define SESSION_LIFE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct operation;
+struct session;
+struct strbuf;
+
+/* queue_add(s, op): append it; see also session_put_first(). One with a time limit of its own that is over
+ * before its turn comes is answered, and never begins. queue_length(s). */
+void queue_add(struct session *s, struct operation *op);
+size_t queue_length(const struct session *s);
+
+/* queue_add_behind(s, op, out): append what the waiting ${op} waits behind and how to stop that; nothing if
+ * ${op} is next. */
+void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
+
+/* queue_find(s, number): the evaluation with that number, running or waiting; NULL if there is none. */
+struct operation *queue_find(const struct session *s, uint64_t number);
+
+/* queue_cancel(s, op): cancel an operation that has not begun. queue_cancel_first(s, what): cancel the first
+ * operation if it has not begun, and append its description to ${what}; false if there is none. */
+void queue_cancel(struct session *s, struct operation *op);
+bool queue_cancel_first(struct session *s, struct strbuf *what);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Responsible for finding the target of a rollback, and for restoring a save.
+ */
+#include "session/life/rollback.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "lisp/confinement.h"
+#include "lisp/zygotes.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/life/becoming.h"
+#include "session/process/process.h"
+#include "session/process/programs.h"
+#include "session/snapshots/checkpointing.h"
+#include "session/snapshots/copies.h"
+#include "session/store/saved.h"
+#include "session/work/answer.h"
+#include "session/work/run.h"
+
+/* The evaluations are counted anew, after those that wait: they keep the numbers that their clients were
+ * told. */
+static void count_again(struct session *s)
+{
+    struct list *node, *next;
+    s->numbers.last = 0;
+    list_for_each(node, next, &s->queue)
+    {
+        const struct operation *op = list_entry(node, struct operation, node);
+        if (op->number > s->numbers.last)
+            s->numbers.last = op->number;
+    }
+}
+
+void rollback_clear(struct session *s)
+{
+    process_forget(s);
+    programs_end(s);
+    stored_image_drop(&s->suspension.image);
+    snapshots_clear(&s->snapshots, NULL);
+    s->at = s->numbers.evaluations = s->numbers.skipped = 0;
+    s->flags.has_threads = false; /* they ended with the process */
+    count_again(s);
+    answer_clear_error(s);
+    error_history_clear(&s->errors);
+    journal_fini(&s->journal);
+    capture_fini(session_output_between(&s->output));
+    free(s->package);
+    s->package = NULL;
+    copies_refuse(s, NULL);
+    copies_forget_cost(s);
+    process_note_tools(s, NULL);
+    session_tell(s, SESSIONS_CLEARED);
+    session_tell(s, SESSIONS_STATE);
+}
+
+/* The state ${n} evaluations ago; those that were undone do not count. */
+static uint64_t evaluations_back(const struct session *s, uint64_t n)
+{
+    for (size_t i = s->journal.count; i > 0; i--) {
+        const struct journal_entry *entry = journal_at(&s->journal, i - 1);
+        if (entry->evaluation > s->at || entry->is_undone || entry->outcome == JOURNAL_DIED)
+            continue;
+        if (n == 0)
+            return entry->evaluation;
+        n--;
+    }
+    return 0;
+}
+
+/* Parses the target of a rollback: a name, the number of an evaluation, or -N: N evaluations back. */
+static bool find_state(const struct session *s, const char *to, uint64_t *evaluation)
+{
+    char *end;
+    long n = strtol(to, &end, 10);
+    if (*end != '\0' || end == to)
+        return false;
+    *evaluation = n < 0 ? evaluations_back(s, (uint64_t)-n) : (uint64_t)n;
+    return true;
+}
+
+/* The snapshot was dropped, or could not be made: name those next to it, and do nothing. */
+static void refuse_state(struct session *s, struct operation *op, uint64_t evaluation)
+{
+    struct strbuf why;
+    strbuf_init(&why, 0);
+    strbuf_addf(&why, "There is no checkpoint of the state after evaluation %llu",
+                (unsigned long long)evaluation);
+    const struct snapshot *before = becoming_newest(s, evaluation);
+    const struct snapshot *after = snapshots_oldest(&s->snapshots, evaluation);
+    if (before != NULL && after != NULL)
+        strbuf_addf(&why, ". The nearest are of the states after evaluations %llu and %llu",
+                    (unsigned long long)before->evaluation, (unsigned long long)after->evaluation);
+    else if (before != NULL || after != NULL)
+        strbuf_addf(&why, ". The nearest is of the state after evaluation %llu",
+                    (unsigned long long)(before != NULL ? before : after)->evaluation);
+    strbuf_adds(&why, "; list-checkpoints lists them.");
+    answer_unavailable(s, op, strbuf_string(&why));
+    strbuf_fini(&why);
+}
+
+void rollback_perform(struct session *s, struct operation *op)
+{
+    uint64_t evaluation;
+    checkpointing_thin(s);
+    struct snapshot *sn = snapshots_named(&s->snapshots, op->name);
+    bool is_state = sn == NULL && find_state(s, op->name, &evaluation);
+    if (is_state)
+        sn = snapshots_find(&s->snapshots, evaluation);
+    if (sn == NULL && is_state) {
+        refuse_state(s, op, evaluation);
+        return;
+    }
+    if (sn == NULL) {
+        answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints lists them.");
+        return;
+    }
+    run_take_up(s, op);
+    becoming_snapshot(s, sn);
+}
+
+/* The save is there, but the session does not continue from it. One that is empty must not replace it. If
+ * nobody waits for the restore, the next reply reports its failure. */
+static void refuse(struct session *s, struct operation *op, const char *why)
+{
+    s->flags.is_unrestored = s->flags.is_unrestored || s->numbers.evaluations == 0;
+    if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &s->told.notice))
+        strbuf_addc(&s->told.notice, '\n');
+    if (op->done == NULL)
+        strbuf_addf(&s->told.notice, "%s\n", why);
+    if (s->flags.is_unrestored && s->all->store != NULL && saved_exists(s->all->store, op->name))
+        strbuf_adds(&s->told.notice,
+                    "What is done now is not saved when the server ends, unless save-session is called.\n");
+    answer_unavailable(s, op, why);
+}
+
+/* The old state was given up for the save, whose image did not start. */
+static void refuse_empty(struct session *s, struct operation *op, const char *why)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
+    strbuf_addf(&text,
+                "The saved session %s could not be started. %s The session is empty now; restore-session "
+                "tries again.",
+                op->name, why);
+    refuse(s, op, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+/* The image did not start: the session is empty now. */
+static void restore_lost(struct session *s)
+{
+    refuse_empty(s, s->current, "Its image was perhaps written by another SBCL.");
+    session_look_at_queue(s);
+}
+
+static void take_limits(struct session *s, const struct saved *saved)
+{
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (saved->has_limit[i])
+            s->limits.value[i] = saved->limits.value[i];
+}
+
+void rollback_restore_limits(struct session *s, const char *name)
+{
+    struct err err;
+    struct saved saved;
+    if (s->all->store == NULL || !saved_find(s->all->store, name, "", &saved, NULL, &err))
+        return;
+    take_limits(s, &saved);
+    saved_fini(&saved);
+}
+
+/* The save is valid: the session's old state is given up for it. Only starting the image shows whether it
+ * works. */
+static void begin_restore(struct session *s, struct operation *op, const struct saved *saved,
+                          const struct journal *journal)
+{
+    struct err err;
+    char *named = snapshots_names(&s->snapshots);
+    struct replaced_facts replaced = {
+        .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
+    rollback_clear(s);
+    strbuf_clear(&s->told.notice);
+    if (saved_take_loss(s->all->store, op->name, &s->told.notice))
+        strbuf_addc(&s->told.notice, '\n');
+    if (op->done != NULL)
+        take_limits(s, saved);
+    s->journal = *journal;
+    s->at = s->numbers.evaluations = saved->evaluations;
+    s->numbers.skipped = journal_skipped(journal);
+    s->package = xstrdup(saved->package);
+    bool is_started;
+    do
+        is_started = process_start_image(s, saved->image, NULL, saved->heap_mib, &err);
+    while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
+    if (!is_started) {
+        free(named);
+        refuse_empty(s, op, err.message);
+        return;
+    }
+    run_take_up(s, op);
+    becoming_image(s, START_RESTORE, restore_lost);
+    becoming_note_replaced(s, &replaced, saved->checkpoints);
+    free(named);
+}
+
+/* What confined code has left in an image is started no less confined. */
+static bool tighten(struct session *s, const struct saved *saved, struct err *err)
+{
+    struct err why;
+    return confinements_tighten(s->host->confinements, &s->confinement, saved->sandbox, saved->network,
+                                &why) ||
+           err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s", saved->name,
+                   why.message);
+}
+
+void rollback_restore(struct session *s, struct operation *op)
+{
+    struct err err;
+    struct saved saved;
+    struct journal journal;
+    journal_init(&journal);
+    err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
+    if (s->all->store == NULL ||
+        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+        refuse(s, op, err.message);
+        return;
+    }
+    if (!tighten(s, &saved, &err)) {
+        journal_fini(&journal);
+        refuse(s, op, err.message);
+    } else {
+        s->flags.is_unrestored = false;
+        begin_restore(s, op, &saved, &journal);
+    }
+    saved_fini(&saved);
+}

@@ -1,0 +1,21 @@
+/*
+ * Returning by request to a snapshot or to a save.
+ */
+#ifndef SESSION_LIFE_ROLLBACK_H
+#define SESSION_LIFE_ROLLBACK_H
+
+struct operation;
+struct session;
+
+/* rollback_perform(s, op), rollback_restore(s, op): begin it, or answer why that is impossible. */
+void rollback_perform(struct session *s, struct operation *op);
+void rollback_restore(struct session *s, struct operation *op);
+
+/* rollback_restore_limits(s, name): take over the limits of that save, if it can be used: before a restore
+ * that nobody waits for, so that what comes meanwhile shows and changes these limits. */
+void rollback_restore_limits(struct session *s, const char *name);
+
+/* rollback_clear(s): make everything but name, limits, queue and notice as in a new session. */
+void rollback_clear(struct session *s);
+
+#endif

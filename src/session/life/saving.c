@@ -1,0 +1,401 @@
+/*
+ * Responsible for saving a session. When the copy has written its file and ended, saved.c commits the file.
+ */
+#include "session/life/saving.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "lisp/confinement.h"
+#include "lisp/zygotes.h"
+#include "proc/loop_handle.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/process/process.h"
+#include "session/snapshots/copies.h"
+#include "session/store/saved.h"
+#include "session/work/answer.h"
+
+#define SAVE_MS 300000
+
+struct saving {
+    struct list node;
+    struct session *session; /* NULL after it was closed: only the end of the commit is awaited */
+    struct operation *op;    /* NULL when it was cancelled */
+    struct worker *worker;   /* the copy; NULL once it has ended */
+    uv_timer_t *timer;
+    struct saved saved;
+    char *draft;            /* path under which the copy writes the image; NULL: under its final name */
+    struct journal journal; /* as it was when the copy was made */
+    uint64_t started_at;
+    char *refusal;
+    bool is_written; /* the image is complete */
+    bool is_committing;
+    struct session_host *host;
+    saving_stored *stored; /* for a suspension: gets the image; NULL: this is a save */
+};
+
+static void on_committed(void *arg, uint64_t size, const struct err *err);
+
+/* Saves of a session are committed in the order in which they began: a small copy that is written faster
+ * must not make an older state the last. */
+static void commit_first(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->savings)
+    {
+        struct saving *v = list_entry(node, struct saving, node);
+        if (v->stored != NULL)
+            continue;
+        if (v->is_written && !v->is_committing) {
+            v->is_committing = true;
+            saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+        }
+        return;
+    }
+}
+
+static void drop_draft(struct saving *v)
+{
+    if (v->draft != NULL)
+        remove(v->draft);
+    free(v->draft);
+    v->draft = NULL;
+}
+
+static bool is_plain_file(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
+}
+
+/* Whether any process has the file open, with which it could read and change it for as long as it likes: then
+ * the kernel gives no lease on all of it. Not every file system has leases. The copy that wrote the file has
+ * ended, and so has closed it. Source: fcntl(2), F_SETLEASE. */
+static bool is_open_elsewhere(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return true;             /* code can take away the right to read it, and keep it open */
+    fcntl(fd, F_SETSIG, SIGURG); /* if somebody opens it now: a signal that is ignored, rather than SIGIO */
+    bool is_open = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+    /* One that had it open may have made another name for it instead. */
+    struct stat status;
+    is_open = is_open || fstat(fd, &status) != 0 || status.st_nlink != 1;
+    close(fd); /* gives the lease back */
+    return is_open;
+}
+
+/* Moves the image to its place, where no Lisp can open it. Evaluated code can replace or open a draft at any
+ * time, so only the moved file is trusted. */
+static bool take_image(struct saving *v)
+{
+    if (v->draft == NULL)
+        return access(v->saved.image, R_OK) == 0;
+    if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0 || !is_plain_file(v->saved.image))
+        return false;
+    if (is_open_elsewhere(v->saved.image))
+        v->refusal = xstrdup("another process has its image open, and could read or change it later.");
+    return v->refusal == NULL;
+}
+
+static void saving_free(struct saving *v)
+{
+    list_remove(&v->node);
+    if (v->session != NULL)
+        commit_first(v->session);
+    worker_free(v->worker);
+    loop_handle_free(v->timer);
+    drop_draft(v);
+    saved_fini(&v->saved);
+    journal_fini(&v->journal);
+    free(v->refusal);
+    if (v->stored != NULL) {
+        v->host->suspending = NULL;
+        session_watch_idle(v->host);
+    }
+    free(v);
+}
+
+/* The image of a session to be suspended is complete, or cannot be made. */
+static void tell_stored(struct saving *v, bool ok)
+{
+    struct session *s = v->session;
+    char *image = ok ? v->saved.image : NULL;
+    if (ok) {
+        v->saved.image = NULL;
+    } else {
+        unlink(v->saved.image);
+        log_info("session %s: %s", s->id.name,
+                 v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
+    }
+    saving_stored *stored = v->stored;
+    saving_free(v);
+    stored(s, image);
+}
+
+/* The end of every save. */
+static void answer(struct saving *v, enum outcome_kind kind, const char *text)
+{
+    struct operation *op = v->op;
+    struct session *s = v->session;
+    v->op = NULL;
+    if (op != NULL && s != NULL) {
+        op->saving = NULL;
+        struct outcome outcome = {.kind = kind, .why = text, .text = text};
+        answer_deliver(s, op, &outcome);
+        session_later(s);
+    }
+    saving_free(v);
+}
+
+static void on_committed(void *arg, uint64_t size, const struct err *err)
+{
+    struct saving *v = arg;
+    v->is_committing = false;
+    if (v->session == NULL || err != NULL) {
+        answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
+        return;
+    }
+    if (strcmp(v->saved.name, v->session->id.name) == 0)
+        v->session->flags.is_unrestored = false; /* its earlier save is replaced */
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name,
+                (unsigned long long)v->saved.evaluations, v->saved.image);
+    text_add_grouped(&text, size);
+    strbuf_addf(&text, " bytes\nTime: %.1f s",
+                (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
+    answer(v, OUTCOME_OK, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct saving *v = arg;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "save");
+    sexp_write_symbol(&request, "path");
+    const char *path = v->draft != NULL ? v->draft : v->saved.image;
+    sexp_write_string(&request, path, strlen(path));
+    sexp_write_symbol(&request, "compressed");
+    sexp_write_boolean(&request, true);
+    worker_call(v->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+}
+
+/* The copy replies only if it cannot write the image; otherwise it ends. */
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct saving *v = arg;
+    const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
+    const char *message = sexp_string(sexp_get(sexp_root(reply), 2, "message"), NULL);
+    v->refusal = xstrdup(why != NULL ? why : message != NULL ? message : "The Lisp could not be saved.");
+    sexp_document_free(reply);
+    worker_kill(v->worker);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct saving *v = arg;
+    worker_free(v->worker);
+    v->worker = NULL;
+    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && take_image(v);
+    if (v->stored != NULL) {
+        tell_stored(v, ok);
+        return;
+    }
+    if (ok) {
+        v->is_written = true;
+        uv_timer_stop(v->timer);
+        commit_first(v->session);
+        return;
+    }
+    unlink(v->saved.image);
+    char text[600];
+    if (v->refusal != NULL)
+        snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
+    else if (!end->is_known)
+        snprintf(text, sizeof text, "The session was not saved: %.500s",
+                 copies_why_not(v->session) != NULL ? copies_why_not(v->session)
+                                                    : "a copy of its process could not be made.");
+    else
+        snprintf(text, sizeof text,
+                 "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
+                 end->signal != 0 ? "was ended by signal" : "exited with code",
+                 end->signal != 0 ? end->signal : end->exit_code,
+                 saved_store_directory(v->session->all->store));
+    answer(v, OUTCOME_UNAVAILABLE, text);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct saving *v = timer->data;
+    v->refusal = xstrdup("it took longer than five minutes.");
+    worker_kill(v->worker);
+}
+
+static char *new_draft(const struct session *s)
+{
+    const char *drafts = confinement_drafts(s->confinement);
+    if (drafts == NULL)
+        return NULL;
+    char suffix[SAVED_SUFFIX];
+    saved_unique_suffix(suffix);
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s/draft%s", drafts, suffix);
+    return strbuf_steal(&b, NULL);
+}
+
+/* ${image} is taken. The current state is saved under ${name}. */
+static struct saving *new_saving(struct session *s, const char *name, char *image)
+{
+    struct saving *v = xcalloc(1, sizeof *v);
+    v->session = s;
+    v->host = s->host;
+    v->started_at = uv_now(s->host->loop);
+    v->saved = (struct saved){.name = xstrdup(name),
+                              .image = image,
+                              .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
+                              .package = xstrdup(session_core_package(s)),
+                              .sandbox = xstrdup(confinement_mode(s->confinement)),
+                              .network = xstrdup(confinement_network(s->confinement)),
+                              .checkpoints = snapshots_names(&s->snapshots),
+                              .limits = s->limits,
+                              .heap_mib = process_heap_mib(s),
+                              .evaluations = s->at};
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        v->saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
+    journal_copy(&v->journal, &s->journal);
+    v->draft = new_draft(s);
+    v->timer = loop_handle_timer(s->host->loop, v);
+    list_init(&v->node);
+    list_append(&s->savings, &v->node);
+    return v;
+}
+
+/* Request the copy that is to write the image. */
+static bool ask_for_copy(struct saving *v, struct err *err)
+{
+    struct session *s = v->session;
+    struct worker_events events = {
+        .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    v->worker = copies_of(s->worker, &events, err);
+    if (v->worker == NULL)
+        return false;
+    uv_timer_start(v->timer, on_late, SAVE_MS, 0);
+    return true;
+}
+
+static const char *name_of(const struct operation *op)
+{
+    return op->name != NULL ? op->name : op->session->id.name;
+}
+
+static char *prepare(const struct session *s, const char *name, struct err *err)
+{
+    err_set(err, ERR_INVALID, "Sessions cannot be saved: there is no state directory (--state-dir).");
+    return s->all->store == NULL ? NULL : saved_prepare(s->all->store, name, err);
+}
+
+static void take_out_of_queue(struct operation *op, struct saving *v)
+{
+    list_remove(&op->node);
+    op->saving = v;
+    v->op = op;
+}
+
+bool saving_start(struct session *s, struct operation *op)
+{
+    struct err err;
+    char *path = prepare(s, name_of(op), &err);
+    if (path == NULL) {
+        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        return false;
+    }
+    struct saving *v = new_saving(s, name_of(op), path);
+    take_out_of_queue(op, v);
+    bool is_asked;
+    do
+        is_asked = ask_for_copy(v, &err);
+    while (!is_asked && err.code == ERR_LIMIT && eviction_for_process(s));
+    if (!is_asked) {
+        answer(v, OUTCOME_UNAVAILABLE, err.message);
+        return false;
+    }
+    return true;
+}
+
+bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err)
+{
+    struct saving *v = new_saving(s, s->id.name, image);
+    if (!ask_for_copy(v, err)) {
+        saving_free(v);
+        return false;
+    }
+    v->stored = stored;
+    return true;
+}
+
+bool saving_start_suspended(struct session *s, struct operation *op)
+{
+    struct err err;
+    char *path = prepare(s, name_of(op), &err);
+    if (path == NULL || link(s->suspension.image.path, path) != 0) {
+        free(path);
+        return false;
+    }
+    /* The link has the image's time, and what is old is taken for a leftover. */
+    utimensat(AT_FDCWD, path, NULL, 0);
+    struct saving *v = new_saving(s, name_of(op), path);
+    take_out_of_queue(op, v);
+    v->is_written = true;
+    commit_first(s);
+    return true;
+}
+
+/* A commit runs to its end in its thread; nobody is notified. */
+void saving_cancel(struct saving *v)
+{
+    v->op = NULL;
+    if (!v->is_committing) {
+        unlink(v->saved.image);
+        saving_free(v);
+    }
+}
+
+void savings_cancel(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->savings)
+    {
+        struct saving *v = list_entry(node, struct saving, node);
+        struct operation *op = v->op;
+        if (op != NULL) {
+            op->saving = NULL;
+            answer_deliver(s, op,
+                           &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+        }
+        v->session = NULL;
+        list_remove(&v->node);
+        saving_cancel(v);
+    }
+}

@@ -1,0 +1,56 @@
+/*
+ * What the processes of a session print: during the current operation, between operations, and the outputs
+ * that get-output can still show.
+ */
+#ifndef SESSION_OUTPUT_SESSION_OUTPUT_H
+#define SESSION_OUTPUT_SESSION_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "lisp/worker.h"
+#include "session/output/capture.h"
+#include "session/output/output_budget.h"
+
+#define SESSION_OUTPUT_KEPT 16 /* outputs kept for get-output */
+
+struct strbuf;
+
+/* Only session_output.c uses the members. */
+struct session_output {
+    struct capture streams[2]; /* by enum worker_stream */
+    enum worker_stream last;   /* the stream that was written to last */
+    struct capture between;
+    struct output_budget *budget; /* borrowed */
+    struct kept_output kept[SESSION_OUTPUT_KEPT];
+    int last_reference;
+};
+
+/* session_output_init(o, budget), session_output_fini(o): ${budget} is borrowed and outlives it. */
+void session_output_init(struct session_output *o, struct output_budget *budget);
+void session_output_fini(struct session_output *o);
+
+/* session_output_add(o, is_running, stream, bytes, len): add to the current operation's output, or to that
+ * between operations. */
+void session_output_add(struct session_output *o, bool is_running, enum worker_stream stream,
+                        const char *bytes, size_t len);
+
+/* session_output_stream(o, stream), session_output_between(o): borrowed; may be moved or cut. */
+struct capture *session_output_stream(struct session_output *o, enum worker_stream stream);
+struct capture *session_output_between(struct session_output *o);
+
+/* session_output_clear(o): the operation is over. */
+void session_output_clear(struct session_output *o);
+
+/* session_output_progress(o, line, redacts): append the last line printed. Returns the number of bytes
+ * printed, as session_output_printed(o) does. */
+uint64_t session_output_progress(const struct session_output *o, struct strbuf *line, bool redacts);
+uint64_t session_output_printed(const struct session_output *o);
+
+/* session_output_keep(o, capture): ${capture} is moved out. Returns its reference.
+ * session_output_next_reference(o): the reference that the next one will get. session_output_kept(o,
+ * reference): borrowed; NULL if it is unknown or was dropped. */
+int session_output_keep(struct session_output *o, struct capture *capture);
+int session_output_next_reference(const struct session_output *o);
+const struct capture *session_output_kept(const struct session_output *o, int reference);
+
+#endif

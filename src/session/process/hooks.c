@@ -1,0 +1,86 @@
+/*
+ * Responsible for a session's hooks: after a return, the forms that its code has registered are evaluated
+ * before anything else.
+ */
+#include "session/process/hooks.h"
+
+#include <string.h>
+
+#include "session/core/core.h"
+#include "session/records/error_record.h"
+#include "session/records/operation.h"
+
+static void add_string(struct strbuf *out, const struct sexp *value)
+{
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    if (text != NULL)
+        strbuf_add(out, text, len);
+}
+
+/* The next reply reports the failures. */
+static void add_failures(const char *macro, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_ERROR)
+        strbuf_addf(&o->session->told.notice,
+                    "The forms registered with cl-mcp:%s were not finished: %s: %s\n", macro, o->error->type,
+                    o->error->message);
+    if (o->kind != OUTCOME_OK)
+        return;
+    const struct sexp *failures = sexp_get(o->reply, 2, "failures");
+    for (size_t i = 0; i < sexp_count(failures); i++) {
+        struct strbuf *out = &o->session->told.notice;
+        strbuf_addf(out, "cl-mcp:%s ", macro);
+        add_string(out, sexp_nth(sexp_nth(failures, i), 0));
+        strbuf_adds(out, " failed: ");
+        add_string(out, sexp_nth(sexp_nth(failures, i), 1));
+        strbuf_addc(out, '\n');
+    }
+}
+
+static void on_returned(void *arg, const struct outcome *o)
+{
+    (void)arg;
+    add_failures("on-return", o);
+}
+
+static void on_started(void *arg, const struct outcome *o)
+{
+    (void)arg;
+    add_failures("on-start", o);
+}
+
+void hooks_note(struct session *s, const struct sexp *reply)
+{
+    if (!sexp_is_nil(sexp_get(reply, 2, "hooks")))
+        s->flags.has_hooks = true;
+}
+
+void hooks_call(struct session *s, const char *reason)
+{
+    if (!s->flags.has_hooks)
+        return;
+    s->flags.has_hooks = false;
+    bool is_start = strcmp(reason, "start") == 0;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "call-hooks");
+    sexp_write_symbol(&request, "reason");
+    sexp_write_string(&request, reason, strlen(reason));
+    struct operation_options options = {
+        .request = &request,
+        .what = is_start ? "code registered with cl-mcp:on-start" : "code registered with cl-mcp:on-return",
+        .done = is_start ? on_started : on_returned,
+    };
+    session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
+    strbuf_fini(&request);
+}
+
+void hooks_leave_out(struct session *s)
+{
+    if (s->flags.has_hooks)
+        strbuf_adds(&s->told.notice,
+                    "The forms registered with cl-mcp:on-return were not evaluated again: the "
+                    "process died after them, before anything else was evaluated.\n");
+    s->flags.has_hooks = false;
+}

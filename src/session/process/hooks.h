@@ -1,0 +1,17 @@
+/*
+ * Hooks: forms that a session's code has registered for evaluation after a return (docs/hooks.md).
+ */
+#ifndef SESSION_PROCESS_HOOKS_H
+#define SESSION_PROCESS_HOOKS_H
+
+struct session;
+struct sexp;
+
+/* hooks_note(s, reply): record whether the process that is returned to reports hooks. hooks_call(s,
+ * reason): if it has any, queue their evaluation ahead of all waiting operations; ${reason} is "return" or
+ * "start". The next reply reports failures. hooks_leave_out(s): do not call them; the next reply says so. */
+void hooks_note(struct session *s, const struct sexp *reply);
+void hooks_call(struct session *s, const char *reason);
+void hooks_leave_out(struct session *s);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * Responsible for a session's process: its start, its messages and its end.
+ */
+#include "session/process/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "lisp/zygotes.h"
+#include "proc/control_groups.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/process/hooks.h"
+#include "session/process/thread_errors.h"
+#include "session/snapshots/copies.h"
+#include "session/work/memory_watch.h"
+#include "session/work/run.h"
+
+#define START_ATTEMPTS 3
+#define LONGEST_PROGRESS 400
+#define MOST_TASKS 4096 /* of a session: processes and threads; --control-groups */
+
+struct process {
+    struct zygote_request request;
+    bool is_requested; /* the zygote is working on our request */
+    int attempts;
+    pid_t first; /* the pid of the first process, which marks the programs of the session; 0: none */
+    struct zygote_kind kind;
+    struct control_group *group; /* NULL: none */
+};
+
+struct process *process_new(void)
+{
+    struct process *p = xcalloc(1, sizeof *p);
+    list_init(&p->request.node);
+    return p;
+}
+
+void process_free(struct process *p)
+{
+    control_group_free(p->group);
+    free(p);
+}
+
+void process_note_tools(struct session *s, const struct sexp *tools)
+{
+    if (told_tools_set(&s->told.tools, tools, s->id.name))
+        session_tell(s, SESSIONS_TOOLS);
+}
+
+/* A scratch copy has the same events as the process, except for replies and the end. */
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    struct session *s = arg;
+    const struct sexp *tools = sexp_get(hello, 2, "tools");
+    if (s->scratch != NULL)
+        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
+    else
+        process_note_tools(s, tools);
+    session_dispatch(s, &(struct event){.kind = EVENT_READY});
+}
+
+/* The process has answered the request for the scratch copy. If the copy exists, its own end reports the
+ * rest. */
+static void note_refusal(struct session *s, struct sexp_document *reply)
+{
+    const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
+    if (session_is_reply(reply, "refused") && why != NULL)
+        copies_refuse(s, why);
+    sexp_document_free(reply);
+}
+
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct session *s = arg;
+    /* While a scratch copy runs, the process can only be answering the request for that copy. */
+    if (s->scratch != NULL) {
+        note_refusal(s, reply);
+        return;
+    }
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        process_note_tools(s, tools);
+    thread_errors_note(s, sexp_root(reply));
+    hooks_note(s, sexp_root(reply));
+    bool is_error = session_is_reply(reply, "error");
+    session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    size_t len;
+    const char *message = sexp_string(sexp_get(event, 2, "message"), &len);
+    if (message != NULL)
+        run_note_progress(arg, message,
+                          utf8_floor(message, len, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS));
+}
+
+static void on_input(void *arg, int64_t question)
+{
+    struct session *s = arg;
+    if (s->state == SESSION_RUNNING) /* otherwise it was asked already, or the user's code has forged it */
+        session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
+}
+
+static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
+{
+    struct session *s = arg;
+    s->host->metrics.counters[METRIC_OUTPUT_BYTES] += len;
+    session_output_add(&s->output, s->current != NULL, stream, bytes, len);
+    session_tell(s, SESSIONS_PROGRESS);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct session *s = arg;
+    /* While a scratch copy exists, this is handled after that has ended (leave() in scratch.c). */
+    if (s->scratch == NULL)
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = end});
+}
+
+struct worker_events process_events(struct session *s)
+{
+    return (struct worker_events){.on_ready = on_ready,
+                                  .on_reply = on_reply,
+                                  .on_progress = on_progress,
+                                  .on_input = on_input,
+                                  .on_output = on_output,
+                                  .on_gone = on_gone,
+                                  .arg = s};
+}
+
+void process_call(struct session *s, const char *request)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_adds(&b, request);
+    worker_call(s->worker, &b, NULL, 0);
+    strbuf_fini(&b);
+}
+
+static void on_worker(void *arg, struct worker *worker)
+{
+    struct session *s = arg;
+    s->process->is_requested = false;
+    s->worker = worker;
+    session_set_deadline(s, s->host->waits.hello_ms);
+}
+
+/* zygotes_fork() may call this inside the caller's session_run(), so the event is dispatched from the
+ * loop. */
+static void on_failed(void *arg, const struct err *err)
+{
+    struct session *s = arg;
+    if (err->code == ERR_LIMIT && eviction_for_process(s)) {
+        zygotes_fork(s->host->zygotes, &s->process->request);
+        return;
+    }
+    s->process->is_requested = false;
+    free(s->why);
+    s->why = xstrdup(err->message);
+    session_later(s);
+}
+
+/* The kind of a process not copied from the previous one. */
+static struct zygote_kind kind_of(const struct session *s)
+{
+    return (struct zygote_kind){.heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP),
+                                .confinement = s->confinement};
+}
+
+void process_request(struct session *s)
+{
+    struct process *p = s->process;
+    session_enter_state(s, SESSION_STARTING, 0);
+    p->kind = kind_of(s);
+    p->request = (struct zygote_request){.events = process_events(s),
+                                         .on_worker = on_worker,
+                                         .on_failed = on_failed,
+                                         .arg = s,
+                                         .kind = p->kind,
+                                         .quota = &s->all->processes};
+    p->is_requested = true;
+    zygotes_fork(s->host->zygotes, &p->request);
+}
+
+bool process_request_again(struct session *s)
+{
+    process_forget(s);
+    if (++s->process->attempts < START_ATTEMPTS) {
+        process_request(s);
+        return true;
+    }
+    const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
+    free(s->why);
+    s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
+    s->process->attempts = 0;
+    return false;
+}
+
+/* It has not run any code of the session yet, so nothing that the session starts is outside. */
+static void join_group(struct session *s)
+{
+    struct process *p = s->process;
+    if (s->host->groups == NULL)
+        return;
+    if (p->group == NULL)
+        p->group = control_group_new(
+            s->host->groups,
+            &(struct control_group_limits){.most_bytes = memory_watch_most(s->host->memory_watch),
+                                           .most_tasks = MOST_TASKS});
+    if (p->group != NULL)
+        control_group_add(p->group, session_core_pid(s));
+}
+
+void process_is_first(struct session *s)
+{
+    s->process->first = session_core_pid(s);
+    join_group(s);
+}
+
+pid_t process_first(const struct session *s)
+{
+    return s->process->first;
+}
+
+void process_came(struct session *s)
+{
+    process_is_first(s);
+    s->process->attempts = 0;
+    zygotes_disown(s->host->zygotes, s->worker);
+    session_enter_state(s, SESSION_IDLE, 0);
+    const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
+    if (s->numbers.evaluations == 0 && strstr(strbuf_string(&s->told.notice), notices) == NULL)
+        strbuf_adds(&s->told.notice, notices);
+}
+
+int process_heap_mib(const struct session *s)
+{
+    return s->process->kind.heap_mib;
+}
+
+bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
+                         struct err *err)
+{
+    struct worker_events events = process_events(s);
+    if (least_heap_mib > 0) {
+        s->process->kind = kind_of(s);
+        if (s->process->kind.heap_mib < least_heap_mib)
+            s->process->kind.heap_mib = least_heap_mib;
+    }
+    s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image, directory,
+                                    &events, err);
+    return s->worker != NULL;
+}
+
+void process_forget(struct session *s)
+{
+    if (s->process->is_requested)
+        zygote_fork_cancel(&s->process->request);
+    s->process->is_requested = false;
+    if (s->worker != NULL)
+        zygotes_disown(s->host->zygotes, s->worker);
+    worker_free(s->scratch);
+    worker_free(s->worker);
+    s->scratch = s->worker = NULL;
+    session_forget_standing(s);
+    if (s->snapshots.making != NULL)
+        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+    s->snapshots.is_one_owed = false;
+    session_enter_state(s, SESSION_ABSENT, 0);
+}

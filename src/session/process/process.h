@@ -1,0 +1,52 @@
+/*
+ * A session's process: requesting it from the zygote, sending it requests, forgetting it.
+ */
+#ifndef SESSION_PROCESS_PROCESS_H
+#define SESSION_PROCESS_PROCESS_H
+
+#include <stdbool.h>
+
+#include "lisp/worker.h"
+
+struct process;
+struct session;
+
+/* process_new(): none yet; given. process_free(p): its control group ends, too. */
+struct process *process_new(void);
+void process_free(struct process *p);
+
+/* process_request(s): ask the zygote for a process: STARTING. process_request_again(s): one ended before it
+ * was ready; false, with the reason for give_up, if that was the third. process_came(s): its hello has
+ * arrived. */
+void process_request(struct session *s);
+bool process_request_again(struct session *s);
+void process_came(struct session *s);
+
+/* process_is_first(s): note that the process is not a copy of another one of this session.
+ * process_first(s): the pid of the last such process, which marks the programs that the session has
+ * started; 0: none. */
+void process_is_first(struct session *s);
+pid_t process_first(const struct session *s);
+
+/* process_heap_mib(s): the heap size of the process, or of the last one. */
+int process_heap_mib(const struct session *s);
+
+/* process_start_image(s, image, directory, least_heap_mib, err): start the process from that file. It gets
+ * the sandbox of the session and the heap size of its limits, or ${least_heap_mib} if that is more; with 0
+ * the heap size and the sandbox of the process before it. */
+bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
+                         struct err *err);
+
+/* process_forget(s): the process no longer exists: ABSENT. Snapshots stay. */
+void process_forget(struct session *s);
+
+/* process_events(s): the callbacks for the worker of the process. */
+struct worker_events process_events(struct session *s);
+
+/* process_call(s, request): send it a request of the server's own. */
+void process_call(struct session *s, const char *request);
+
+/* process_note_tools(s, tools): it has reported the tools that its code defines; NULL: none. */
+void process_note_tools(struct session *s, const struct sexp *tools);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Responsible for errors in threads, as the agent reports them.
+ */
+#include "session/process/thread_errors.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "session/core/core.h"
+#include "session/records/error_record.h"
+#include "session/work/answer.h"
+
+/* In one reply: the agent keeps 20, and as many again while one is on its way. */
+#define MOST_THREAD_ERRORS 40
+
+static struct error_record *find_standing(struct session *s, int64_t number)
+{
+    struct error_record *r;
+    for (size_t i = 0; (r = error_history_at(&s->errors, i)) != NULL; i++)
+        if (r->standing == number && error_record_stands(r))
+            return r;
+    return NULL;
+}
+
+void thread_errors_note_standing(struct session *s, struct error_record *r)
+{
+    int64_t number = sexp_integer(sexp_get(r->condition, 2, "standing"), 0);
+    if (number <= 0)
+        return;
+    r->session = s;
+    r->standing = number;
+    r->process = &s->worker;
+    r->standing_pid = session_core_pid(s);
+}
+
+/* The entry is the error report without its head. */
+static struct error_record *record_of(struct session *s, const struct sexp *entry)
+{
+    struct strbuf text;
+    strbuf_init(&text, SEXP_MAX_PAYLOAD);
+    sexp_write_open(&text);
+    sexp_write_integer(&text, 0);
+    sexp_write_symbol(&text, "error");
+    for (size_t i = 0; i < sexp_count(entry); i++)
+        sexp_write_value(&text, sexp_nth(entry, i));
+    sexp_write_close(&text);
+    struct err err;
+    struct sexp_document *document = text.is_overflown ? NULL : sexp_parse(text.bytes, text.len, &err);
+    strbuf_fini(&text);
+    if (document == NULL)
+        return NULL;
+    struct error_record *r = error_record_new(document);
+    r->session = s;
+    r->thread = xstrdup(sexp_string(sexp_get(entry, 0, "where"), NULL));
+    if (r->thread == NULL)
+        r->thread = xstrdup("");
+    r->evaluation = s->numbers.evaluations;
+    int64_t number = sexp_integer(sexp_get(entry, 0, "number"), 0);
+    if (number <= 0) {
+        r->was_left = r->is_stray = true;
+        error_record_cannot_be_entered(r, "It has been unwound.");
+    } else if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
+        r->was_left = true;
+        error_record_cannot_be_entered(r, "Its thread has ended.");
+    } else {
+        r->standing = number;
+        r->process = &s->worker;
+        r->standing_pid = session_core_pid(s);
+    }
+    return r;
+}
+
+/* Reported with the reply of the evaluation that started the threads, before anything irreversible is
+ * done. */
+static void note_began(struct session *s, const struct sexp *names, const struct sexp *hint)
+{
+    size_t len, hint_len;
+    const char *text = sexp_string(names, &len), *advice = sexp_string(hint, &hint_len);
+    if (text == NULL)
+        return;
+    s->flags.has_threads = true;
+    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
+        return;
+    static const char beginning[] = "Threads of the program run now: ";
+    struct strbuf *out = &s->told.notice;
+    /* A process that took the place of another has its own, and tells of them too. */
+    if (strstr(strbuf_string(out), beginning) != NULL)
+        return;
+    strbuf_adds(out, beginning);
+    strbuf_add(out, text, len);
+    if (!s->flags.was_told_of_threads) {
+        strbuf_adds(
+            out,
+            ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
+            "a crash only definitions come back, and the session cannot be saved. cl-mcp:on-return registers "
+            "code that runs after a return.");
+        if (advice != NULL)
+            strbuf_addc(out, ' ');
+        strbuf_add(out, advice == NULL ? "" : advice, advice == NULL ? 0 : hint_len);
+    }
+    strbuf_addc(out, '\n');
+    s->flags.was_told_of_threads = true;
+}
+
+void thread_errors_note(struct session *s, const struct sexp *reply)
+{
+    const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
+    const struct sexp *inbox = sexp_get(reply, 2, "inbox");
+    for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
+        struct error_record *r = record_of(s, sexp_nth(inbox, i));
+        if (r != NULL)
+            answer_add_error(s, r);
+    }
+    int64_t lost = sexp_integer(sexp_get(reply, 2, "inbox-lost"), 0);
+    if (lost > 0)
+        strbuf_addf(&s->told.notice,
+                    "%lld more %s occurred in threads or outside evaluations; nothing of %s was kept.\n",
+                    (long long)lost, lost == 1 ? "error" : "errors", lost == 1 ? "it" : "them");
+    note_began(s, sexp_get(reply, 2, "threads-began"), sexp_get(reply, 2, "threads-hint"));
+    if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
+        s->flags.has_threads = false;
+    for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
+        struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
+        if (r != NULL)
+            r->standing_pid = 0;
+    }
+}

@@ -1,0 +1,18 @@
+/*
+ * Errors in threads. Those of the program's own threads become records like any other, and an error that
+ * stands in a thread of the process is entered there.
+ */
+#ifndef SESSION_PROCESS_THREAD_ERRORS_H
+#define SESSION_PROCESS_THREAD_ERRORS_H
+
+struct error_record;
+struct session;
+struct sexp;
+
+/* thread_errors_note(s, reply): record the errors of the program's threads that a reply lists, and which
+ * of them no longer stand. thread_errors_note_standing(s, r): note whether the report places its error in
+ * a thread. */
+void thread_errors_note(struct session *s, const struct sexp *reply);
+void thread_errors_note_standing(struct session *s, struct error_record *r);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * Responsible for making error records and reading them.
+ */
+#include "session/records/error_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "lisp/last_words.h"
+#include "lisp/worker.h"
+
+#define MOST_CRASH_FRAMES 20
+
+static char *copy_string(const struct sexp *value, const char *fallback)
+{
+    size_t len;
+    const char *s = sexp_string(value, &len);
+    if (s == NULL)
+        return xstrdup(fallback);
+    /* Kept as a C string: a NUL is shown as a symbol, so that the text behind it is not lost. */
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    for (size_t i = 0; i < len; i++)
+        s[i] == '\0' ? strbuf_adds(&b, "\u2400") : strbuf_addc(&b, s[i]);
+    return b.bytes == NULL ? xstrdup("") : strbuf_steal(&b, NULL);
+}
+
+struct error_record *error_record_new(struct sexp_document *document)
+{
+    struct error_record *r = xcalloc(1, sizeof *r);
+    r->document = document;
+    r->condition = sexp_root(document);
+    r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
+    /* The type is printed on the first line of the report, so it must be one line whatever the user's
+     * class is called. */
+    for (char *c = r->type; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    r->message = copy_string(sexp_get(r->condition, 2, "message"), "");
+    clock_gettime(CLOCK_REALTIME, &r->when);
+    return r;
+}
+
+size_t error_record_bytes(const struct error_record *r)
+{
+    return sexp_document_bytes(r->document) + sexp_document_bytes(r->details) + strlen(r->message);
+}
+
+void error_record_cannot_be_entered(struct error_record *r, const char *why)
+{
+    if (r->why_not == NULL)
+        r->why_not = xstrdup(why);
+}
+
+const struct sexp *error_record_restarts(const struct error_record *r)
+{
+    return r->sequence > 0 && !r->was_left ? sexp_get(r->condition, 2, "restarts") : NULL;
+}
+
+const char *error_record_why_not(const struct error_record *r)
+{
+    return error_record_is_enterable(r) ? NULL
+           : r->why_not != NULL         ? r->why_not
+           : r->standing > 0            ? "It no longer stands in its thread."
+                                        : "The Lisp has left it, and no copy was made there.";
+}
+
+bool error_record_is_enterable(const struct error_record *r)
+{
+    return r->stands_here || error_record_stands(r) || r->snapshot != NULL;
+}
+
+bool error_record_stands(const struct error_record *r)
+{
+    return r->standing > 0 && r->standing_pid > 0 && *r->process != NULL &&
+           r->standing_pid == worker_pid(*r->process);
+}
+
+void error_record_free(struct error_record *r)
+{
+    if (r == NULL)
+        return;
+    CHECK(r->snapshot == NULL); /* error_history.c has seen to it */
+    sexp_document_free(r->document);
+    sexp_document_free(r->details);
+    free(r->why_not);
+    free(r->thread);
+    free(r->type);
+    free(r->message);
+    free(r->session_note);
+    free(r);
+}
+
+/* A frame of SBCL's crash backtrace, written as a call without its arguments. False for the evaluator's
+ * own frames, which tell the reader nothing. */
+static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
+{
+    static const char evaluator[] = "SB-INT::SIMPLE-EVAL-IN-LEXENV", foreign[] = "Foreign function ";
+    if (len == sizeof evaluator - 1 && memcmp(name, evaluator, len) == 0)
+        return false;
+    struct strbuf call;
+    strbuf_init(&call, 0);
+    bool is_foreign = len >= sizeof foreign - 1 && memcmp(name, foreign, sizeof foreign - 1) == 0;
+    strbuf_adds(&call, is_foreign ? "" : "(");
+    strbuf_add(&call, name, len);
+    strbuf_adds(&call, is_foreign ? "" : " ...)");
+    sexp_write_open(out);
+    sexp_write_string(out, call.bytes, call.len);
+    sexp_write_symbol(out, "nil");
+    sexp_write_close(out);
+    strbuf_fini(&call);
+    return true;
+}
+
+/* The frames below EVAL are the agent's. Returns how many frames were written. */
+static size_t write_crash_frames(struct strbuf *out, const char *text)
+{
+    static const char agent[] = "CL-MCP-AGENT::";
+    const char *name;
+    size_t n = 0, len;
+    while (text != NULL && n < MOST_CRASH_FRAMES &&
+           (text = last_words_next_frame(text, &name, &len)) != NULL) {
+        if (len >= sizeof agent - 1 && memcmp(name, agent, sizeof agent - 1) == 0)
+            break;
+        n += len > 0 && write_crash_frame(out, name, len);
+    }
+    return n;
+}
+
+struct error_record *error_record_make(const char *type, const char *message, const char *crash_text)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    sexp_write_open(&text);
+    sexp_write_integer(&text, 1);
+    sexp_write_symbol(&text, "error");
+    sexp_write_symbol(&text, "type");
+    sexp_write_string(&text, type, strlen(type));
+    sexp_write_symbol(&text, "message");
+    sexp_write_string(&text, message, strlen(message));
+    sexp_write_symbol(&text, "frames");
+    sexp_write_open(&text);
+    size_t frames = write_crash_frames(&text, crash_text);
+    sexp_write_close(&text);
+    sexp_write_symbol(&text, "total-frames");
+    sexp_write_integer(&text, (int64_t)frames);
+    sexp_write_close(&text);
+    struct err err;
+    struct sexp_document *document = sexp_parse(text.bytes, text.len, &err);
+    CHECK(document != NULL);
+    strbuf_fini(&text);
+    return error_record_new(document);
+}
+
+const struct sexp *error_record_frames(const struct error_record *r)
+{
+    const struct sexp *detailed = r->details == NULL ? NULL : sexp_get(sexp_root(r->details), 2, "frames");
+    return detailed != NULL ? detailed : sexp_get(r->condition, 2, "frames");
+}
+
+int error_record_total_frames(const struct error_record *r)
+{
+    int64_t n =
+        sexp_integer(sexp_get(r->condition, 2, "total-frames"), (int64_t)sexp_count(error_record_frames(r)));
+    return n > INT32_MAX || n < -INT32_MAX ? INT32_MAX : (int)n;
+}

@@ -1,0 +1,235 @@
+/*
+ * Snapshots send no hello, which would cost more than the rest of the copying: the reply of the process shows
+ * that a copy exists.
+ */
+#include "session/snapshots/copies.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/records/error_record.h"
+#include "session/work/memory_watch.h"
+#include "session/work/run.h"
+
+#define EXPENSIVE_MS 20.0 /* a copy that takes longer is not made after every evaluation */
+#define MOST_LISTED 20
+#define LONGEST_LISTED 150
+
+struct copies {
+    copies_then *then;  /* COPYING: what the process is copied for */
+    int error;          /* COPYING: the number of the error that it stands in; 0: none */
+    double ms, last_ms; /* the cost of copying the process, and that of the last copy */
+    char *why_not;      /* NULL, or why the last one could not be made */
+};
+
+struct copies *copies_new(void)
+{
+    return xcalloc(1, sizeof(struct copies));
+}
+
+void copies_free(struct copies *c)
+{
+    free(c->why_not);
+    free(c);
+}
+
+struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
+{
+    int channel;
+    struct worker *copy = worker_new_copy(original, events, &channel, err);
+    if (copy == NULL ||
+        worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, err))
+        return copy;
+    worker_free(copy);
+    return NULL;
+}
+
+static struct session *session_of(const struct snapshot *sn)
+{
+    return (struct session *)(void *)((char *)sn->owner - offsetof(struct session, snapshots));
+}
+
+/* Its copies report their own lives. */
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    sexp_document_free(reply);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct snapshot *sn = arg;
+    struct session *s = session_of(sn);
+    /* The process's reply is on its way and gives the reason, unless evaluated code has read the request
+     * from the channel. */
+    if (s->snapshots.making == sn && s->state == SESSION_COPYING)
+        session_set_deadline(s, COPY_ANSWER_MS);
+    if (sn->is_source)
+        s->snapshots.was_source_killed = s->snapshots.was_source_killed || end->signal == SIGKILL;
+    snapshot_drop(sn,
+                  s->snapshots.making == sn ? NULL : "The copy of the process that stood in it has ended.");
+}
+
+struct worker_events copies_events(struct snapshot *sn)
+{
+    return (struct worker_events){
+        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = sn};
+}
+
+void copies_await(struct session *s, int deadline_ms, copies_then *then)
+{
+    s->copies->then = then;
+    s->copies->error = 0;
+    s->snapshots.asked_at_ns = uv_hrtime();
+    session_enter_state(s, SESSION_COPYING, deadline_ms);
+}
+
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
+                     struct err *err)
+{
+    if (name == NULL && limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
+        return err_set(err, ERR_LIMIT, "This session makes no copies of itself (checkpoint-limit is 0).");
+    memory_watch_wake(s->host->memory_watch);
+    struct snapshot *sn = snapshots_add(&s->snapshots, NULL, s->at, session_core_package(s));
+    struct worker_events events = copies_events(sn);
+    s->snapshots.making = sn;
+    err_set(err, ERR_GONE, "The process has ended.");
+    do
+        sn->worker = worker_is_alive(s->worker) ? copies_of(s->worker, &events, err) : NULL;
+    while (sn->worker == NULL && err->code == ERR_LIMIT &&
+           (r != NULL ? eviction_for_copy(s) : snapshots_evict_oldest(&s->snapshots)));
+    if (sn->worker == NULL) {
+        snapshot_drop(sn, NULL);
+        return false;
+    }
+    sn->name = xstrdup(name);
+    if (r != NULL && r->snapshot != NULL)
+        snapshot_drop(r->snapshot, NULL);
+    if (r != NULL)
+        snapshot_stands_in(sn, r);
+    s->snapshots.is_one_owed = false;
+    copies_await(s, COPY_MS, then);
+    s->copies->error = r == NULL ? 0 : r->sequence;
+    return true;
+}
+
+/* The strings under ${key} of the answer, of which there are as many as ${count_key} says; given, NULL for
+ * none. */
+static char *list_of(const struct sexp_document *answer, const char *key, const char *count_key)
+{
+    const struct sexp *reply = sexp_root(answer);
+    const struct sexp *items = sexp_get(reply, 2, key);
+    int64_t all = sexp_integer(sexp_get(reply, 2, count_key), 0);
+    size_t shown = sexp_count(items) < MOST_LISTED ? sexp_count(items) : MOST_LISTED;
+    if (shown == 0)
+        return NULL;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    for (size_t i = 0; i < shown; i++) {
+        size_t len;
+        const char *one = sexp_string(sexp_nth(items, i), &len);
+        strbuf_adds(&text, i > 0 ? ", " : "");
+        if (one != NULL)
+            strbuf_add(&text, one, utf8_floor(one, len, len < LONGEST_LISTED ? len : LONGEST_LISTED));
+    }
+    if (all > (int64_t)shown)
+        strbuf_addf(&text, " and %lld more", (long long)(all - (int64_t)shown));
+    return strbuf_steal(&text, NULL);
+}
+
+/* Why the process refused, or that it has not answered if ${answer} is NULL. */
+static const char *reason_of(const struct sexp_document *answer)
+{
+    const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
+    return answer == NULL ? "the process has not answered for the copy"
+           : why == NULL  ? "the Lisp could not be copied"
+                          : why;
+}
+
+static void note_cost(struct copies *c, const struct sexp_document *answer)
+{
+    double ms = (double)sexp_integer(sexp_get(sexp_root(answer), 2, "took"), -1) / 1e3;
+    if (ms < 0)
+        return;
+    /* The lesser of the last two: a copy that the scheduler delayed is not representative. */
+    c->ms = c->last_ms < ms ? c->last_ms : ms;
+    c->last_ms = ms;
+}
+
+/* The copy counts from now on, or never was. It may have ended already. */
+static void confirm(struct session *s, const struct sexp_document *answer)
+{
+    struct snapshot *sn = s->snapshots.making;
+    bool ok = session_is_reply(answer, "ok");
+    s->snapshots.making = NULL;
+    if (answer != NULL)
+        note_cost(s->copies, answer);
+    session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
+    copies_refuse(s, ok ? NULL : reason_of(answer));
+    struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies->error);
+    if (r != NULL)
+        error_record_cannot_be_entered(r, reason_of(answer));
+    if (sn != NULL && !ok)
+        snapshot_drop(sn, NULL);
+    if (sn == NULL || !ok)
+        return;
+    sn->severed = list_of(answer, "severed", "severed-count");
+    sn->files = list_of(answer, "files", "files-count");
+    snapshots_drop_namesakes(&s->snapshots, sn);
+    snapshot_confirm(sn, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
+}
+
+void session_action_copied(struct session *s, struct event *e)
+{
+    copies_then *then = s->copies->then;
+    s->copies->then = NULL;
+    confirm(s, e->document);
+    then(s, e->document);
+    sexp_document_free(e->document);
+}
+
+void session_action_forgo(struct session *s, struct event *e)
+{
+    if (s->snapshots.making != NULL) {
+        run_kill(s);
+        return;
+    }
+    worker_forget_forks(s->worker);
+    session_action_copied(s, e);
+}
+
+const char *copies_why_not(const struct session *s)
+{
+    return s->copies->why_not;
+}
+
+void copies_refuse(struct session *s, const char *why)
+{
+    char *copied = xstrdup(why); /* it may be the present reason */
+    free(s->copies->why_not);
+    s->copies->why_not = copied;
+}
+
+double copies_cost_ms(const struct session *s)
+{
+    return s->copies->ms;
+}
+
+bool copies_are_expensive(const struct session *s)
+{
+    return s->copies->ms > EXPENSIVE_MS;
+}
+
+void copies_forget_cost(struct session *s)
+{
+    s->copies->ms = s->copies->last_ms = 0;
+}

@@ -1,0 +1,498 @@
+/*
+ * Responsible for the files of saved sessions. saved_description.c reads and writes what a description
+ * contains.
+ */
+#include "session/store/saved.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/regular_file.h"
+#include "base/strbuf.h"
+#include "base/user_directory.h"
+#include "base/utf8.h"
+#include "session/store/saved_description.h"
+
+#define OLD_ANNOUNCEMENT_S 600
+#define OLD_ATTEMPT_S 3600                     /* no save takes that long */
+#define LARGEST_DESCRIPTION ((size_t)64 << 20) /* the history contains up to 8 MiB of code */
+#define LONGEST_LOSS 2000                      /* bytes of the note about a session that was not saved */
+#define HASHED ((size_t)64 << 10)              /* bytes that are hashed at each end of the image */
+
+struct saved_store {
+    char *directory;
+    char self[128]; /* identifies our announcements: this machine, this process, this store */
+    uv_loop_t *loop;
+    struct list commits;
+};
+
+/*
+ * A commit under way; its job runs in another thread and accesses only this struct. Commits of one name run
+ * one after the other: two at once would each take the same image for the old one, and leave the other's
+ * behind.
+ */
+struct commit {
+    uv_work_t work;
+    struct list node;
+    bool is_begun;             /* no earlier commit of this name is unfinished */
+    struct saved_store *store; /* NULL after saved_store_free() */
+    char *description;         /* path */
+    char *image;               /* path */
+    char *announcement;        /* path of a file that may be missing */
+    char *loss;                /* likewise */
+    json_t *content;
+    uint64_t size;
+    struct err err;
+    bool ok;
+    saved_done *done;
+    void *arg;
+};
+
+static void commit_free(struct commit *c)
+{
+    list_remove(&c->node);
+    json_decref(c->content);
+    free(c->description);
+    free(c->image);
+    free(c->announcement);
+    free(c->loss);
+    free(c);
+}
+
+struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop)
+{
+    struct saved_store *store = xcalloc(1, sizeof *store);
+    store->directory = xstrdup(directory);
+    store->loop = loop;
+    list_init(&store->commits);
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(store->self, sizeof store->self, "%s %d %lld\n", host, (int)getpid(), (long long)time(NULL));
+    return store;
+}
+
+void saved_store_free(struct saved_store *store)
+{
+    if (store == NULL)
+        return;
+    while (!list_is_empty(&store->commits)) {
+        struct commit *c = list_entry(store->commits.next, struct commit, node);
+        list_remove(&c->node);
+        c->store = NULL;
+        if (!c->is_begun) { /* its session was closed, so nobody waits for it */
+            unlink(c->image);
+            commit_free(c);
+        }
+    }
+    free(store->directory);
+    free(store);
+}
+
+const char *saved_store_directory(const struct saved_store *store)
+{
+    return store->directory;
+}
+
+static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s/%s%s", store->directory, name, suffix);
+    return strbuf_steal(&b, NULL);
+}
+
+void saved_unique_suffix(char out[SAVED_SUFFIX])
+{
+    snprintf(out, SAVED_SUFFIX, "-%lld-%d-%llu.core", (long long)time(NULL), (int)getpid(),
+             (unsigned long long)random_number());
+}
+
+char *saved_prepare(struct saved_store *store, const char *name, struct err *err)
+{
+    if (!user_directory_make(store->directory, err))
+        return NULL;
+    char suffix[SAVED_SUFFIX];
+    saved_unique_suffix(suffix);
+    return path_of(store, name, suffix);
+}
+
+/* FNV-1a over both ends: detects a torn or exchanged file; no protection against malice. */
+static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err *err)
+{
+    /* Anyone who can write to the directory can put a pipe there, and opening it would block. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat s;
+    if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
+        int e = fd < 0 ? errno : EINVAL;
+        if (fd >= 0)
+            close(fd);
+        return err_set_errno(err, ERR_INVALID, e, "cannot read %s", path);
+    }
+    unsigned char *bytes = xmalloc(HASHED);
+    uint64_t h = 14695981039346656037u;
+    off_t places[] = {0, s.st_size > (off_t)HASHED ? s.st_size - (off_t)HASHED : 0};
+    bool ok = true;
+    for (size_t i = 0; i < 2; i++) {
+        ssize_t n = pread(fd, bytes, HASHED, places[i]);
+        ok = ok && n >= 0;
+        for (ssize_t k = 0; k < n; k++)
+            h = (h ^ bytes[k]) * 1099511628211u;
+    }
+    free(bytes);
+    close(fd);
+    *size = (uint64_t)s.st_size;
+    snprintf(out, 20, "%016llx", (unsigned long long)h);
+    return ok || err_set_errno(err, ERR_INVALID, errno, "cannot read %s", path);
+}
+
+static bool sync_path(const char *path, int flags, struct err *err)
+{
+    int fd = open(path, flags | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    int e = errno;
+    if (fd >= 0)
+        close(fd);
+    return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
+}
+
+/* Parses the JSON in a regular file; given. NULL with ${err} set. */
+static json_t *load_description(const char *path, struct err *err)
+{
+    struct regular_file file;
+    json_error_t why;
+    json_t *description = NULL;
+    if (regular_file_read(&file, path, LARGEST_DESCRIPTION, err)) {
+        description = json_loadb(strbuf_string(&file.text), file.text.len, JSON_ALLOW_NUL, &why);
+        if (description == NULL)
+            err_set(err, ERR_INVALID, "%s", why.text);
+    }
+    regular_file_fini(&file);
+    return description;
+}
+
+/* The image that the description names, if the description belongs to the same session: another session's
+ * image is never removed. */
+static char *old_image(const char *description, const char *session)
+{
+    struct err err;
+    json_t *old = load_description(description, &err);
+    const char *image = json_string_value(json_object_get(old, "image"));
+    const char *name = json_string_value(json_object_get(old, "name"));
+    char *path = NULL;
+    if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL) {
+        struct strbuf b;
+        strbuf_init(&b, 0);
+        strbuf_addf(&b, "%.*s/%s", (int)(strrchr(description, '/') - description), description, image);
+        path = strbuf_steal(&b, NULL);
+    }
+    json_decref(old);
+    return path;
+}
+
+#define UNFINISHED ".new"
+
+static bool write_description(struct commit *c, struct err *err)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    /* A name that no other server uses, even one with the same pid that is still exiting. */
+    strbuf_addf(&b, "%s" UNFINISHED, c->image);
+    const char *temporary = strbuf_string(&b);
+    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
+              err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
+    if (ok && chmod(temporary, 0600) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
+    ok = ok && sync_path(temporary, O_RDONLY, err);
+    if (ok && rename(temporary, c->description) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
+    if (!ok)
+        unlink(temporary);
+    strbuf_fini(&b);
+    return ok;
+}
+
+/* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or the ending of a
+ * description that was not finished; 0 if it is no such file. "x-1-2-3.core.json" can be the description of a
+ * session. */
+static size_t name_of_attempt(const char *file)
+{
+    static const char *const ends[] = {".core", ".core" UNFINISHED};
+    size_t len = 0, all = strlen(file);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (all > strlen(ends[i]) && strcmp(file + all - strlen(ends[i]), ends[i]) == 0)
+            len = all - strlen(ends[i]);
+    for (int i = 0; i < 3; i++) {
+        size_t end = len;
+        while (len > 0 && isdigit((unsigned char)file[len - 1]))
+            len--;
+        if (len == end || len == 0 || file[len - 1] != '-')
+            return 0;
+        len--;
+    }
+    return len;
+}
+
+/* An image that no description names: the description of the session is missing, or has just been written
+ * and names another. */
+static bool is_dropped(const struct commit *c, int directory, const char *file)
+{
+    char description[NAME_MAX + sizeof ".json"];
+    size_t len = name_of_attempt(file);
+    if (len == 0 || strcmp(file, strrchr(c->image, '/') + 1) == 0)
+        return false;
+    snprintf(description, sizeof description, "%.*s.json", (int)len, file);
+    return strcmp(description, strrchr(c->description, '/') + 1) == 0 ||
+           (faccessat(directory, description, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
+}
+
+/* Removes what servers that were killed while saving have left behind. Another server may be saving now, so
+ * only old files are removed. */
+static void drop_attempts(const struct commit *c, const char *directory)
+{
+    DIR *entries = opendir(directory);
+    if (entries == NULL)
+        return;
+    time_t now = time(NULL);
+    for (struct dirent *e; (e = readdir(entries)) != NULL;) {
+        struct stat st;
+        if (is_dropped(c, dirfd(entries), e->d_name) &&
+            fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            now - st.st_mtime > OLD_ATTEMPT_S)
+            unlinkat(dirfd(entries), e->d_name, 0);
+    }
+    closedir(entries);
+}
+
+static void commit_work(uv_work_t *work)
+{
+    struct commit *c = work->data;
+    char hash[20];
+    /* Only the owner may read the state of a session. */
+    c->ok = (chmod(c->image, 0600) == 0 ||
+             err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) &&
+            sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
+    if (c->ok) {
+        char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
+        json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
+        json_object_set_new(c->content, "hash", json_string(hash));
+        c->ok = write_description(c, &c->err);
+        if (c->ok && old != NULL && strcmp(old, c->image) != 0)
+            unlink(old);
+        free(old);
+        if (c->ok) {
+            char *directory = xstrdup(c->description);
+            *strrchr(directory, '/') = '\0';
+            drop_attempts(c, directory);
+            /* The rename itself. Not every file system can sync a directory. */
+            sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err);
+            free(directory);
+        }
+    }
+    unlink(c->ok ? c->loss : c->image);
+    unlink(c->announcement);
+}
+
+static void begin_next_commit(struct saved_store *store, const char *description);
+
+static void commit_done(uv_work_t *work, int status)
+{
+    (void)status;
+    struct commit *c = work->data;
+    struct saved_store *store = c->store;
+    if (store != NULL) {
+        list_remove(&c->node);
+        begin_next_commit(store, c->description);
+        c->done(c->arg, c->size, c->ok ? NULL : &c->err);
+    }
+    commit_free(c);
+}
+
+static void begin_next_commit(struct saved_store *store, const char *description)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &store->commits)
+    {
+        struct commit *c = list_entry(node, struct commit, node);
+        if (strcmp(c->description, description) != 0)
+            continue;
+        if (!c->is_begun) {
+            c->is_begun = true;
+            uv_queue_work(store->loop, &c->work, commit_work, commit_done);
+        }
+        return;
+    }
+}
+
+void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
+                  saved_done *done, void *arg)
+{
+    struct commit *c = xcalloc(1, sizeof *c);
+    c->work.data = c;
+    c->store = store;
+    c->description = path_of(store, s->name, ".json");
+    c->announcement = path_of(store, s->name, ".coming");
+    c->loss = path_of(store, s->name, ".lost");
+    c->image = xstrdup(s->image);
+    c->done = done;
+    c->arg = arg;
+    c->content = saved_description_write(s, journal);
+    list_init(&c->node);
+    list_append(&store->commits, &c->node);
+    begin_next_commit(store, c->description);
+}
+
+void saved_announce(struct saved_store *store, const char *name)
+{
+    struct err err;
+    char *path = path_of(store, name, ".coming");
+    int fd = user_directory_make(store->directory, &err)
+                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
+                 : -1;
+    if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
+        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will report the error */
+    if (fd >= 0)
+        close(fd);
+    free(path);
+}
+
+void saved_withdraw(struct saved_store *store, const char *name)
+{
+    char *path = path_of(store, name, ".coming");
+    unlink(path);
+    free(path);
+}
+
+bool saved_is_announced(const struct saved_store *store, const char *name)
+{
+    char text[sizeof store->self] = "";
+    struct stat status;
+    char *path = path_of(store, name, ".coming");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_read =
+        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read(fd, text, sizeof text - 1) > 0;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
+}
+
+void saved_note_loss(struct saved_store *store, const char *name, const char *text)
+{
+    struct err err;
+    char *path = path_of(store, name, ".lost");
+    unlink(path);
+    if (!user_directory_make(store->directory, &err) ||
+        !regular_file_create(path, 0600, text, strlen(text), &err))
+        log_warning("%s", err.message);
+    free(path);
+}
+
+bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text)
+{
+    struct err err;
+    struct regular_file file;
+    char *path = path_of(store, name, ".lost");
+    bool is_there = regular_file_read(&file, path, LONGEST_LOSS, &err);
+    if (is_there)
+        strbuf_add(text, file.text.bytes, utf8_floor(file.text.bytes, file.text.len, file.text.len));
+    regular_file_fini(&file);
+    if (is_there)
+        unlink(path);
+    free(path);
+    return is_there;
+}
+
+void saved_remove(struct saved_store *store, const char *name)
+{
+    char *description = path_of(store, name, ".json"), *image = old_image(description, name);
+    unlink(description);
+    if (image != NULL)
+        unlink(image);
+    free(image);
+    free(description);
+}
+
+bool saved_exists(const struct saved_store *store, const char *name)
+{
+    char *path = path_of(store, name, ".json");
+    bool exists = access(path, R_OK) == 0;
+    free(path);
+    return exists;
+}
+
+/* Whether the image is the one that was saved; its name becomes its path. */
+static bool check_image(const struct saved_store *store, const json_t *d, struct saved *s, struct err *err)
+{
+    char hash[20], *path = path_of(store, s->image, "");
+    struct err why;
+    json_int_t size = json_integer_value(json_object_get(d, "size"));
+    bool is_same = hash_ends(path, &s->size, hash, &why) && s->size == (uint64_t)size &&
+                   strcmp(json_string_value(json_object_get(d, "hash")), hash) == 0;
+    free(s->image);
+    s->image = path;
+    return is_same ||
+           err_set(
+               err, ERR_INVALID,
+               "The saved session %s cannot be used: its image is missing, incomplete or a different one.",
+               s->name);
+}
+
+/* False with ${err} set, and nothing in ${s}. */
+static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
+                  struct saved *s, struct err *err)
+{
+    if (!saved_description_read(d, name, lisp, s, err))
+        return false;
+    if (check_image(store, d, s, err))
+        return true;
+    saved_fini(s);
+    return false;
+}
+
+bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
+                struct journal *journal, struct err *err)
+{
+    char *path = path_of(store, name, ".json");
+    struct err why;
+    json_t *d = load_description(path, &why);
+    bool is_there = access(path, R_OK) == 0;
+    free(path);
+    bool ok;
+    if (!is_there)
+        ok = err_set(err, ERR_NOT_FOUND, "There is no saved session named %s in %s.", name, store->directory);
+    else if (d == NULL)
+        ok = err_set(err, ERR_INVALID,
+                     "The saved session %s cannot be used: its description cannot be read (%s).", name,
+                     why.message);
+    else
+        ok = check(store, name, d, lisp, s, err);
+    if (ok && journal != NULL)
+        saved_description_read_journal(d, journal);
+    json_decref(d);
+    return ok;
+}
+
+void saved_fini(struct saved *s)
+{
+    free(s->name);
+    free(s->image);
+    free(s->lisp);
+    free(s->package);
+    free(s->sandbox);
+    free(s->network);
+    free(s->checkpoints);
+}

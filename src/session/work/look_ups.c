@@ -1,0 +1,297 @@
+/*
+ * Responsible for look-ups beside the operation that runs. They are not states of the session: the operation
+ * is unaffected by their outcome.
+ */
+#include "session/work/look_ups.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "proc/loop_handle.h"
+#include "session/core/core.h"
+#include "session/core/eviction.h"
+#include "session/records/error_record.h"
+#include "session/work/answer.h"
+#include "session/work/run.h"
+
+#define LOOK_MS 15000  /* for a look-up without a limit of its own */
+#define ENDING_MS 1000 /* for a copy that has answered, to end */
+#define MOST_LOOKS 4   /* of a session at the same time */
+
+struct look {
+    struct list node; /* in ${session->looks} */
+    struct session *session;
+    struct operation *op;  /* NULL: it was answered or cancelled */
+    struct worker *worker; /* NULL: it could not be started */
+    bool has_reacted;      /* the process has copied itself, or answered */
+    bool is_overdue;       /* the process did not react in time: later look-ups are refused until it does */
+    char *moment, *refusal;
+    uv_timer_t *timer;
+};
+
+static void drop(struct look *look)
+{
+    list_remove(&look->node);
+    worker_free(look->worker);
+    loop_handle_free(look->timer);
+    free(look->moment);
+    free(look->refusal);
+    free(look);
+}
+
+/* Answers the look-up's operation; then those submitted meanwhile get their turn. */
+static void answer(struct look *look, struct outcome *outcome)
+{
+    struct operation *op = look->op;
+    struct session *s = look->session;
+    look->op = NULL;
+    if (op == NULL)
+        return;
+    op->look = NULL;
+    outcome->moment = look->moment;
+    outcome->was_in_copy = look->worker != NULL && worker_pid(look->worker) > 0;
+    answer_deliver(s, op, outcome);
+    session_later(s);
+}
+
+static void answer_why(struct look *look, const char *why)
+{
+    answer(look, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+}
+
+static const char no_reaction[] =
+    "No answer is available: the process did not reach a point where it can be examined within 2 s. It is "
+    "collecting garbage, has interrupts disabled (without-interrupts), or is in foreign code that blocks "
+    "signals. The running code continues. Try again later; cancel-evaluation stops it.";
+
+/* A thread of the process that works on it is asked to end; a copy ends with its worker. */
+static void give_up(struct look *look)
+{
+    if (look->session->worker != NULL && look->worker != NULL)
+        worker_end_look(look->session->worker, look->worker);
+    drop(look);
+}
+
+static void on_time_over(uv_timer_t *timer)
+{
+    struct look *look = timer->data;
+    if (look->has_reacted) {
+        answer_why(look, look->refusal != NULL ? look->refusal
+                                               : "The look-up took longer than its time limit and was "
+                                                 "abandoned. The running code continues.");
+        give_up(look);
+    } else {
+        /* The process may still read the request: until then it gets no other. */
+        look->is_overdue = true;
+        answer_why(look, no_reaction);
+        session_later(look->session); /* its client may have gone, and others wait */
+    }
+}
+
+static uint64_t limit_ms(const struct operation *op)
+{
+    return op->timeout_ms > 0 ? (uint64_t)op->timeout_ms : LOOK_MS;
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct look *look = arg;
+    look->has_reacted = true;
+    session_later(look->session); /* the next one can be sent */
+    if (look->op == NULL)
+        drop(look); /* its answer comes too late */
+    else
+        uv_timer_start(look->timer, on_time_over, limit_ms(look->op), 0);
+}
+
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct look *look = arg;
+    look->has_reacted = true;
+    uv_timer_start(look->timer, on_time_over, ENDING_MS, 0);
+    if (session_is_reply(reply, "error")) {
+        struct error_record *r = error_record_new(reply);
+        r->session = look->session;
+        answer(look, &(struct outcome){.kind = OUTCOME_ERROR, .error = r});
+        error_record_free(r);
+        return;
+    }
+    answer(look, &(struct outcome){.kind = session_is_reply(reply, "ok") ? OUTCOME_OK : OUTCOME_REFUSED,
+                                   .reply = sexp_root(reply)});
+    sexp_document_free(reply);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+/* The process ended before it could answer: the operation waits for the next process. */
+static void put_back(struct look *look)
+{
+    struct operation *op = look->op;
+    look->op = NULL;
+    op->look = NULL;
+    op->is_look_up = false;
+    list_append(&look->session->queue, &op->node);
+    session_later(look->session);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    (void)end;
+    struct look *look = arg;
+    if (look->op != NULL && !look->has_reacted)
+        put_back(look);
+    answer_why(look,
+               "The copy of the process that was to answer this has ended. The running code continues.");
+    session_later(look->session);
+    drop(look);
+}
+
+static void make_moment(struct look *look)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    const struct operation *runs = look->session->current;
+    if (runs->number > 0)
+        strbuf_addf(&text, "Evaluation %llu", (unsigned long long)runs->number);
+    else
+        operation_add_name(runs, &text);
+    strbuf_addf(&text, " has been running for %.1f s; this is from that moment.",
+                run_elapsed_s(look->session));
+    look->moment = strbuf_steal(&text, NULL);
+}
+
+static struct look *new_look(struct session *s, struct operation *op)
+{
+    struct look *look = xcalloc(1, sizeof *look);
+    look->session = s;
+    look->op = op;
+    op->look = look;
+    list_remove(&op->node);
+    list_append(&s->looks, &look->node);
+    look->timer = loop_handle_timer(s->host->loop, look);
+    make_moment(look);
+    return look;
+}
+
+/* Answer it from the loop, not inside the caller's call. */
+static void refuse(struct session *s, struct operation *op, const char *why)
+{
+    struct look *look = new_look(s, op);
+    look->has_reacted = true;
+    look->refusal = xstrdup(why);
+    uv_timer_start(look->timer, on_time_over, 0, 0);
+}
+
+static void begin(struct session *s, struct operation *op)
+{
+    struct err err;
+    struct look *look = new_look(s, op);
+    struct worker_events events = {.on_ready = on_ready,
+                                   .on_reply = on_reply,
+                                   .on_progress = on_progress,
+                                   .on_gone = on_gone,
+                                   .arg = look};
+    do
+        look->worker = worker_look(s->worker, &op->request, &events, &err);
+    while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
+    if (look->worker == NULL) {
+        look->has_reacted = true;
+        look->refusal = xstrdup(err.message);
+    }
+    uv_timer_start(look->timer, on_time_over, look->worker == NULL ? 0 : (uint64_t)s->host->waits.patience_ms,
+                   0);
+}
+
+static size_t count(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next)
+        n++;
+    return n;
+}
+
+/* A request that the process has not read yet; NULL if there is none. */
+static struct look *unread(const struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->looks)
+    {
+        struct look *look = list_entry(node, struct look, node);
+        if (!look->has_reacted)
+            return look;
+    }
+    return NULL;
+}
+
+static bool is_to_look(const struct session *s, const struct operation *op)
+{
+    return op != s->current && (op->is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
+}
+
+/* Calls that a client sends together are done in order: a look-up waits until the operation has ended or has
+ * run for a while. One whose caller was answered early, or is being asked, is no longer awaited. */
+static bool is_too_early(const struct session *s)
+{
+    bool is_awaited = !s->current->is_let_go && s->state != SESSION_ASKING;
+    return is_awaited && run_elapsed_s(s) * 1000 < RUN_ALONE_MS;
+}
+
+void session_action_look(struct session *s, struct event *e)
+{
+    (void)e;
+    struct list *node, *next;
+    if (s->flags.is_delivering || !worker_is_alive(s->worker) || run_is_stopped(s))
+        return;
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        if (!is_to_look(s, op))
+            continue;
+        if (is_too_early(s)) {
+            session_not_before(s, RUN_ALONE_MS);
+            return;
+        }
+        const struct look *ahead = unread(s);
+        if (ahead != NULL && ahead->is_overdue)
+            refuse(s, op, no_reaction);
+        else if (ahead == NULL && count(s) < MOST_LOOKS)
+            begin(s, op);
+    }
+}
+
+void look_cancel(struct look *look)
+{
+    look->op = NULL;
+    if (look->has_reacted)
+        give_up(look);
+}
+
+void looks_cancel(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->looks)
+    {
+        struct look *look = list_entry(node, struct look, node);
+        struct operation *op = look->op;
+        look->op = NULL;
+        if (op != NULL) {
+            op->look = NULL;
+            answer_unavailable(s, op, "The session was closed.");
+        }
+        drop(look);
+    }
+}
+
+void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
+{
+    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next) {
+        const struct look *look = list_entry(node, struct look, node);
+        if (look->worker != NULL && worker_pid(look->worker) > 0)
+            visit(arg, worker_pid(look->worker));
+    }
+}

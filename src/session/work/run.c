@@ -1,0 +1,256 @@
+/*
+ * Responsible for sending an operation, for its progress, and for stopping it.
+ */
+#include "session/work/run.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "proc/loop_handle.h"
+#include "session/core/core.h"
+#include "session/core/wording.h"
+#include "session/records/error_record.h"
+
+#define LONGEST_PROGRESS 400
+
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+
+struct run {
+    struct session *session;
+    uint64_t started_at; /* loop time in ms when it was sent; later by what does not count */
+    uint64_t paused_at;  /* ASKING */
+    int timeout_ms;
+    enum stop_reason stop;
+    int interrupts;         /* of the operation, or of the work after it */
+    struct strbuf progress; /* the agent's last message */
+};
+
+struct run *run_new(struct session *s)
+{
+    struct run *run = xcalloc(1, sizeof *run);
+    run->session = s;
+    strbuf_init(&run->progress, 500);
+    return run;
+}
+
+void run_free(struct run *run)
+{
+    strbuf_fini(&run->progress);
+    free(run);
+}
+
+static uint64_t now_ms(const struct session *s)
+{
+    return uv_now(s->host->loop);
+}
+
+/* How long it has run: the time that it has waited for its caller does not count. */
+static uint64_t elapsed_ms(const struct session *s)
+{
+    return (s->state == SESSION_ASKING ? s->run->paused_at : now_ms(s)) - s->run->started_at;
+}
+
+double run_elapsed_s(const struct session *s)
+{
+    return (double)elapsed_ms(s) / 1000.0;
+}
+
+/* Returns 0 for no limit. */
+static int deadline_ms(const struct run *run)
+{
+    return run->timeout_ms < 0 ? 0 : run->timeout_ms;
+}
+
+uint64_t run_progress(const struct session *s, struct strbuf *line)
+{
+    if (s->run->progress.len == 0)
+        return session_output_progress(&s->output, line, s->host->redacts);
+    strbuf_add(line, s->run->progress.bytes, s->run->progress.len);
+    return session_output_printed(&s->output);
+}
+
+double run_limit_s(const struct session *s)
+{
+    return (double)deadline_ms(s->run) / 1000.0;
+}
+
+void run_note_progress(struct session *s, const char *message, size_t len)
+{
+    if (s->current == NULL)
+        return;
+    strbuf_clear(&s->run->progress);
+    strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
+}
+
+/* Its turn has come. If that took long, its reply reports the wait. */
+static void note_waited(struct session *s, const struct operation *op)
+{
+    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
+    if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
+        strbuf_addf(&s->told.notice, "This evaluation waited %.0f s for its turn, behind %s\n",
+                    (double)waited_ms / 1000.0, strbuf_string(&op->behind));
+}
+
+void run_take_up(struct session *s, struct operation *op)
+{
+    struct run *run = s->run;
+    s->current = op;
+    if (op->number > 0 && op->number <= s->numbers.evaluations)
+        op->number = s->numbers.evaluations + 1; /* the journal was replaced meanwhile */
+    run->stop = STOP_NONE;
+    run->interrupts = 0;
+    run->started_at = now_ms(s);
+    if (op->package == NULL)
+        op->package = xstrdup(session_core_package(s));
+    strbuf_clear(&run->progress);
+    note_waited(s, op);
+}
+
+void run_put_back(struct session *s)
+{
+    s->current = NULL;
+}
+
+static struct worker *runner(const struct session *s)
+{
+    return s->scratch != NULL ? s->scratch : s->worker;
+}
+
+void run_send(struct session *s)
+{
+    struct run *run = s->run;
+    struct operation *op = s->current;
+    run->started_at = now_ms(s);
+    run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
+                          ? limits_timeout_ms(&s->limits)
+                          : op->timeout_ms;
+    session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    strbuf_add(&request, op->request.bytes, op->request.len);
+    if (op->has_code) {
+        /* The agent labels the definitions of this evaluation with its number in the journal. */
+        sexp_write_symbol(&request, "evaluation");
+        sexp_write_integer(&request, (int64_t)(op->number > 0 ? op->number : s->numbers.evaluations + 1));
+        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
+            sexp_write_symbol(&request, "thread-errors");
+            sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+        }
+    }
+    worker_call(runner(s), &request, NULL, 0);
+    strbuf_fini(&request);
+    if (s->queue.next != s->queue.previous)
+        session_not_before(s, op->is_let_go ? 0 : RUN_ALONE_MS); /* look-ups may wait behind it */
+    if (op->is_to_stop)
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+}
+
+/* 0: no limit. */
+static int time_left_ms(const struct session *s)
+{
+    uint64_t spent_ms = elapsed_ms(s);
+    int limit_ms = deadline_ms(s->run);
+    if (limit_ms > 0)
+        limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
+    return limit_ms;
+}
+
+void run_go_on(struct session *s)
+{
+    session_enter_state(s, SESSION_RUNNING, time_left_ms(s));
+}
+
+void run_pause(struct session *s)
+{
+    s->run->paused_at = now_ms(s);
+}
+
+static void end_pause(struct session *s)
+{
+    if (s->state == SESSION_ASKING)
+        s->run->started_at += now_ms(s) - s->run->paused_at;
+}
+
+void run_resume(struct session *s)
+{
+    int limit_ms = time_left_ms(s);
+    end_pause(s);
+    session_enter_state(s, SESSION_RUNNING, limit_ms);
+}
+
+void run_limit(struct session *s)
+{
+    if (s->current == NULL || s->run->timeout_ms >= 0)
+        return;
+    s->run->timeout_ms = limits_timeout_ms(&s->limits);
+    if (s->state == SESSION_RUNNING && s->run->interrupts == 0)
+        run_go_on(s);
+}
+
+bool run_is_stopped(const struct session *s)
+{
+    return s->run->stop != STOP_NONE;
+}
+
+void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    struct stop_facts facts = {
+        .is_limit = s->run->stop == STOP_TIMEOUT,
+        .limit_ms = s->run->timeout_ms,
+        .ran_ms = (int)elapsed_ms(s),
+        .interrupts = s->run->interrupts,
+        .was_killed = was_killed,
+        .is_look_up = s->current != NULL && !s->current->keeps_record,
+        .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
+    };
+    s->host->wording->stop(&facts, &text);
+    free(r->type);
+    free(r->message);
+    r->type = xstrdup(facts.is_limit ? "TIMEOUT" : "CANCELLED");
+    r->message = strbuf_steal(&text, NULL);
+}
+
+void run_begin_work(struct session *s, enum session_state state, int deadline_ms)
+{
+    s->run->interrupts = 0;
+    session_enter_state(s, state, deadline_ms);
+}
+
+bool run_is_pressed(const struct session *s)
+{
+    bool can_be =
+        s->state == SESSION_RUNNING || s->state == SESSION_EXAMINING || s->state == SESSION_UNWINDING;
+    return can_be && s->run->interrupts > 0;
+}
+
+void run_kill(struct session *s)
+{
+    session_enter_state(s, SESSION_KILLING, 0);
+    /* If the pid was not known yet, EVENT_GONE may have been handled before this returns. */
+    worker_kill(runner(s));
+}
+
+/* An operation is interrupted a second time if it does not stop: the first interrupt makes the Lisp report
+ * where it was and wait there, the second unwinds at once. Other work is interrupted once. */
+void session_action_press(struct session *s, struct event *e)
+{
+    struct run *run = s->run;
+    bool is_operation = s->state == SESSION_RUNNING || s->state == SESSION_ASKING;
+    int most = is_operation ? 2 : 1;
+    if (e->kind == EVENT_CANCEL && run->interrupts > 0)
+        return;
+    if (run->interrupts == most) {
+        run_kill(s);
+        return;
+    }
+    if (is_operation && run->interrupts == 0) {
+        end_pause(s);
+        run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
+    }
+    run->interrupts++;
+    session_enter_state(s, s->state == SESSION_ASKING ? SESSION_RUNNING : s->state, s->host->waits.step_ms);
+    worker_interrupt(runner(s));
+}
