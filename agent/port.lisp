@@ -678,6 +678,11 @@ collected; NAME is a symbol, or NIL for memory that is not an object of a type. 
 omitted unless IMAGE is true. Second, whether all was counted within TIME-US microseconds."
   (values '() t))
 
+(define-port-operation retaining-paths (find describe ignored count)
+  "Return COUNT shortest paths, or fewer, by which the object that FIND returns is reached from the roots, without the objects
+IGNORED; each a list of the root, a text or NIL, and what DESCRIBE returns for each (OBJECT . PLACE) on the way. PLACE is a text."
+  (progn find describe ignored count '()))
+
 ;;; Sampling
 
 (define-port-operation start-sampling (mode interval-us max-samples)

@@ -39,7 +39,7 @@
     :disassemble :macroexpand :depth :explain-dispatch
     :profile :mode :graph :max-samples :interval-us :memory :collect :types :image
     :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors :limit-thread-errors
-    :end-standing :call-hooks :reason :look :request :running-frames :variable))
+    :end-standing :call-hooks :reason :look :request :running-frames :variable :retainers))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

@@ -107,17 +107,20 @@ static bool is_alike(const struct sexp *a, const struct sexp *b)
     return is_same_text(a, b, "type") && is_same_text(a, b, "message");
 }
 
-/* The index under which the tools find it; 0: it is not kept. */
+/* The index of it, or of an equal one that can be entered; 0: it is not kept. */
 static size_t index_of(const struct session *session, const struct sexp *item)
 {
-    const char *where = sexp_string(sexp_get(item, 0, "where"), NULL);
     const char *message = sexp_string(sexp_get(item, 0, "message"), NULL);
-    for (size_t i = 0; where != NULL && message != NULL && i < session_error_count(session); i++) {
+    size_t found = 0;
+    for (size_t i = 0; message != NULL && i < session_error_count(session); i++) {
         const struct error_record *r = session_error(session, i);
-        if (r->thread != NULL && strcmp(r->thread, where) == 0 && strcmp(r->message, message) == 0)
+        if (r->thread == NULL || strcmp(r->message, message) != 0)
+            continue;
+        if (error_record_is_enterable(r))
             return i + 1;
+        found = found == 0 ? i + 1 : found;
     }
-    return 0;
+    return found;
 }
 
 /* The innermost frame, and the first whose code is in a file of the program's own. */

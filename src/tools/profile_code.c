@@ -13,6 +13,7 @@
 #define SAMPLES 10000
 #define MOST_SAMPLES 200000
 #define INTERVAL_S 0.01
+#define KERNEL_TICK_US 1e4 /* at most: timers of CPU time do not ring more often */
 #define FLAT_SHOWN 30
 #define GRAPH_SHOWN 20
 
@@ -107,6 +108,8 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     strbuf_adds(out, ".\n");
     const struct sexp *took = reply_get(o->reply, "took");
     double interval_us = call_number(call, "sample-interval", INTERVAL_S) * 1e6;
+    if (!is_time && interval_us < KERNEL_TICK_US)
+        interval_us = KERNEL_TICK_US;
     double expected = is_alloc ? 0 : (double)sexp_integer(sexp_nth(took, is_time ? 0 : 1), 0) / interval_us;
     add_cost(out, took);
     add_missed(out, o->reply, expected);

@@ -298,6 +298,7 @@ class Testing(Systems):
 3. FAILED: SUMS::HELPED
   form: (= 1 2)
 """, text)
+        self.assertNotIn("agent-", client.call("get-backtrace", max_frames=100).text)
         # The body of a test is a local function of a form in the file.
         self.assertIn("\n    0: ((LABELS SUMS::%TEST-FAILING))\n", text)
         self.assertIn(">>>(CAR (LENGTH (QUOTE (1))))<<<", client.call("get-backtrace", locals=True).text)
@@ -331,7 +332,7 @@ class Testing(Systems):
                            '(test a (error "of a test"))\n'
                            '(test b (sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil) (is (= 1 1)))\n'})
         reply = client.call("run-tests", system="beside", wait=120)
-        index = int(re.search(r"take index (\d+)", reply.text).group(1))
+        index = int(re.search(r"\n  index (\d+)", reply.text).group(1))
         listed = client.call("list-errors").text
         self.assertIn("of a thread", listed)
         self.assertRegex(listed, r"(?m)^%d\. .*SIMPLE-ERROR: of a test" % index)
@@ -352,7 +353,7 @@ class Testing(Systems):
                                "many.lisp": "(defpackage #:many (:use #:cl #:rt))\n(in-package #:many)\n" + tests})
         reply = client.call("run-tests", system="many", wait=120)
         self.assertIn("9 tests: 0 passed, 0 failed, 9 with an unexpected error", reply.text)
-        self.assertEqual([3, 2, 1], [int(n) for n in re.findall(r"^  error (\d+) of the session:", reply.text, re.MULTILINE)])
+        self.assertEqual([3, 2, 1], [int(n) for n in re.findall(r"^  index (\d+)$", reply.text, re.MULTILINE)])
         self.assertEqual(3, client.call("list-errors").text.count("(can be entered)"))
         self.assertIn("number 0", client.call("get-backtrace", index=3).text + client.call("list-errors").text)
 

@@ -239,6 +239,35 @@ class MissingInPackage(mcp.SessionTest):
         self.assertEqual("CL-USER has a function FOUND: the file that defines it may lack (in-package :lost).", self.s.evaluate("(lost:found)").hint)
 
 
+class Bytes(mcp.TestCase):
+    """Replies are paid for by the byte."""
+
+    def test_what_compilers_print_while_a_system_loads_is_kept_and_announced(self):
+        folder = written(self.folder(), {"loud.asd": '(defsystem "loud" :components ((:file "loud")))', "loud.lisp": '(eval-when (:load-toplevel) (loop repeat 20 do (format t "; cc -o ~60a~%" 1)))',
+                                         "quiet.asd": '(defsystem "quiet" :components ((:file "quiet")))', "quiet.lisp": '(princ "a word")'})
+        client = self.start_server("--directory", folder)
+        report = client.call("load-system", system="loud", wait=60)
+        self.assertRegex(report.text, r"\nStandard output: 1,\d\d\d bytes; get-output with ref \d+ shows them\.\n\n=> T$")
+        self.assertIn("; cc -o", client.call("get-output", ref=int(re.search(r"ref (\d+)", report.text)[1])).text)
+        self.assertIn("a word", client.call("load-system", system="quiet", wait=60).stdout)
+
+    def test_short_output_of_tests_is_shown(self):
+        folder = written(self.folder(), {"app.asd": '(defsystem "app" :depends-on ("rt") :perform (test-op (o c) (eval (read-from-string "(progn (rt:deftest one (progn (princ \\"a word\\") 1) 1) (let ((*standard-output* (make-broadcast-stream))) (rt:do-tests)) (princ \\"a word\\"))"))))'})
+        report = self.start_server("--directory", folder).call("run-tests", system="app", wait=60)
+        self.assertRegex(report.text, r"^app: passed\. .*\n\nStandard output: a word$")
+
+    def test_warnings_of_asdf_about_itself_are_left_out(self):
+        folder = written(self.folder(), {"app.asd": '(defsystem "app" :perform (test-op (o c) (asdf:load-system "app")))'})
+        report = self.start_server("--directory", folder).evaluate('(asdf:test-system "app")')
+        self.assertNotIn("warnings", report.sections)
+
+    def test_the_directory_of_the_machines_libraries_is_shortened(self):
+        client = self.start_server("--tools=full")
+        client.call("load-system", system="alexandria", wait=60)
+        self.assertRegex(client.evaluate("(alexandria:iota 3 :step (list 1))").text, r"at …/alexandria/\S+\.lisp:\d+\n")
+        self.assertIn("\n- alexandria (loaded): …/alexandria/alexandria.asd", client.call("list-systems", pattern="alexandria").text)
+
+
 class Hints(mcp.SessionTest):
     def test_octets_of_another_encoding(self):
         place = self.folder() + "/latin"

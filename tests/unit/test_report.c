@@ -829,8 +829,9 @@ CASE(tests_that_failed_have_all_that_is_known_of_them)
         "operation then signalled: no\n\n"
         "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
         "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
-        "  error 3 of the session: get-backtrace, evaluate-in-frame and invoke-restart take index 3\n\n"
-        "3. FAILED, as expected: C");
+        "  index 3\n\n"
+        "3. FAILED, as expected: C\n\n"
+        "get-backtrace, evaluate-in-frame and invoke-restart take the index of an error.");
     f->session.error_count = 0;
     for (size_t i = 0; i < 4; i++)
         error_record_free(met[i]);

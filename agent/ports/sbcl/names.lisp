@@ -32,6 +32,11 @@
   (let ((package (symbol-package symbol)))
     (and package (system-package-p package))))
 
+(defparameter *own-file*
+  (let ((file (or *compile-file-truename* *load-truename*)))
+    (and file (file-namestring file)))
+  "The name of the file from which the agent was loaded.")
+
 (defun visible-name-p (name)
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
         ((eq name 'sb-ext:eval-tlf) nil)
@@ -53,7 +58,8 @@
                      ;; Local functions of the Lisp's own functions are its own affair. Those of a file's forms have the
                      ;; file's name there.
                      (let ((home (second place)))
-                       (or (stringp home)
+                       (if (stringp home)
+                           (not (and *own-file* (search *own-file* home)))
                            (and (visible-name-p home)
                                 (not (and (symbolp home) (system-symbol-p home)))))))
                     ((member (first name) '(lambda sb-int:named-lambda)) t)
