@@ -894,6 +894,46 @@ static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **stat
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 3);
 }
 
+/* Submit an entry: 0 is one to a copy of the process. */
+static void enter(struct fixture *f, struct call *c, const char *code, int sequence, bool resumes)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, strlen(code));
+    struct operation_options options = {
+        .request = &request, .what = code, .keeps_record = resumes, .done = on_done, .arg = c};
+    c->fixture = f;
+    c->is_over = false;
+    c->op = session_enter(f->s, &options, sequence, resumes);
+    strbuf_fini(&request);
+}
+
+/* The process stands in an error and tells of a copy when that has done its work. */
+static void a_process_that_is_late_to_tell_of_a_copy_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_FREEZE", "late:2", 1);
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    struct call in_copies[2] = {0}, look = {0};
+    for (int i = 0; i < 2; i++)
+        enter(f, &in_copies[i], "count", 0, false);
+    for (int i = 0; i < 2; i++) {
+        wait_for(f, &in_copies[i]);
+        assert_string_equal(in_copies[i].value, "3");
+    }
+    submit(f, &look, "pid", 0, false);
+    wait_for(f, &look);
+    assert_int_equal(atoi(look.value), session_pid(f->s));
+    assert_string_equal(session_state_name(f->s), "standing");
+    enter(f, &in_copies[0], "count", 0, false);
+    assert_value(f, "count", "4");
+    assert_true(error_record_is_enterable(session_error(f->s, 0)));
+}
+
 static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **state)
 {
     static const char *const values[] = {"1", "2", "3", "3", "3", "3"};
@@ -1763,6 +1803,7 @@ int main(void)
         TEST(a_lisp_that_cannot_be_copied_starts_afresh),
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
+        TEST(a_process_that_is_late_to_tell_of_a_copy_is_waited_for),
         TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
         TEST(the_time_of_an_evaluation_behind_a_copy_begins_with_it),
         TEST(a_copy_is_made_whatever_becomes_of_the_evaluation),

@@ -12,7 +12,7 @@
  *   FAKE_FREEZE     refuse: a session's process makes no copies; the zygote does
  *                   die:N: a session's process that has seen N evaluations ends instead of making one
  *                   slow:N: a copy of a process that has seen N evaluations takes 400 ms,
- *                   times CL_MCP_TEST_STRETCH
+ *                   times CL_MCP_TEST_STRETCH; late:N: the process is that late to tell of it
  *   FAKE_TOOK       microseconds that a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
@@ -325,6 +325,15 @@ static void become_copy(bool is_silent)
     say_hello();
 }
 
+/* "slow:2": for a session's process that has seen two evaluations. */
+static void delay(const char *what)
+{
+    const char *freeze = setting("FAKE_FREEZE"), *stretch = setting("CL_MCP_TEST_STRETCH");
+    size_t n = strlen(what);
+    if (!is_zygote && strncmp(freeze, what, n) == 0 && evaluations == atoi(freeze + n))
+        usleep((useconds_t)(400000 * (*stretch == '\0' ? 1 : atof(stretch))));
+}
+
 static void copy(int64_t id, bool is_silent)
 {
     char text[100];
@@ -333,10 +342,7 @@ static void copy(int64_t id, bool is_silent)
     if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 &&
         evaluations == atoi(setting("FAKE_FREEZE") + 4))
         _exit(9);
-    const char *stretch = setting("CL_MCP_TEST_STRETCH");
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 &&
-        evaluations == atoi(setting("FAKE_FREEZE") + 5))
-        usleep((useconds_t)(400000 * (*stretch == '\0' ? 1 : atof(stretch))));
+    delay("slow:");
     if (strcmp(setting(is_zygote ? "FAKE_FORK" : "FAKE_FREEZE"), "refuse") == 0) {
         snprintf(text, sizeof text, "(%lld :refused \"The fake makes no copies.\")", (long long)id);
     } else {
@@ -348,6 +354,7 @@ static void copy(int64_t id, bool is_silent)
         }
         snprintf(text, sizeof text, "(%lld :ok :pid %d :took %d)", (long long)id, (int)pid,
                  atoi(setting("FAKE_TOOK")));
+        delay("late:");
     }
     while (received_count > 0)
         close(received[--received_count]);
