@@ -26,6 +26,7 @@ struct fixture {
     struct session *s;
     char cache[64];
     int checkpoints; /* how many checkpoints a session keeps; 0 unless the test is about them */
+    uint64_t idle_timeout_ms;
     size_t descriptors;
 };
 
@@ -216,7 +217,8 @@ static void open_all(struct fixture *f)
                                                               .limits = &limits,
                                                               .most_sessions = MOST_SESSIONS,
                                                               .wording = &report_wording,
-                                                              .waits = &f->waits});
+                                                              .waits = &f->waits,
+                                                              .idle_timeout_ms = f->idle_timeout_ms});
     f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
     assert_non_null(f->s);
@@ -932,6 +934,21 @@ static void a_process_that_is_late_to_tell_of_a_copy_is_waited_for(void **state)
     enter(f, &in_copies[0], "count", 0, false);
     assert_value(f, "count", "4");
     assert_true(error_record_is_enterable(session_error(f->s, 0)));
+}
+
+static void a_copy_that_outlasts_the_idle_timeout_is_made(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {.fixture = f};
+    setenv("FAKE_FREEZE", "slow:1", 1);
+    f->idle_timeout_ms = (uint64_t)stretched(200);
+    open_again(f);
+    assert_value(f, "count", "1");
+    pid_t pid = session_pid(f->s);
+    c.op = session_checkpoint(f->s, "good", on_done, &c);
+    wait_for(f, &c);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_int_equal(session_pid(f->s), pid);
 }
 
 static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **state)
@@ -1804,6 +1821,7 @@ int main(void)
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
         TEST(a_process_that_is_late_to_tell_of_a_copy_is_waited_for),
+        TEST(a_copy_that_outlasts_the_idle_timeout_is_made),
         TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
         TEST(the_time_of_an_evaluation_behind_a_copy_begins_with_it),
         TEST(a_copy_is_made_whatever_becomes_of_the_evaluation),
