@@ -27,6 +27,7 @@ struct fixture {
     char cache[64];
     int checkpoints; /* how many checkpoints a session keeps; 0 unless the test is about them */
     uint64_t idle_timeout_ms;
+    int most_processes;
     size_t descriptors;
 };
 
@@ -216,6 +217,7 @@ static void open_all(struct fixture *f)
                                                               .zygotes = f->zygotes,
                                                               .limits = &limits,
                                                               .most_sessions = MOST_SESSIONS,
+                                                              .most_processes = f->most_processes,
                                                               .wording = &report_wording,
                                                               .waits = &f->waits,
                                                               .idle_timeout_ms = f->idle_timeout_ms});
@@ -1718,6 +1720,23 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     assert_value(f, "count", "6");
 }
 
+/* A copy that is needed less takes no session its newest state, of which an older error is no substitute. */
+static void the_newest_state_does_not_give_way_to_a_look_up(void **state)
+{
+    struct fixture *f = *state;
+    struct call in_copy = {0};
+    f->most_processes = 3;
+    with_checkpoints(f, 8);
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 3);
+    enter(f, &in_copy, "count", 0, false);
+    wait_for(f, &in_copy);
+    assert_string_equal(in_copy.why, TOO_MANY);
+    assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
+}
+
 static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
 {
     enum { COUNT = 250 };
@@ -1851,6 +1870,7 @@ int main(void)
         TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
         TEST(zygotes_of_many_heaps_are_bounded),
         TEST(processes_are_bounded_and_old_states_give_way),
+        TEST(the_newest_state_does_not_give_way_to_a_look_up),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
     log_set_level(LOG_LEVEL_ERROR); /* the fake causes many warnings */

@@ -86,10 +86,10 @@ bool snapshots_are_too_many(const struct snapshots *c, size_t most);
 bool snapshots_have_named(const struct snapshots *c);
 
 /* snapshots_evict_oldest(c): drop the oldest unnamed one that no recent error needs; false if there is none.
- * snapshots_evict_spare(c): the same if there are two states. snapshots_evict_error(c): the oldest unnamed
- * one, also of a recent error. snapshots_delete(c, name): drop the one of that name; false if there is none.
- * If it is being made or returned to, it only loses its name. snapshots_keep_newest(c): drop the other
- * unnamed states unless the session is returning to one. Returns how many were dropped.
+ * snapshots_evict_spare(c): the same, but never the newest state. snapshots_evict_error(c): the oldest
+ * unnamed one, also of a recent error. snapshots_delete(c, name): drop the one of that name; false if there
+ * is none. If it is being made or returned to, it only loses its name. snapshots_keep_newest(c): drop the
+ * other unnamed states unless the session is returning to one. Returns how many were dropped.
  * snapshots_drop_older_errors(c, keep, why): drop those that stand in recent errors other than ${keep}.
  * Returns how many. snapshots_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means
  * the newest state that was given it. */
