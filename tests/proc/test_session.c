@@ -1737,6 +1737,24 @@ static void the_newest_state_does_not_give_way_to_a_look_up(void **state)
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
 }
 
+/* The copy from before an entry takes the room of the one from before the last, whose state is another. */
+static void a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const codes[] = {"count", "exit 3", "count"};
+    struct call entries[3] = {0};
+    f->most_processes = 2;
+    with_checkpoints(f, 8);
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    for (int i = 0; i < 3; i++) {
+        enter(f, &entries[i], codes[i], 1, false);
+        wait_for(f, &entries[i]);
+    }
+    assert_string_equal(entries[0].value, "2");
+    assert_string_equal(entries[1].type, "PROCESS-EXITED");
+    assert_string_equal(entries[2].value, "3");
+}
+
 static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
 {
     enum { COUNT = 250 };
@@ -1871,6 +1889,7 @@ int main(void)
         TEST(zygotes_of_many_heaps_are_bounded),
         TEST(processes_are_bounded_and_old_states_give_way),
         TEST(the_newest_state_does_not_give_way_to_a_look_up),
+        TEST(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
     log_set_level(LOG_LEVEL_ERROR); /* the fake causes many warnings */
