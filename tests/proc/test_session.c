@@ -1737,6 +1737,25 @@ static void the_newest_state_does_not_give_way_to_a_look_up(void **state)
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
 }
 
+/* The first of six errors, whose copy only the number of checkpoints holds. */
+static void a_copy_does_not_give_way_to_an_entry_into_itself(void **state)
+{
+    struct fixture *f = *state;
+    struct call in_copy = {0};
+    f->most_processes = 8;
+    with_checkpoints(f, 8);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    assert_value(f, "count", "7");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 8);
+    enter(f, &in_copy, "count", 1, false);
+    wait_for(f, &in_copy);
+    assert_non_null(strstr(in_copy.why, "at most 8 processes"));
+    assert_true(error_record_is_enterable(session_error(f->s, 5)));
+    assert_value(f, "count", "8");
+}
+
 /* The copy from before an entry takes the room of the one from before the last, whose state is another. */
 static void a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit(void **state)
 {
@@ -1889,6 +1908,7 @@ int main(void)
         TEST(zygotes_of_many_heaps_are_bounded),
         TEST(processes_are_bounded_and_old_states_give_way),
         TEST(the_newest_state_does_not_give_way_to_a_look_up),
+        TEST(a_copy_does_not_give_way_to_an_entry_into_itself),
         TEST(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
