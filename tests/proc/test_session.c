@@ -1167,6 +1167,17 @@ static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **
     }
 }
 
+/* The process ends between its error and the request to continue. */
+static void an_operation_that_met_an_error_is_not_begun_again(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = gone_on(f, "print once;goes-on E;exit 3", 0);
+    assert_string_equal(c.type, "PROCESS-EXITED");
+    assert_string_equal(c.printed, "once");
+    assert_int_equal(session_error_count(f->s), 2);
+    assert_value(f, "count", "1");
+}
+
 static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
 {
     struct fixture *f = *state;
@@ -1849,6 +1860,7 @@ int main(void)
         TEST(an_operation_that_does_not_announce_it_does_not_continue),
         TEST(an_operation_continues_although_no_copy_can_be_made),
         TEST(an_operation_that_continues_can_fail_die_and_run_out_of_time),
+        TEST(an_operation_that_met_an_error_is_not_begun_again),
         TEST(a_question_is_answered_once_and_only_by_its_own_answer),
         TEST(a_question_that_nobody_answers_ends_the_input),
         TEST(a_question_whose_time_is_over_stops_nothing),
