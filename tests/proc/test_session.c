@@ -1748,6 +1748,20 @@ static void the_newest_state_does_not_give_way_to_a_look_up(void **state)
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
 }
 
+static void an_error_that_cannot_be_left_can_still_be_entered(void **state)
+{
+    struct fixture *f = *state;
+    struct call in_copy = {0};
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_string_equal(evaluated(f, "abort die;error E", 0).type, "E");
+    assert_value(f, "count", "2");
+    assert_null(strstr(strbuf_string(session_notice(f->s)), "damaged"));
+    enter(f, &in_copy, "count", 1, false);
+    wait_for(f, &in_copy);
+    assert_string_equal(in_copy.value, "3");
+}
+
 /* The first of six errors, whose copy only the number of checkpoints holds. */
 static void a_copy_does_not_give_way_to_an_entry_into_itself(void **state)
 {
@@ -1920,6 +1934,7 @@ int main(void)
         TEST(zygotes_of_many_heaps_are_bounded),
         TEST(processes_are_bounded_and_old_states_give_way),
         TEST(the_newest_state_does_not_give_way_to_a_look_up),
+        TEST(an_error_that_cannot_be_left_can_still_be_entered),
         TEST(a_copy_does_not_give_way_to_an_entry_into_itself),
         TEST(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),

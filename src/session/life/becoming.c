@@ -281,6 +281,16 @@ static void lose_fresh(struct session *s, struct event *e)
         session_action_give_up(s, e);
 }
 
+/* The cleanup forms of the error that it stands in end each copy. The error can still be entered, and what
+ * was evaluated before it is worth replaying. */
+static void set_source_aside(struct session *s)
+{
+    struct snapshot *sn = snapshots_source(&s->snapshots);
+    if (sn != NULL)
+        snapshot_set_aside(sn);
+    lower_best(s);
+}
+
 void session_action_lose(struct session *s, struct event *e)
 {
     struct becoming *b = s->becoming;
@@ -296,6 +306,8 @@ void session_action_lose(struct session *s, struct event *e)
         return;
     }
     b->was_not_resumed = b->was_not_resumed || b->origin == FROM_IMAGE;
+    if (s->state == SESSION_UNWINDING || s->state == SESSION_KILLING)
+        set_source_aside(s);
     drop_source(s, "The copy of the process that stood in it has ended.");
     if (s->snapshots.was_source_killed || (e->end != NULL && e->end->signal == SIGKILL))
         lower_best(s);

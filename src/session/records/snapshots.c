@@ -79,6 +79,14 @@ void snapshot_let_age(struct snapshot *sn, const char *why)
         snapshot_drop(sn, why);
 }
 
+void snapshot_set_aside(struct snapshot *sn)
+{
+    sn->is_source = false;
+    sn->is_aside = true;
+    if (!sn->is_error_recent)
+        snapshot_drop(sn, NULL);
+}
+
 void snapshot_forget_error(struct snapshot *sn)
 {
     sn->record->snapshot = NULL;
@@ -264,11 +272,8 @@ void snapshots_leave_after(struct snapshots *c, uint64_t evaluation)
     list_for_each(node, next, &c->all)
     {
         struct snapshot *sn = snapshot_at(node);
-        if (sn->evaluation <= evaluation || sn->name != NULL)
-            continue;
-        sn->is_aside = true;
-        if (!sn->is_error_recent)
-            snapshot_drop(sn, NULL);
+        if (sn->evaluation > evaluation && sn->name == NULL)
+            snapshot_set_aside(sn);
     }
 }
 

@@ -66,6 +66,10 @@ void snapshot_stands_in(struct snapshot *sn, struct error_record *r);
 void snapshot_forget_error(struct snapshot *sn);
 void snapshot_let_age(struct snapshot *sn, const char *why);
 
+/* snapshot_set_aside(sn): nobody can return to its state any more. It is kept for its error alone, or
+ * dropped. */
+void snapshot_set_aside(struct snapshot *sn);
+
 /* snapshot_confirm(sn, pid): the process has made it. */
 void snapshot_confirm(struct snapshot *sn, int64_t pid);
 
