@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "lisp/zygotes.h"
@@ -1748,6 +1749,26 @@ static void the_newest_state_does_not_give_way_to_a_look_up(void **state)
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
 }
 
+static void thousands_are_refused_without_a_large_stack(void **state)
+{
+    enum { COUNT = 3000 };
+    static struct call calls[COUNT];
+    struct fixture *f = *state;
+    struct rlimit before;
+    f->most_processes = 1;
+    open_again(f);
+    memset(calls, 0, sizeof calls);
+    getrlimit(RLIMIT_STACK, &before);
+    setrlimit(RLIMIT_STACK, &(struct rlimit){.rlim_cur = 512u << 10, .rlim_max = before.rlim_max});
+    for (int i = 0; i < COUNT; i++)
+        enter(f, &calls[i], "count", 0, false);
+    for (int i = 0; i < COUNT; i++)
+        wait_for(f, &calls[i]);
+    setrlimit(RLIMIT_STACK, &before);
+    assert_int_equal(calls[COUNT - 1].kind, OUTCOME_UNAVAILABLE);
+    assert_value(f, "count", "1");
+}
+
 static void an_error_that_cannot_be_left_can_still_be_entered(void **state)
 {
     struct fixture *f = *state;
@@ -1934,6 +1955,7 @@ int main(void)
         TEST(zygotes_of_many_heaps_are_bounded),
         TEST(processes_are_bounded_and_old_states_give_way),
         TEST(the_newest_state_does_not_give_way_to_a_look_up),
+        TEST(thousands_are_refused_without_a_large_stack),
         TEST(an_error_that_cannot_be_left_can_still_be_entered),
         TEST(a_copy_does_not_give_way_to_an_entry_into_itself),
         TEST(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit),

@@ -59,10 +59,15 @@ static void rest(struct session *s)
         checkpointing_settle_down(s);
 }
 
+/* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */
 static void refuse(struct session *s, const char *why)
 {
     answer_unavailable(s, s->current, why);
-    rest(s);
+    if (s->at_error.standing != NULL)
+        session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
+    else
+        session_enter_state(s, SESSION_IDLE, 0);
+    session_later(s);
 }
 
 static void ask(struct session *s)
