@@ -820,6 +820,19 @@ static void a_death_between_two_calls_returns_to_the_last_state(void **state)
     assert_value(f, "count", "2");
 }
 
+static void a_state_that_never_lasts_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_FREEZE", "doomed:2", 1);
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    kill(session_pid(f->s), SIGKILL);
+    assert_value(f, "count", "2");
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "state after evaluation 1"));
+}
+
 static void a_lisp_that_cannot_be_copied_starts_afresh(void **state)
 {
     struct fixture *f = *state;
@@ -1920,6 +1933,7 @@ int main(void)
         TEST(a_last_reply_before_the_death_counts),
         TEST(a_death_returns_to_the_state_before_it),
         TEST(a_death_between_two_calls_returns_to_the_last_state),
+        TEST(a_state_that_never_lasts_is_given_up),
         TEST(a_lisp_that_cannot_be_copied_starts_afresh),
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
