@@ -138,7 +138,7 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
         note_idle(s);
     } else if (state == SESSION_STANDING) {
         note_idle(s);
-    } else if (state != SESSION_COPYING) {
+    } else {
         list_remove(&s->clock.idle_node);
     }
     if (deadline_ms > 0)

@@ -33,15 +33,20 @@ static void on_scratch_gone(void *arg, const struct child_end *end)
     session_dispatch(arg, &(struct event){.kind = EVENT_GONE, .end = end});
 }
 
-static bool copy(struct session *s, struct worker *original, struct err *err)
+/* ${sn}: NULL: the process itself is copied. */
+static bool copy(struct session *s, struct snapshot *sn, struct err *err)
 {
     struct worker_events events = process_events(s);
     events.on_gone = on_scratch_gone;
     events.on_reply = on_scratch_reply;
     session_enter_state(s, SESSION_SCRATCH, SCRATCH_MS);
+    if (sn != NULL)
+        sn->is_source = true; /* it must not give way to its own copy */
     do
-        s->scratch = copies_of(original, &events, err);
+        s->scratch = copies_of(sn == NULL ? s->worker : sn->worker, &events, err);
     while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
+    if (sn != NULL)
+        sn->is_source = false;
     return s->scratch != NULL;
 }
 
@@ -54,10 +59,15 @@ static void rest(struct session *s)
         checkpointing_settle_down(s);
 }
 
+/* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */
 static void refuse(struct session *s, const char *why)
 {
     answer_unavailable(s, s->current, why);
-    rest(s);
+    if (s->at_error.standing != NULL)
+        session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
+    else
+        session_enter_state(s, SESSION_IDLE, 0);
+    session_later(s);
 }
 
 static void ask(struct session *s)
@@ -66,12 +76,12 @@ static void ask(struct session *s)
     struct err err;
     const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     struct snapshot *sn = r == NULL ? NULL : r->snapshot;
-    struct worker *original = op->sequence == 0 ? s->worker : sn == NULL ? NULL : sn->worker;
-    if (original == NULL && r != NULL && error_record_why_not(r) != NULL)
+    bool is_there = op->sequence == 0 || sn != NULL;
+    if (!is_there && r != NULL && error_record_why_not(r) != NULL)
         err_set(&err, ERR_GONE, "This error cannot be entered: %s", error_record_why_not(r));
     else
         err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
-    if (original == NULL || !copy(s, original, &err))
+    if (!is_there || !copy(s, sn, &err))
         refuse(s, err.message);
 }
 

@@ -96,6 +96,8 @@ void copies_await(struct session *s, int deadline_ms, copies_then *then)
 bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
                      struct err *err)
 {
+    if (r != NULL && r->snapshot != NULL)
+        snapshot_drop(r->snapshot, NULL);
     if (name == NULL && limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
         return err_set(err, ERR_LIMIT, "This session makes no copies of itself (checkpoint-limit is 0).");
     memory_watch_wake(s->host->memory_watch);
@@ -112,8 +114,6 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         return false;
     }
     sn->name = xstrdup(name);
-    if (r != NULL && r->snapshot != NULL)
-        snapshot_drop(r->snapshot, NULL);
     if (r != NULL)
         snapshot_stands_in(sn, r);
     s->snapshots.is_one_owed = false;
