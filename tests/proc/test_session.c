@@ -805,6 +805,21 @@ CASE(a_state_that_never_lasts_is_given_up)
     assert_non_null(strstr(strbuf_string(session_notice(f->s)), "state after evaluation 1"));
 }
 
+CASE(a_rollback_by_any_number_is_answered)
+{
+    static const char *const numbers[] = {"9223372036854775807", "-9223372036854775808",
+                                          "-99999999999999999999", "7"};
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct call c = {.fixture = f};
+        c.op = session_rollback(f->s, numbers[i], on_done, &c);
+        wait_for(f, &c);
+        assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    }
+    assert_value(f, "count", "2");
+}
+
 CASE(a_lisp_that_cannot_be_copied_starts_afresh)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
