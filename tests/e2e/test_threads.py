@@ -305,6 +305,15 @@ class Standing(entries.Entries, StandingTest):
         self.assertValue(self.enter("x"), "7")
         mcp.wait_until(lambda: re.search("^[1-9]", self.s.call("list-checkpoints").text), 10, "a checkpoint")
 
+    def test_a_checkpoint_that_failed_evaluations_prevent_says_what_ends_them(self):
+        self.assertFails("(fail 1)")
+        self.end_program()
+        for tool, arguments in (("checkpoint-session", {"name": "here"}), ("save-session", {})):
+            self.assertIn("so it cannot be copied: failed evaluations, which the next evaluation ends.",
+                          self.s.call(tool, arguments).text)
+        self.assertOperational()
+        self.assertFalse(self.s.call("checkpoint-session", name="here").is_error)
+
     def test_ending_the_thread_of_the_evaluation_ends_the_evaluation_only(self):
         report = self.s.evaluate("(sb-thread:abort-thread)")
         self.assertIn("thread of the evaluation was ended", report.text)
