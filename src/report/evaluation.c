@@ -107,18 +107,18 @@ static bool is_alike(const struct sexp *a, const struct sexp *b)
     return is_same_text(a, b, "type") && is_same_text(a, b, "message");
 }
 
-/* The index of it, or of an equal one that can be entered; 0: it is not kept. */
-static size_t index_of(const struct session *session, const struct sexp *item)
+/* The number of its error, or of an equal one that can be entered; 0: it is not kept. */
+static int number_of(const struct session *session, const struct sexp *item)
 {
     const char *message = sexp_string(sexp_get(item, 0, "message"), NULL);
-    size_t found = 0;
+    int found = 0;
     for (size_t i = 0; message != NULL && i < session_error_count(session); i++) {
         const struct error_record *r = session_error(session, i);
         if (r->thread == NULL || strcmp(r->message, message) != 0)
             continue;
         if (error_record_is_enterable(r))
-            return i + 1;
-        found = found == 0 ? i + 1 : found;
+            return r->sequence;
+        found = found == 0 ? r->sequence : found;
     }
     return found;
 }
@@ -141,14 +141,15 @@ static void add_item_frames(struct strbuf *out, const struct sexp *frames)
 static void add_inbox(struct strbuf *out, const struct session *session, const struct sexp *inbox)
 {
     size_t count = sexp_count(inbox);
-    bool has_index = false;
+    bool has_number = false;
     if (count == 0)
         return;
     section_begin(out, "[Background errors]");
     for (size_t i = 0; i < count; i++) {
         const struct sexp *item = sexp_nth(inbox, i);
         bool is_in_thread = sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
-        size_t before = 0, more = 0, index = index_of(session, item);
+        int number = number_of(session, item);
+        size_t before = 0, more = 0;
         for (size_t k = 0; k < count; k++) {
             before += k < i && is_alike(item, sexp_nth(inbox, k));
             more += k > i && is_alike(item, sexp_nth(inbox, k));
@@ -159,9 +160,9 @@ static void add_inbox(struct strbuf *out, const struct session *session, const s
         reply_add_string(out, sexp_get(item, 0, "where"));
         if (more > 0)
             strbuf_addf(out, " and %zu more", more);
-        if (index > 0)
-            strbuf_addf(out, " (index %zu)", index);
-        has_index = has_index || index > 0;
+        if (number > 0)
+            strbuf_addf(out, " (error %d)", number);
+        has_number = has_number || number > 0;
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_get(item, 0, "type"));
         strbuf_adds(out, ": ");
@@ -173,8 +174,8 @@ static void add_inbox(struct strbuf *out, const struct session *session, const s
         reply_add_string(out, hint);
         strbuf_addc(out, '\n');
     }
-    if (has_index)
-        strbuf_adds(out, "get-backtrace with the index shows all frames and variables.");
+    if (has_number)
+        strbuf_adds(out, "get-backtrace with the number as index shows all frames and variables.");
     section_end(out);
 }
 
