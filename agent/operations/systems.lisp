@@ -235,30 +235,39 @@ whose directories the current user may not be able to write."
   (uiop:setup-temporary-directory)
   (asdf:clear-configuration))
 
+(defun enter-directory (directory)
+  "Work in DIRECTORY, a string, and find systems there."
+  ;; UIOP would escape a wildcard in the last part of a name without a slash at its end.
+  (let ((path (uiop:parse-native-namestring
+               (if (eql (length directory) (1+ (or (position #\/ directory :from-end t) -1)))
+                   directory
+                   (concatenate 'string directory "/")))))
+    (change-directory directory)
+    ;; In a saved session the user may have changed it.
+    (when (or (null *directory*) (equal *directory* *default-pathname-defaults*))
+      (setf *default-pathname-defaults* path))
+    (unless (equal path *directory*)
+      (setf asdf:*central-registry* (adjoin path (remove *directory* asdf:*central-registry* :test #'equal)
+                                            :test #'equal)
+            *directory* path
+            *definitions-below* '(nil)))))
+
 (define-operation :configure (arguments)
-  (setf *server-process* (getf arguments :server-pid))
-  (mark-programs)
-  (enter-own-domain)
-  ;; In a saved session they are the user's.
-  (unless *snapshot-taken*
-    (forget-build-environment))
-  (let ((directory (getf arguments :directory)))
-    (when directory
-      ;; UIOP would escape a wildcard in the last part of a name without a slash at its end.
-      (let ((path (uiop:parse-native-namestring
-                   (if (eql (length directory) (1+ (or (position #\/ directory :from-end t) -1)))
-                       directory
-                       (concatenate 'string directory "/")))))
-        (change-directory directory)
-        ;; In a saved session the user may have changed it.
-        (when (or (null *directory*) (equal *directory* *default-pathname-defaults*))
-          (setf *default-pathname-defaults* path))
-        (setf *directory* path)
-        (pushnew path asdf:*central-registry* :test #'equal))))
-  (list* *id* :ok
-         ;; A saved session has loaded them again, and what they had in memory is gone.
-         :libraries (if *snapshot-taken* (foreign-libraries) '())
-         (hooks-part)))
+  ;; A copy of the zygote has been through the first part, and is only told its directory.
+  (let ((new-image (null *server-process*)))
+    (when new-image
+      (setf *server-process* (getf arguments :server-pid))
+      (mark-programs)
+      (enter-own-domain)
+      ;; In a saved session they are the user's.
+      (unless *snapshot-taken*
+        (forget-build-environment)))
+    (when (getf arguments :directory)
+      (enter-directory (getf arguments :directory)))
+    (list* *id* :ok
+           ;; A saved session has loaded them again, and what they had in memory is gone.
+           :libraries (if (and new-image *snapshot-taken*) (foreign-libraries) '())
+           (hooks-part))))
 
 (defun call-as-step (what function)
   "Call FUNCTION; return sentences that report how it failed and what it printed."

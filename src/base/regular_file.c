@@ -64,7 +64,7 @@ static bool open_directory_beneath(struct regular_file *file, const char *root, 
         inner = below(root, directory);
         inner = inner == NULL ? below(real, directory) : inner;
     }
-    int top = real == NULL || inner == NULL ? -1 : open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int top = real == NULL || inner == NULL ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
     if (top >= 0)
         file->directory = (int)syscall(SYS_openat2, top, inner, &how, sizeof how);

@@ -35,3 +35,9 @@ bool user_directory_make(const char *path, struct err *err)
         return true;
     return err_set_errno(err, ERR_SYSTEM, errno, "cannot make the directory %s", path);
 }
+
+bool is_directory(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}

@@ -25,4 +25,7 @@ bool user_directory(const char *variable, const char *in_home, const char *name,
  */
 bool user_directory_make(const char *path, struct err *err);
 
+/* is_directory(path): whether it is one, perhaps through symbolic links. */
+bool is_directory(const char *path);
+
 #endif

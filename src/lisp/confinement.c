@@ -1,12 +1,13 @@
 /*
- * Responsible for turning a mode and a network into the lists of paths that the sandbox takes, and for the
- * private directories of confined Lisps. Each confinement of each project has directories of its own, also if
- * it differs only in paths that options add: files that a Lisp leaves there must not be loaded by one that
- * may do more, or has another project.
+ * Responsible for turning a mode, a network and a project into the lists of paths that the sandbox takes, and
+ * for the private directories of confined Lisps. Each confinement of each project has directories of its own,
+ * also if it differs only in paths that options add: files that a Lisp leaves there must not be loaded by one
+ * that may do more, or has another project.
  */
 #include "lisp/confinement.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #include "lisp/core.h"
 
 #define OLD_DRAFT_S 3600 /* nobody writes an image for that long */
+#define MOST_CONFINEMENTS 200
 
 struct paths {
     char **all; /* owned; ends with NULL */
@@ -31,9 +33,14 @@ struct paths {
 };
 
 struct confinement {
+    struct confinement *next;
     enum confinement_mode mode;
     enum sandbox_network network;
-    char name[48]; /* of its directories */
+    char *directory; /* a session's own; NULL: the server's */
+    char *project;   /* the real path of either */
+    int descriptor;  /* of ${directory}; -1: none */
+    char root[32];   /* the path of ${descriptor} */
+    char name[48];   /* of its directories */
     struct sandbox *sandbox;
     struct paths writable, readable;
     char *environment[CONFINEMENT_MOST_VARIABLES + 1];
@@ -45,8 +52,8 @@ struct confinement {
 
 struct confinements {
     struct confinements_options options;
-    struct confinement
-        *all[CONFINEMENT_MODES][SANDBOX_NETWORKS]; /* NULL: not made yet; always NULL for the mode off */
+    struct confinement *all, *own; /* made on first use; none for the mode off */
+    size_t count;
     char *open_address; /* NULL: none. Without a token, whoever reaches it evaluates code in any session */
 };
 
@@ -105,28 +112,45 @@ static bool holds(const char *outer, const char *inner)
     return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
-/* The Lisps have access to the whole project, so it must not contain what is to be kept from them. */
-static char *find_project(const struct confinements_options *o, struct err *err)
+static bool is_at(int descriptor, const char *path)
 {
-    char *project = realpath(o->directory != NULL ? o->directory : ".", NULL);
-    if (project == NULL) {
-        err_set_errno(err, ERR_SYSTEM, errno, "the project directory %s cannot be opened",
-                      o->directory != NULL ? o->directory : ".");
-        return NULL;
-    }
+    char link[32], target[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t len = readlink(link, target, sizeof target);
+    return len == (ssize_t)strlen(path) && memcmp(target, path, (size_t)len) == 0;
+}
+
+/* Confined code can put a symbolic link in the place of a directory that it can write to, so a session's own
+ * one is opened once, and is used through its descriptor. */
+static bool hold_directory(struct confinement *c, struct err *err)
+{
+    if (c->directory == NULL)
+        return true;
+    c->descriptor = open(c->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(c->root, sizeof c->root, "/proc/self/fd/%d", c->descriptor);
+    return is_at(c->descriptor, c->directory) ||
+           err_set(err, ERR_INVALID, "%s is not a directory, or is reached through a symbolic link.",
+                   c->directory);
+}
+
+/* The Lisps have access to the whole project, so it must not contain what is to be kept from them. */
+static bool find_project(struct confinement *c, const struct confinements_options *o, struct err *err)
+{
+    const char *given = c->directory != NULL ? c->directory : o->directory != NULL ? o->directory : ".";
+    c->project = realpath(given, NULL);
+    if (c->project == NULL)
+        return err_set_errno(err, ERR_SYSTEM, errno, "the project directory %s cannot be opened", given);
     const char *home = getenv("HOME");
     char *real_home = home == NULL ? NULL : realpath(home, NULL);
-    if (strcmp(project, "/") == 0 || (real_home != NULL && holds(project, real_home))) {
-        err_set(
+    bool holds_home = strcmp(c->project, "/") == 0 || (real_home != NULL && holds(c->project, real_home));
+    free(real_home);
+    if (holds_home)
+        return err_set(
             err, ERR_INVALID,
             "The project directory %s holds your home directory, so --sandbox could keep nothing from the "
             "Lisps. Start the server in the project, or give --directory.",
-            project);
-        free(project);
-        project = NULL;
-    }
-    free(real_home);
-    return project;
+            c->project);
+    return hold_directory(c, err);
 }
 
 /* Where Lisp programmers keep their libraries and configuration. */
@@ -286,12 +310,10 @@ static void set_name(struct confinement *c)
 
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
-    bool is_workspace = c->mode == CONFINEMENT_WORKSPACE;
-    char *project = find_project(o, err);
-    if (project == NULL)
+    struct paths *of_project = c->mode == CONFINEMENT_WORKSPACE ? &c->writable : &c->readable;
+    if (!find_project(c, o, err))
         return false;
-    add(is_workspace ? &c->writable : &c->readable, project, "");
-    free(project);
+    add(of_project, c->project, "");
     add_all_given(&c->writable, o->writable);
     add_all_given(&c->readable, o->readable);
     set_name(c);
@@ -303,6 +325,12 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
     add_lisp_places(&c->readable);
     add_lisp(&c->readable, o);
     add_variable(c, "CL_MCP_SANDBOX", confinement_mode_names[c->mode]);
+    if (!keeps_lisp(c, o, err))
+        return false;
+    if (c->directory != NULL) {
+        free(of_project->all[0]);
+        of_project->all[0] = xstrdup(c->root);
+    }
     c->sandbox = sandbox_new(&(struct sandbox_policy){.writable = (const char *const *)c->writable.all,
                                                       .readable = (const char *const *)c->readable.all,
                                                       .network = c->network,
@@ -310,7 +338,7 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
                              err);
     if (c->sandbox != NULL && sandbox_gaps(c->sandbox)[0] != '\0')
         log_warning("the sandbox has a gap: %s", sandbox_gaps(c->sandbox));
-    return c->sandbox != NULL && keeps_all(c, o, err) && keeps_lisp(c, o, err);
+    return c->sandbox != NULL && keeps_all(c, o, err);
 }
 
 static void free_paths(struct paths *paths)
@@ -331,6 +359,10 @@ static void confinement_free(struct confinement *c)
     free_paths(&c->readable);
     for (size_t i = 0; i < c->variables; i++)
         free(c->environment[i]);
+    if (c->descriptor >= 0)
+        close(c->descriptor);
+    free(c->directory);
+    free(c->project);
     free(c);
 }
 
@@ -343,27 +375,55 @@ static bool refuse_open_address(const struct confinements *cs, struct err *err)
                    cs->open_address);
 }
 
-/* Set ${c} to the confinement of this mode and network, made on its first use; to NULL for the mode off. */
+/* A directory that was removed and made again under its name is another one. */
+static bool is_of(const struct confinement *c, const char *directory)
+{
+    if (directory == NULL || c->directory == NULL)
+        return directory == c->directory;
+    return strcmp(c->directory, directory) == 0 && is_at(c->descriptor, directory);
+}
+
+static struct confinement *make(struct confinements *cs, enum confinement_mode mode,
+                                enum sandbox_network network, const char *directory, struct err *err)
+{
+    if (cs->count == MOST_CONFINEMENTS) {
+        err_set(err, ERR_LIMIT,
+                "The server has made sandboxes for %d directories, and makes no more "
+                "until it is started again.",
+                MOST_CONFINEMENTS);
+        return NULL;
+    }
+    struct confinement *c = xcalloc(1, sizeof *c);
+    c->mode = mode;
+    c->network = network;
+    c->directory = xstrdup(directory);
+    c->descriptor = -1;
+    if (!prepare(c, &cs->options, err)) {
+        confinement_free(c);
+        return NULL;
+    }
+    c->next = cs->all;
+    cs->all = c;
+    cs->count++;
+    return c;
+}
+
+/* Set ${c} to the confinement of this mode, network and directory, made on its first use; to NULL for the
+ * mode off. */
 static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbox_network network,
-                const struct confinement **c, struct err *err)
+                const char *directory, const struct confinement **c, struct err *err)
 {
     *c = NULL;
     if (mode == CONFINEMENT_OFF)
         return true;
     if (network == SANDBOX_NETWORK_ON && cs->open_address != NULL)
         return refuse_open_address(cs, err);
-    if (cs->all[mode][network] == NULL) {
-        struct confinement *made = xcalloc(1, sizeof *made);
-        made->mode = mode;
-        made->network = network;
-        if (!prepare(made, &cs->options, err)) {
-            confinement_free(made);
-            return false;
-        }
-        cs->all[mode][network] = made;
-    }
-    *c = cs->all[mode][network];
-    return true;
+    for (const struct confinement *known = cs->all; known != NULL && *c == NULL; known = known->next)
+        if (known->mode == mode && known->network == network && is_of(known, directory))
+            *c = known;
+    if (*c == NULL)
+        *c = make(cs, mode, network, directory, err);
+    return *c != NULL;
 }
 
 struct confinements *confinements_new(const struct confinements_options *options, struct err *err)
@@ -371,19 +431,24 @@ struct confinements *confinements_new(const struct confinements_options *options
     struct confinements *cs = xcalloc(1, sizeof *cs);
     const struct confinement *own;
     cs->options = *options;
-    if (get(cs, options->mode, options->network, &own, err))
+    if (get(cs, options->mode, options->network, NULL, &own, err)) {
+        cs->own = cs->all;
         return cs;
+    }
     confinements_free(cs);
     return NULL;
 }
 
 void confinements_free(struct confinements *cs)
 {
-    for (size_t mode = 0; cs != NULL && mode < CONFINEMENT_MODES; mode++)
-        for (size_t network = 0; network < SANDBOX_NETWORKS; network++)
-            confinement_free(cs->all[mode][network]);
-    if (cs != NULL)
-        free(cs->open_address);
+    if (cs == NULL)
+        return;
+    while (cs->all != NULL) {
+        struct confinement *c = cs->all;
+        cs->all = c->next;
+        confinement_free(c);
+    }
+    free(cs->open_address);
     free(cs);
 }
 
@@ -397,7 +462,7 @@ bool confinements_refuse_network(struct confinements *cs, const char *address, s
 
 const struct confinement *confinements_own(const struct confinements *cs)
 {
-    return cs == NULL ? NULL : cs->all[cs->options.mode][cs->options.network];
+    return cs == NULL ? NULL : cs->own;
 }
 
 /* The index of ${name} in ${names}: ${otherwise} if it is NULL, -1 if it is not among them. */
@@ -419,8 +484,19 @@ static bool refuse_looser(struct err *err, const char *option, const char *own, 
                    option, own, chosen);
 }
 
+/* A session's own directory must not widen what ${c} may use; NULL: that is not limited. */
+static bool is_within(const struct confinement *c, const char *directory, struct err *err)
+{
+    return c == NULL || directory == NULL || holds(c->project, directory) ||
+           err_set(
+               err, ERR_INVALID,
+               "%s is not in %s, the working directory of the sandbox %s. A session in a sandbox may only "
+               "have a directory in it.",
+               directory, c->project, confinement_mode_names[c->mode]);
+}
+
 bool confinements_choose(struct confinements *cs, const char *mode, const char *network,
-                         const struct confinement **c, struct err *err)
+                         const char *directory, const struct confinement **c, struct err *err)
 {
     int own_mode = (int)cs->options.mode, own_network = (int)cs->options.network;
     int chosen_mode = index_of(confinement_mode_names, mode, own_mode);
@@ -432,7 +508,8 @@ bool confinements_choose(struct confinements *cs, const char *mode, const char *
     if (chosen_mode == CONFINEMENT_OFF && network != NULL)
         return err_set(err, ERR_INVALID,
                        "The network is limited only in a sandbox: pass sandbox too, workspace or read-only.");
-    return get(cs, (enum confinement_mode)chosen_mode, (enum sandbox_network)chosen_network, c, err);
+    return is_within(cs->own, directory, err) && get(cs, (enum confinement_mode)chosen_mode,
+                                                     (enum sandbox_network)chosen_network, directory, c, err);
 }
 
 static int greatest(int a, int b)
@@ -441,19 +518,22 @@ static int greatest(int a, int b)
 }
 
 bool confinements_tighten(struct confinements *cs, const struct confinement **c, const char *mode,
-                          const char *network, struct err *err)
+                          const char *network, const char *directory, struct err *err)
 {
     int least_mode = index_of(confinement_mode_names, mode, CONFINEMENT_OFF);
     int least_network = index_of(confinement_network_names, network, SANDBOX_NETWORK_ON);
     if (least_mode < 0 || least_network < 0)
         return err_set(err, ERR_INVALID, "there is no sandbox %s with network %s", mode, network);
+    if (!is_within(*c, directory, err))
+        return false;
     if (*c != NULL) {
+        directory = directory != NULL ? directory : (*c)->directory;
         least_mode = greatest(least_mode, (int)(*c)->mode);
         least_network = greatest(least_network, (int)(*c)->network);
     }
     if (least_mode != CONFINEMENT_OFF)
         least_network = greatest(least_network, (int)cs->options.network);
-    return get(cs, (enum confinement_mode)least_mode, (enum sandbox_network)least_network, c, err);
+    return get(cs, (enum confinement_mode)least_mode, (enum sandbox_network)least_network, directory, c, err);
 }
 
 const char *confinement_mode(const struct confinement *c)
@@ -469,6 +549,16 @@ const char *confinement_network(const struct confinement *c)
 bool confinement_is_read_only(const struct confinement *c)
 {
     return c != NULL && c->mode == CONFINEMENT_READ_ONLY;
+}
+
+const char *confinement_directory(const struct confinement *c)
+{
+    return c == NULL ? NULL : c->directory;
+}
+
+const char *confinement_root(const struct confinement *c)
+{
+    return c == NULL || c->directory == NULL ? NULL : c->root;
 }
 
 const struct sandbox *confinement_sandbox(const struct confinement *c)

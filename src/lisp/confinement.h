@@ -63,32 +63,42 @@ bool confinements_refuse_network(struct confinements *cs, const char *address, s
 const struct confinement *confinements_own(const struct confinements *cs);
 
 /*
- * confinements_choose(cs, mode, network, c, err):
+ * confinements_choose(cs, mode, network, directory, c, err):
  * The one for a new session, in ${c}; it is made when it is first chosen.
  *
  * mode        borrowed: a name of a mode; NULL: the server's own. ${network} likewise
+ * directory   borrowed: the real path of the session's own directory, which is its workspace; NULL: the
+ *             server's
  * Errors      ERR_INVALID: it would be looser than the server's own, or would limit only the network;
- *             otherwise as confinements_new()
+ *             ERR_LIMIT: there are too many; otherwise as confinements_new()
  */
 bool confinements_choose(struct confinements *cs, const char *mode, const char *network,
-                         const struct confinement **c, struct err *err);
+                         const char *directory, const struct confinement **c, struct err *err);
 
 /*
- * confinements_tighten(cs, c, mode, network, err):
+ * confinements_tighten(cs, c, mode, network, directory, err):
  * Make ${c} at least as strict as these.
  *
  * cs          may be NULL if there is no confinement to make
  * mode        borrowed: the name of a mode; NULL: off. ${network} likewise; NULL: on
- * Errors      ERR_INVALID: there is no such mode or network; otherwise as confinements_new()
+ * directory   borrowed, as for confinements_choose(); NULL: that of ${c}
+ * Errors      ERR_INVALID: there is no such mode or network, or the directory is not in that of ${c};
+ *             otherwise as confinements_choose()
  */
 bool confinements_tighten(struct confinements *cs, const struct confinement **c, const char *mode,
-                          const char *network, struct err *err);
+                          const char *network, const char *directory, struct err *err);
 
 /* confinement_mode(c), confinement_network(c): their names, as the options --sandbox and --network have
  * them. confinement_is_read_only(c): may its processes not write in the working directory? */
 const char *confinement_mode(const struct confinement *c);
 const char *confinement_network(const struct confinement *c);
 bool confinement_is_read_only(const struct confinement *c);
+
+/* confinement_directory(c): the directory of a session of its own for which it was made, borrowed; NULL: it
+ * is for the server's. confinement_root(c): a path of that directory which stays the same one whatever
+ * evaluated code does; for this process only. */
+const char *confinement_directory(const struct confinement *c);
+const char *confinement_root(const struct confinement *c);
 
 /* confinement_sandbox(c): borrowed; NULL without a confinement. */
 const struct sandbox *confinement_sandbox(const struct confinement *c);

@@ -152,12 +152,13 @@ static void warm(struct zygote *z)
     serve(z);
 }
 
-void zygote_configure_request(const struct zygote *z, bool says_directory, struct strbuf *out)
+void zygote_configure_request(const struct zygote *z, bool says_directory, const char *directory,
+                              struct strbuf *out)
 {
-    char directory[4096];
-    const char *where = z->options.directory;
+    char current[4096];
+    const char *where = directory != NULL ? directory : z->options.directory;
     if (where == NULL && says_directory)
-        where = getcwd(directory, sizeof directory);
+        where = getcwd(current, sizeof current);
     sexp_write_symbol(out, "configure");
     sexp_write_symbol(out, "server-pid");
     sexp_write_integer(out, getpid());
@@ -176,7 +177,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     strbuf_addf(&z->lisp, "%s %s", name == NULL ? "?" : name, version == NULL ? "?" : version);
     struct strbuf request;
     strbuf_init(&request, 0);
-    zygote_configure_request(z, true, &request);
+    zygote_configure_request(z, true, NULL, &request);
     z->state = ZYGOTE_CONFIGURING;
     call(z, &request, START_LIMIT_MS);
     strbuf_fini(&request);

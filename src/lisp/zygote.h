@@ -87,9 +87,10 @@ struct worker *zygote_start_image(struct zygote *z, const struct zygote_kind *ki
                                   const char *image, const char *directory,
                                   const struct worker_events *events, struct err *err);
 
-/* zygote_configure_request(z, says_directory, out): append the request that tells a Lisp its owner and, if
- * ${says_directory}, its working directory. */
-void zygote_configure_request(const struct zygote *z, bool says_directory, struct strbuf *out);
+/* zygote_configure_request(z, says_directory, directory, out): append the request that tells a Lisp its owner
+ * and, if ${says_directory}, its working directory; NULL: the zygote's. */
+void zygote_configure_request(const struct zygote *z, bool says_directory, const char *directory,
+                              struct strbuf *out);
 
 /* zygote_disown(z, worker): a worker made here has said hello, or is about to be freed. In the second
  * case, its process is ended if it is still being made. */

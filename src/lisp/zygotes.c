@@ -58,6 +58,9 @@ static void begin(struct zygotes *zs, struct place *place, const struct zygote_k
 {
     struct zygote_options options = zs->options;
     options.kind = *kind;
+    /* Its Lisps may be unable to read the server's, in which the preloaded systems would be found. */
+    if (confinement_directory(kind->confinement) != NULL)
+        options.directory = confinement_directory(kind->confinement);
     options.on_rest = on_rest;
     options.arg = zs;
     *place = (struct place){.zygote = zygote_new(zs->loop, zs->children, &options), .kind = *kind};
@@ -159,9 +162,10 @@ struct children *zygotes_children(const struct zygotes *zs)
     return zs->children;
 }
 
-void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out)
+void zygotes_configure_request(const struct zygotes *zs, bool says_directory, const char *directory,
+                               struct strbuf *out)
 {
-    zygote_configure_request(zs->all[0].zygote, says_directory, out);
+    zygote_configure_request(zs->all[0].zygote, says_directory, directory, out);
 }
 
 void zygotes_disown(struct zygotes *zs, const struct worker *worker)

@@ -24,14 +24,16 @@ bool zygotes_are_absent(const struct zygotes *zs);
 void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 
 /* zygotes_start_image(zs, kind, quota, image, directory, events, err): as zygote_start_image().
- * zygotes_configure_request(zs, says_directory, out), zygotes_disown(zs, worker): as for a single zygote. */
+ * zygotes_configure_request(zs, says_directory, directory, out), zygotes_disown(zs, worker): as for a single
+ * zygote. */
 struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind *kind, struct quota *quota,
                                    const char *image, const char *directory,
                                    const struct worker_events *events, struct err *err);
 
 /* zygotes_children(zs): the children among which all Lisps are; borrowed. */
 struct children *zygotes_children(const struct zygotes *zs);
-void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
+void zygotes_configure_request(const struct zygotes *zs, bool says_directory, const char *directory,
+                               struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
 /* zygotes_notices(zs, kind), zygotes_why(zs, kind): of the zygote of that kind; borrowed, "" if there is

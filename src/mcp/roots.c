@@ -6,10 +6,10 @@
 
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/user_directory.h"
 #include "mcp/client.h"
 #include "mcp/outbox.h"
 
@@ -63,9 +63,8 @@ bool roots_take(struct client *client, const json_t *response)
     json_array_foreach(roots, i, root)
     {
         char path[PATH_MAX];
-        struct stat status;
         const char *uri = json_string_value(json_object_get(root, "uri"));
-        if (uri != NULL && decode(uri, path) && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        if (uri != NULL && decode(uri, path) && is_directory(path)) {
             client->on_root(client->arg, path);
             break;
         }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -341,11 +340,8 @@ static char *find_state_directory(void)
  * NULL: the client named no directory. */
 static const char *find_project(const struct options *o)
 {
-    struct stat status;
     const char *project = o->http_addresses[0] == NULL ? getenv("CLAUDE_PROJECT_DIR") : NULL;
-    bool is_directory =
-        project != NULL && project[0] == '/' && stat(project, &status) == 0 && S_ISDIR(status.st_mode);
-    return is_directory ? project : NULL;
+    return project != NULL && project[0] == '/' && is_directory(project) ? project : NULL;
 }
 
 static void find_defaults(struct options *o)

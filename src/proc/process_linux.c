@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "proc/kernel_file.h"
 
 bool process_memory(pid_t pid, uint64_t *bytes)
@@ -60,8 +60,7 @@ char *process_directory(pid_t pid)
     if (n <= 0 || n == sizeof path)
         return NULL;
     char *directory = xmemdup0(path, (size_t)n);
-    struct stat s;
-    if (stat(directory, &s) == 0 && S_ISDIR(s.st_mode))
+    if (is_directory(directory))
         return directory;
     free(directory);
     return NULL;

@@ -85,7 +85,7 @@ struct operation *session_restore(struct session *s, const char *name, operation
     struct operation *op = operation_new(s, OPERATION_RESTORE, done, arg);
     op->name = xstrdup(name);
     if (done == NULL)
-        rollback_restore_limits(s, name);
+        rollback_restore_settings(s, name);
     return later(s, op);
 }
 
@@ -310,9 +310,17 @@ uint64_t session_at(const struct session *s)
     return s->at;
 }
 
-void session_confine(struct session *s, const struct confinement *confinement)
+void session_place(struct session *s, const char *directory, const struct confinement *confinement)
 {
+    char *copy = xstrdup(directory);
+    free(s->directory);
+    s->directory = copy;
     s->confinement = confinement;
+}
+
+const char *session_directory(const struct session *s)
+{
+    return s->directory;
 }
 
 const struct confinement *session_confinement(const struct session *s)

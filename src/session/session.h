@@ -79,9 +79,11 @@ const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
 
-/* session_confine(s, confinement): before its first use. session_confinement(s): NULL for none; both are
- * borrowed from the server's confinements. */
-void session_confine(struct session *s, const struct confinement *confinement);
+/* session_place(s, directory, confinement): give it a directory of its own, a real path, copied, and a
+ * confinement; before its process starts. session_directory(s): NULL: the server's. session_confinement(s):
+ * NULL for none; it is borrowed from the server's confinements. */
+void session_place(struct session *s, const char *directory, const struct confinement *confinement);
+const char *session_directory(const struct session *s);
 const struct confinement *session_confinement(const struct session *s);
 
 /* session_may_have_news(s): the program runs threads, which may have failed since the last reply, and the

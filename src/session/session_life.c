@@ -71,6 +71,7 @@ void session_free(struct session *s)
     told_tools_fini(&s->told.scratch_tools);
     strbuf_fini(&s->told.notice);
     free(s->id.name);
+    free(s->directory);
     free(s->package);
     free(s);
 }

@@ -180,37 +180,50 @@ void call_tell_loss(const struct tool_call *call, struct session *s)
         strbuf_adds(session_notice(s), " It begins empty.\n");
 }
 
-struct session *call_session(struct tool_call *call)
+bool call_find_session(struct tool_call *call, struct session **s)
 {
+    struct toolbox *toolbox = call->toolbox;
     const char *name = call_session_name(call);
-    struct session *s = sessions_find(call->toolbox->sessions, name);
-    if (s != NULL)
-        return s;
-    if (call->toolbox->is_persistent && strchr(name, '/') == NULL &&
-        saved_is_announced(call->toolbox->store, name)) {
+    bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL;
+    struct err err;
+    *s = sessions_find(toolbox->sessions, name);
+    if (*s != NULL)
+        return true;
+    if (may_be_saved && saved_is_announced(toolbox->store, name)) {
         call_answer(call, true,
                     "Session %s is being saved by another server, which is shutting down. Try again in a "
                     "moment; it will continue here.",
                     name);
-        return NULL;
+        return false;
     }
-    bool is_saved =
-        call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name);
-    if (is_saved || strcmp(name, call->default_session) == 0) {
-        struct err err;
-        s = sessions_create(call->toolbox->sessions, name, &err);
-        if (s == NULL)
+    if (may_be_saved && saved_exists(toolbox->store, name)) {
+        *s = sessions_create(toolbox->sessions, name, &err);
+        if (*s == NULL)
             call_answer(call, true, "%s", err.message);
-        else if (is_saved)
-            session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
         else
-            call_tell_loss(call, s);
-        return s;
+            session_restore(*s, name, NULL, NULL); /* what is asked of it now waits its turn */
+        return *s != NULL;
     }
+    if (strcmp(name, call->default_session) == 0)
+        return true;
     if (take_loss(call, name, &call->text))
         strbuf_addc(&call->text, '\n');
     call_unknown_session(call, name);
-    return NULL;
+    return false;
+}
+
+struct session *call_session(struct tool_call *call)
+{
+    struct session *s;
+    struct err err;
+    if (!call_find_session(call, &s) || s != NULL)
+        return s;
+    s = sessions_create(call->toolbox->sessions, call_session_name(call), &err);
+    if (s == NULL)
+        call_answer(call, true, "%s", err.message);
+    else
+        call_tell_loss(call, s);
+    return s;
 }
 
 void call_unknown_session(struct tool_call *call, const char *name)

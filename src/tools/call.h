@@ -24,6 +24,10 @@
  */
 struct session *call_session(struct tool_call *call);
 
+/* call_find_session(call, s): the same for a tool that runs nothing in it: ${s} is NULL if it is the default
+ * session and does not exist yet. Returns false if the call has been answered. */
+bool call_find_session(struct tool_call *call, struct session **s);
+
 /*
  * call_begin(call, operation), call_begin_request(call, operation):
  * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(). The

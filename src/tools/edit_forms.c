@@ -12,7 +12,6 @@
 #include "lisp/confinement.h"
 #include "scan/scan_toplevel.h"
 #include "session/session.h"
-#include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/line_diff.h"
 #include "tools/syntax.h"
@@ -53,9 +52,8 @@ static bool refuse_fault(struct tool_call *call, const char *what, const char *t
 }
 
 /* A session that may not write files does not have them written by the server either. */
-static bool is_read_only(const struct tool_call *call)
+static bool is_read_only(const struct tool_call *call, const struct session *s)
 {
-    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
     return confinement_is_read_only(s != NULL ? session_confinement(s)
                                               : confinements_own(call->toolbox->confinements));
 }
@@ -66,7 +64,10 @@ static bool open_file(struct edit *edit)
     size_t path_len;
     const char *path = call_string(call, "path", &path_len);
     struct err err;
-    if (is_read_only(call)) {
+    struct session *s;
+    if (!call_find_session(call, &s))
+        return false;
+    if (is_read_only(call, s)) {
         call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
         return false;
     }

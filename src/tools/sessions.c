@@ -5,7 +5,9 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/memory.h"
 #include "base/text.h"
+#include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
@@ -109,6 +111,12 @@ static void add_sandbox(struct strbuf *out, const char *label, const struct sess
         strbuf_addf(out, "%s%s, network %s", label, confinement_mode(c), confinement_network(c));
 }
 
+static void add_directory(struct strbuf *out, const char *label, const struct session *s)
+{
+    if (session_directory(s) != NULL)
+        strbuf_addf(out, "%s%s", label, session_directory(s));
+}
+
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
@@ -126,6 +134,7 @@ static void next_step(struct tool_call *call, struct session *s)
     } else {
         strbuf_addf(&call->text, "Session %s created: %s, package %s", session_name(s),
                     zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        add_directory(&call->text, ", directory ", s);
         add_sandbox(&call->text, ", sandbox ", s);
         strbuf_adds(&call->text, ". Pass its name as session to other tools.");
         call_finish(call);
@@ -133,19 +142,47 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_fini(&code);
 }
 
+/* The real path of the argument, in ${directory}: given; NULL if it is the server's directory, or absent. */
+static bool find_directory(const struct tool_call *call, char **directory, struct err *err)
+{
+    size_t len;
+    const char *given = call_string(call, "directory", &len);
+    const char *servers = call->toolbox->directory != NULL ? call->toolbox->directory : ".";
+    *directory = NULL;
+    if (given == NULL)
+        return true;
+    struct strbuf path;
+    strbuf_init(&path, 0);
+    strbuf_addf(&path, "%s%s%s", given[0] == '/' ? "" : servers, given[0] == '/' ? "" : "/", given);
+    char *real = realpath(strbuf_string(&path), NULL), *own = realpath(servers, NULL);
+    bool ok = real != NULL && is_directory(real) && utf8_is_valid(real, strlen(real)) && strlen(given) == len;
+    if (!ok)
+        err_set(err, ERR_INVALID, "%s is not a directory.", strbuf_string(&path));
+    else if (own == NULL || strcmp(real, own) != 0)
+        *directory = xstrdup(real);
+    free(real);
+    free(own);
+    strbuf_fini(&path);
+    return ok;
+}
+
 static void create_session(struct tool_call *call)
 {
     struct err err;
     const struct confinement *confinement;
     struct session *s = NULL;
-    if (confinements_choose(call->toolbox->confinements, call_string(call, "sandbox", NULL),
-                            call_string(call, "network", NULL), &confinement, &err))
+    char *directory;
+    if (find_directory(call, &directory, &err) &&
+        confinements_choose(call->toolbox->confinements, call_string(call, "sandbox", NULL),
+                            call_string(call, "network", NULL), directory, &confinement, &err))
         s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+    if (s != NULL)
+        session_place(s, directory, confinement);
+    free(directory);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
         return;
     }
-    session_confine(s, confinement);
     call_tell_loss(call, s);
     call->takes_unavailable = true;
     next_step(call, s);
@@ -172,6 +209,7 @@ static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
 static void add_summary(struct strbuf *out, struct session *s, int most_ms)
 {
     strbuf_addf(out, "%s: %s, package %s", session_name(s), activity(s), session_package(s));
+    add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
     strbuf_adds(out, ", ");
@@ -316,6 +354,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
                 session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s));
     if (session_last_error(s) != NULL)
         strbuf_addf(out, " (the last evaluation failed: error %d)", session_last_error(s)->sequence);
+    add_directory(out, "\nDirectory: ", s);
     add_sandbox(out, "\nSandbox: ", s);
     add_checkpoints(out, s);
     if (session_pid(s) > 0) {
@@ -378,7 +417,7 @@ static void close_session(struct tool_call *call)
 const struct tool tool_reset_session = {
     .name = "reset-session",
     .title = "Reset the session",
-    .description = "Restart the session in a clean state. Only its name and limits are kept.",
+    .description = "Restart the session in a clean state. Only its name, directory and limits are kept.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_idempotent = true,
@@ -398,6 +437,9 @@ const struct tool tool_create_session = {
              .names_session = true,
              .description = "Session name; generated if omitted."},
             {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load."},
+            {.name = "directory",
+             .type = ARGUMENT_STRING,
+             .description = "Its working directory, in which systems are found; default: the server's."},
             {.name = "package",
              .is_rare = true,
              .type = ARGUMENT_STRING,

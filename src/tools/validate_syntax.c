@@ -4,8 +4,11 @@
  */
 #include <string.h>
 
+#include "lisp/confinement.h"
 #include "report/section.h"
 #include "scan/scan_repair.h"
+#include "session/session.h"
+#include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/syntax.h"
 
@@ -14,10 +17,14 @@
 bool syntax_read(const struct tool_call *call, const char *path, size_t len, struct regular_file *file,
                  struct err *err)
 {
-    const char *directory = call->toolbox->directory;
+    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    const char *directory = s == NULL ? NULL : confinement_root(session_confinement(s));
+    if (directory == NULL && s != NULL)
+        directory = session_directory(s);
+    if (directory == NULL)
+        directory = call->toolbox->directory != NULL ? call->toolbox->directory : ".";
     if (strlen(path) == len)
-        return regular_file_read_beneath(file, directory == NULL ? "." : directory, path, MOST_FILE_BYTES,
-                                         err);
+        return regular_file_read_beneath(file, directory, path, MOST_FILE_BYTES, err);
     *file = (struct regular_file){.directory = -1};
     err_set(err, ERR_INVALID, "The path contains a NUL character");
     return false;
@@ -53,6 +60,9 @@ static void run(struct tool_call *call)
                *path = code == NULL ? call_string(call, "path", &len) : NULL;
     size_t line = (size_t)call_integer(call, "line", 0), column = (size_t)call_integer(call, "column", 1);
     char text[SCAN_EXPLAIN_SIZE];
+    struct session *s;
+    if (!call_find_session(call, &s))
+        return;
     if (code == NULL && path == NULL) {
         call_answer(call, true, "Pass either code or path.");
         return;
@@ -99,6 +109,7 @@ const struct tool tool_validate_syntax = {
             {.name = "path", .type = ARGUMENT_STRING, .description = "Or a file in the working directory."},
             POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
             POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
+            SESSION_ARGUMENT,
         },
     .run = run,
 };

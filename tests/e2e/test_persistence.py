@@ -47,6 +47,20 @@ class Persistence(saves.Saves):
         self.assertRegex(again.call("session-history", session="work").text, r"(?s)\(\* 2 x\).*\(price 4\).*\(\* 3 x\)")
         self.kill(again)
 
+    def test_files_are_edited_where_the_session_was_before_anything_is_evaluated(self):
+        folder = os.path.realpath(self.folder())
+        with open(os.path.join(folder, "a.lisp"), "w") as f:
+            f.write("(defun a () 1)\n")
+        self.s.call("create-session", name="elsewhere", directory=folder)
+        self.s.evaluate("1", session="elsewhere")
+        self.s.close(wait=60)
+        client = self.server("--persist", "--tools", "full")
+        self.assertFalse(client.call("validate-syntax", path="a.lisp", session="elsewhere").is_error)
+        edited = client.call("edit-form", path="a.lisp", kind="defun", name="a", content="(defun a () 2)", session="elsewhere")
+        self.assertFalse(edited.is_error, edited.text)
+        self.assertValue(client.evaluate('(list (load "a.lisp") (a))', session="elsewhere"), "(T 2)")
+        self.kill(client)
+
     def test_a_session_that_could_not_be_saved_is_reported_by_the_next_server(self):
         thread = "(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))"
         self.assertIn("the session cannot be saved", self.s.evaluate(thread).session)

@@ -853,10 +853,117 @@ class OfASession(Sandbox):
         self.create(client, "strict", sandbox="read-only")
         client.evaluate("(defvar *x* 1)", session="strict")
         client.close()
-        client = self.start("off", "--persist")
+        client = self.start("off", "--persist", "--tools", "full")
+        # Before anything is evaluated there, too.
+        self.write(os.path.join(self.project, "a.lisp"), "(defun a () 1)\n")
+        refused = client.call("edit-form", path="a.lisp", kind="defun", name="a", content="(defun a () 2)", session="strict")
+        self.assertEqual("The session has the sandbox read-only: no file is edited for it.", refused.text)
         self.assertEqual("=> 1" + RESTORED % "strict", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
         client.destroy()  # what it would save at its end is of no use
+
+    def make_directories(self, *paths):
+        for path in paths:
+            os.mkdir(path)
+            self.write(os.path.join(path, "kept.txt"), "kept\n")
+        return paths
+
+    def assertWritesOnlyIn(self, client, session, directory, *others):
+        client.evaluate(PRELUDE, session=session)
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session=session).text)
+        with open(os.path.join(directory, "kept.txt")) as f:
+            self.assertEqual("x\n", f.read())
+        for other in others:
+            self.assertEqual("=> %d" % EACCES, client.evaluate('(call 2 "%s/kept.txt" 1)' % other, session=session).text)
+            self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/kept.txt")' % other, session=session).text)
+
+    def test_its_workspace_is_its_directory(self):
+        inside, beside = self.make_directories(os.path.join(self.project, "a"), os.path.join(self.project, "b"))
+        outside, = self.make_directories(os.path.join(self.home, "worktree"))
+        client = self.start("workspace")
+        self.assertIn("directory %s, sandbox workspace, network on." % inside, self.create(client, "a", directory="a"))
+        self.assertWritesOnlyIn(client, "a", inside, beside, outside)
+        client.call("reset-session", session="a")
+        self.assertWritesOnlyIn(client, "a", inside, beside, outside)
+        self.create(client, "strict", directory="b", sandbox="read-only")
+        self.assertEqual('=> "kept"', client.evaluate(READ, session="strict").text)
+        self.assertErrorReport(client.evaluate(WRITE, session="strict"), "FILE-ERROR")
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE).text)
+        # A server without a sandbox limits no session's directory, but what is in it is all that this one has.
+        client = self.start("off")
+        self.create(client, "away", directory=outside, sandbox="workspace")
+        self.assertWritesOnlyIn(client, "away", outside, inside, beside)
+
+    def test_preloaded_systems_are_those_of_its_directory(self):
+        inside, = self.make_directories(os.path.join(self.project, "a"))
+        for directory in (inside, self.project):
+            self.write(os.path.join(directory, "mine.asd"), '(asdf:defsystem "mine")')
+        client = self.start("workspace", "--preload", "mine")
+        self.create(client, "a", directory="a")
+        where = '(list (namestring (asdf:system-source-directory "mine")) (asdf:component-loaded-p "mine"))'
+        for session, directory in (("a", inside), ("default", self.project)):
+            self.assertRegex(client.evaluate(where, session=session).text, r'^=> \("%s/" T\)' % directory)
+
+    def test_its_directory_is_in_that_of_the_server(self):
+        outside, = self.make_directories(os.path.join(self.home, "worktree"))
+        client = self.start("workspace", "--tools", "full")
+        client.evaluate(PRELUDE)
+        os.symlink(outside, os.path.join(self.project, "link"))
+        for directory in (outside, "link", "..", self.project + "-not"):
+            os.makedirs(self.project + "-not", exist_ok=True)
+            refused = client.call("create-session", name="wide", directory=directory)
+            self.assertTrue(refused.is_error, refused.text)
+            self.assertIn("is not in %s, the working directory of the sandbox workspace. A session in a sandbox may only have a directory in it." % self.project, refused.text)
+        refused = self.start("off").call("create-session", name="wide", directory=self.home, sandbox="workspace")
+        self.assertIn("holds your home directory", refused.text)
+
+    def test_a_link_in_the_place_of_its_directory_leads_nowhere(self):
+        inside, = self.make_directories(os.path.join(self.project, "a"))
+        outside, = self.make_directories(os.path.join(self.home, "worktree"))
+        for directory in (inside, outside):
+            self.write(os.path.join(directory, "a.lisp"), "(defun a () 1)\n")
+        client = self.start("workspace", "--tools", "full")
+        self.create(client, "a", directory="a")
+        client.evaluate("(defvar *x* 1)", session="a")
+        self.assertFalse(client.call("save-session", session="a").is_error)
+        client.evaluate(PRELUDE)
+        self.assertEqual("=> (0 0)", client.evaluate('(list (call 82 "a" "moved") (call 88 "%s" "a"))' % outside).text)
+        moved = os.path.join(self.project, "moved")
+
+        def assert_kept_out():
+            client.evaluate(PRELUDE, session="a")
+            for code, value in (('(reads "%s/kept.txt")', ":DENIED"), ('(call 2 "%s/kept.txt" 1)', EACCES)):
+                self.assertEqual("=> %s" % value, client.evaluate(code % outside, session="a").text)
+
+        edit = {"path": "a.lisp", "kind": "defun", "name": "a", "content": "(defun a () 2)", "session": "a"}
+        client.call("edit-form", edit)
+        with open(os.path.join(outside, "a.lisp")) as f:
+            self.assertEqual("(defun a () 1)\n", f.read())
+        with open(os.path.join(moved, "a.lisp")) as f:
+            self.assertEqual("(defun a () 2)\n", f.read())
+        assert_kept_out()
+        client.call("reset-session", session="a")
+        assert_kept_out()
+        refused = client.call("restore-session", name="a")
+        self.assertTrue(refused.is_error, refused.text)
+        self.assertIn("%s is not a directory, or is reached through a symbolic link." % inside, refused.text)
+
+    def test_a_save_does_not_widen_it(self):
+        inside, = self.make_directories(os.path.join(self.project, "a"))
+        outside, = self.make_directories(os.path.join(self.home, "worktree"))
+        client = self.start("off")
+        for name, directory in (("in", inside), ("out", outside)):
+            self.create(client, name, directory=directory, sandbox="workspace")
+            client.evaluate("(defvar *x* 1)", session=name)
+            self.assertFalse(client.call("save-session", session=name).is_error)
+        client.close()
+        client = self.start("workspace")
+        refused = client.call("restore-session", name="out")
+        self.assertTrue(refused.is_error)
+        self.assertIn("cannot be started in its sandbox: %s is not in %s" % (outside, self.project), refused.text)
+        self.assertFalse(client.call("restore-session", name="in").is_error)
+        self.assertEqual("=> 1", client.evaluate("*x*", session="in").text)
+        self.assertWritesOnlyIn(client, "in", inside, outside)
 
     def test_files_are_edited_for_a_session_that_may_write_them(self):
         client = self.start("off", "--tools", "full")

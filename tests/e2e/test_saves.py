@@ -68,6 +68,28 @@ class SavingAndRestoring(saves.Saves):
         self.restore(other)
         check(other)
 
+    def test_the_directory_of_a_session_is_saved_with_it(self):
+        folder = os.path.realpath(self.folder())
+        with open(os.path.join(folder, "theirs.asd"), "w") as f:
+            f.write('(asdf:defsystem "theirs")')
+        self.s.call("create-session", name="elsewhere", directory=folder)
+        self.s.evaluate("1", session="elsewhere")
+        self.save(session="elsewhere")
+        self.s.close()
+        other = self.server()
+        where = "(list (sb-posix:getcwd) (namestring *default-pathname-defaults*) (asdf:component-name (asdf:find-system \"theirs\")))"
+        there = '("%s" "%s/" "theirs")' % (folder, folder)
+        self.restore(other, name="elsewhere")
+        self.assertIn("directory %s" % folder, other.call("list-sessions").text)
+        self.assertValue(other.evaluate(where, session="elsewhere"), there)
+        other.call("reset-session", session="elsewhere")
+        self.assertValue(other.evaluate(where, session="elsewhere"), there)
+        os.rename(folder, folder + "-gone")
+        self.addCleanup(os.rename, folder + "-gone", folder)
+        refused = other.call("restore-session", name="elsewhere")
+        self.assertTrue(refused.is_error)
+        self.assertIn("The saved session elsewhere cannot be started: its directory %s does not exist." % folder, refused.text)
+
     def test_the_session_continues_while_it_is_saved_and_nothing_of_that_is_in_the_save(self):
         self.s.evaluate("(defvar *n* 1)")
         # A save is of its place in the queue.

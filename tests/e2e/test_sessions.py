@@ -1,5 +1,6 @@
 """Sessions: made, listed, described, closed, reset, kept apart, and at work at the same time."""
 
+import os
 import re
 import time
 
@@ -48,6 +49,97 @@ class Creating(mcp.TestCase):
             self.assertFalse(self.s.call("create-session", name="s%d" % n).is_error)
             self.assertValue(self.s.evaluate("%d" % n, session="s%d" % n), str(n))
         self.assertLess(time.monotonic() - started, 10 * mcp.STRETCH)
+
+
+WHERE = "(list (mine:where) (sb-posix:getcwd) (namestring *default-pathname-defaults*))"
+
+
+class Directories(mcp.TestCase):
+    """Sessions in two directories, each with a system of the same name."""
+
+    def setUp(self):
+        super().setUp()
+        self.top = os.path.realpath(self.folder())
+        for name in ("a", "b"):
+            self.write(name + "/mine.asd", '(asdf:defsystem "mine" :components ((:file "code")))')
+            self.write(name + "/code.lisp", '(defpackage :mine (:use :cl) (:export #:where))\n(in-package :mine)\n(defun where () "%s")\n' % name)
+        self.client = self.start_server("--directory", self.top, "--tools", "full")
+
+    def write(self, path, text):
+        path = os.path.join(self.top, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(text)
+
+    def create(self, name, directory):
+        reply = self.client.call("create-session", name=name, directory=directory)
+        self.assertFalse(reply.is_error, reply.text)
+        return reply.text
+
+    def assertIsIn(self, name):
+        """The session finds the system of its directory, and is there."""
+        self.assertFalse(self.client.call("load-system", system="mine", session=name).is_error)
+        path = os.path.join(self.top, name)
+        self.assertValue(self.client.evaluate(WHERE, session=name), '("%s" "%s" "%s/")' % (name, path, path))
+
+    def test_each_session_is_in_its_directory_and_finds_the_systems_there(self):
+        self.assertIn(", directory %s/a. Pass" % self.top, self.create("a", "a"))
+        self.create("b", os.path.join(self.top, "a/../b"))
+        for name in ("a", "b", "a"):
+            self.assertIsIn(name)
+        self.client.evaluate("1")
+        listed = self.client.call("list-sessions").text
+        self.assertRegex(listed, r"(?m)^- a: idle, package CL-USER, directory %s/a, process" % self.top)
+        self.assertRegex(listed, r"(?m)^- default: idle, package CL-USER, process")
+        self.assertIn("\nDirectory: %s/b\n" % self.top, self.client.call("session-info", session="b").text)
+        self.assertValue(self.client.evaluate("(list (sb-posix:getcwd) (namestring *default-pathname-defaults*))"), '("%s" "%s/")' % (self.top, self.top))
+
+    def test_the_directory_outlasts_a_reset_and_a_death(self):
+        self.create("b", "b")
+        self.client.call("reset-session", session="b")
+        self.assertIsIn("b")
+        self.assertErrorReport(self.client.evaluate("(sb-ext:exit :abort t)", session="b"), "PROCESS-EXITED")
+        self.assertIsIn("b")
+        # Without any checkpoint, a fresh process is told its directory.
+        self.client.call("configure-limits", {"session": "b", "checkpoint-limit": 0})
+        self.client.call("reset-session", session="b")
+        self.assertErrorReport(self.client.evaluate("(sb-ext:exit :abort t)", session="b"), "PROCESS-EXITED")
+        self.assertIsIn("b")
+
+    def test_files_are_those_of_the_directory(self):
+        self.create("b", "b")
+        self.write("b/open.lisp", "(defun f () (g)\n")
+        self.assertFalse(self.client.call("load-file", path="code.lisp", session="b").is_error)
+        self.assertIn("[Syntax]\n%s/b/open.lisp:" % self.top, self.client.call("load-file", path="open.lisp", session="b").text)
+        self.assertIn("a list is never closed", self.client.call("validate-syntax", path="open.lisp", session="b").text)
+        self.assertTrue(self.client.call("validate-syntax", path="open.lisp").is_error)
+        edit = {"path": "code.lisp", "kind": "defun", "name": "where", "content": "(defun where () 1)", "session": "b"}
+        self.assertFalse(self.client.call("edit-form", edit).is_error)
+        with open(os.path.join(self.top, "b/code.lisp")) as f:
+            self.assertIn("(defun where () 1)", f.read())
+        edit["path"] = os.path.join(self.top, "a/code.lisp")
+        self.assertIn("is not in %s/b" % self.top, self.client.call("edit-form", edit).text)
+
+    def test_what_is_no_directory_is_refused(self):
+        for directory in ("a/mine.asd", "c", "/no/such", "", "~"):
+            reply = self.client.call("create-session", name="c", directory=directory)
+            if directory:
+                self.assertTrue(reply.is_error, reply.text)
+                self.assertRegex(reply.text, r"^/\S+ is not a directory\.$")
+        # The server's own is not shown, since all sessions have it.
+        self.assertNotIn("directory", self.client.call("create-session", name="d", directory="a/..").text)
+
+    def test_a_directory_that_is_gone_is_reported_until_it_is_there_again(self):
+        self.create("b", "b")
+        self.client.evaluate("1", session="b")
+        os.rename(os.path.join(self.top, "b"), os.path.join(self.top, "gone"))
+        self.client.call("reset-session", session="b")
+        for _ in range(2):
+            reply = self.client.evaluate("1", session="b")
+            self.assertTrue(reply.is_error)
+            self.assertIn("The session's directory %s/b does not exist any more." % self.top, reply.text)
+        os.rename(os.path.join(self.top, "gone"), os.path.join(self.top, "b"))
+        self.assertIsIn("b")
 
 
 class Looking(mcp.TestCase):

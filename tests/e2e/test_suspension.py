@@ -72,6 +72,17 @@ class Suspension(mcp.TestCase):
         states = self.listed(s)
         self.assertEqual(["idle"] * 3, [states[name] for name in ("threaded", "named", "busy")])
 
+    def test_the_directory_of_a_session_outlasts_a_suspension(self):
+        folder, s = os.path.realpath(self.folder()), self.server()
+        s.call("create-session", name="elsewhere", directory=folder)
+        s.evaluate("1", session="elsewhere")
+        self.wait_suspended(s, "elsewhere")
+        self.assertIn("directory %s" % folder, s.call("list-sessions").text)
+        where = "(list (sb-posix:getcwd) (namestring *default-pathname-defaults*))"
+        self.assertValue(s.evaluate(where, session="elsewhere"), '("%s" "%s/")' % (folder, folder))
+        s.call("reset-session", session="elsewhere")
+        self.assertValue(s.evaluate(where, session="elsewhere"), '("%s" "%s/")' % (folder, folder))
+
     def test_a_session_that_could_not_be_suspended_is_tried_again(self):
         s = self.server()
         program = int(s.evaluate("(sb-ext:process-pid (sb-ext:run-program \"/bin/sleep\" '(\"1000\") :wait nil))").value)

@@ -173,8 +173,7 @@ class Contract(mcp.TestCase):
             self.assertTrue(is_error, "%r: %s" % (arguments, text[:500]))
             self.assertIn(name, text)
             self.assertLess(len(text), 600)
-        # These two change the file before the session is looked for.
-        if "session" in schema["properties"] and tool.name not in ("edit-form", "patch-form"):
+        if "session" in schema["properties"]:
             text, is_error = self.bench.call(tool.name, dict(good, session="no-such"))
             self.assertTrue(is_error)
             self.assertRegex(text, r"\ANo session named no-such\.\n")

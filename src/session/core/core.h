@@ -28,6 +28,7 @@ struct session {
     struct session_host *host;
     struct limits limits;
     const struct confinement *confinement; /* borrowed; NULL: none */
+    char *directory;                       /* its own, a real path; NULL: the server's */
 
     enum session_state state;
     struct worker *worker;     /* the live process; NULL when there is none */

@@ -12,7 +12,7 @@
     X(ABSENT, "absent", "The session has no process and has requested none: it is new, or none could be started.") \
     X(SUSPENDED, "suspended", "It has no process but an image of the last one, from which the next use starts one.") \
     X(STARTING, "starting", "A process is on its way, from the zygote, from an image or as a copy of a snapshot; its hello is awaited.") \
-    X(CHECKING, "checking", "A process from an image or a snapshot is running its health check.")               \
+    X(CHECKING, "checking", "A process from an image or a snapshot is running its health check, or a process is told its directory.") \
     X(REPLAYING, "replaying", "The new process evaluates definitions from the journal that no snapshot held.")  \
     X(IDLE, "idle", "The process has nothing to do.")                                                           \
     X(RUNNING, "running", "An operation was sent and is not answered.")                                         \
@@ -59,7 +59,7 @@ enum session_event {
     X(begin, "life/queue.c", "Perform the first operation of the queue.")                                            \
     X(serve, "life/queue.c", "Perform it if it can run while the error stands: an entry to the error, or a look-up. Anything else ends the error.") \
     X(look, "work/look_ups.c", "Have look-ups in the queue answered beside the operation, once it has run for a tenth of a second.") \
-    X(check, "life/becoming.c", "A fresh process is ready to work; one from an image or a snapshot is checked first.") \
+    X(check, "life/becoming.c", "A fresh process is ready to work, unless it has to be told its directory; one from an image or a snapshot is checked first.") \
     X(healthy, "life/becoming.c", "The check has passed. Replay what no snapshot held; then answer the operation that waits for this process.") \
     X(replayed, "life/becoming.c", "Replay the next entry of the journal, or answer the operation that waits for this process.")    \
     X(stop_replay, "life/becoming.c", "The replayed code has killed the process or takes too long: return once more, without replaying.") \

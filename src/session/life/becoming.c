@@ -257,15 +257,17 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
 
 static void request_check(struct session *s)
 {
-    if (s->becoming->origin == FROM_SNAPSHOT) {
+    const struct becoming *b = s->becoming;
+    if (b->origin == FROM_SNAPSHOT) {
         process_call(s, ":probe");
         return;
     }
-    /* Tell a process from an image where it is. */
+    /* Tell a process from an image where it is, and any other that it is not in the server's directory. */
     struct strbuf request;
     strbuf_init(&request, 0);
     process_is_first(s);
-    zygotes_configure_request(s->host->zygotes, s->becoming->cause == START_RESTORE, &request);
+    zygotes_configure_request(s->host->zygotes, b->origin == FROM_ZYGOTE || b->cause == START_RESTORE,
+                              s->directory, &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -276,8 +278,10 @@ void session_action_check(struct session *s, struct event *e)
 {
     if (s->becoming->origin == FROM_ZYGOTE) {
         process_came(s);
-        continue_(s);
-        return;
+        if (s->directory == NULL) {
+            continue_(s);
+            return;
+        }
     }
     session_enter_state(s, SESSION_CHECKING, s->becoming->origin == FROM_IMAGE ? IMAGE_MS : CHECK_MS);
     request_check(s);

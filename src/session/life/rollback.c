@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
@@ -166,13 +167,35 @@ static void take_limits(struct session *s, const struct saved *saved)
             s->limits.value[i] = saved->limits.value[i];
 }
 
-void rollback_restore_limits(struct session *s, const char *name)
+/* What confined code has left in an image is started no less confined; its directory is kept. */
+static bool take_place(struct session *s, const struct saved *saved, struct err *err)
+{
+    struct err why;
+    if (saved->directory != NULL && (saved->directory[0] != '/' || !is_directory(saved->directory)))
+        return err_set(err, ERR_INVALID,
+                       "The saved session %s cannot be started: its directory %s does not exist.",
+                       saved->name, saved->directory);
+    const struct confinement *confinement = s->confinement;
+    if (!confinements_tighten(s->host->confinements, &confinement, saved->sandbox, saved->network,
+                              saved->directory, &why))
+        return err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s",
+                       saved->name, why.message);
+    s->confinement = confinement;
+    if (saved->directory != NULL) {
+        free(s->directory);
+        s->directory = xstrdup(saved->directory);
+    }
+    return true;
+}
+
+void rollback_restore_settings(struct session *s, const char *name)
 {
     struct err err;
     struct saved saved;
     if (s->all->store == NULL || !saved_find(s->all->store, name, "", &saved, NULL, &err))
         return;
     take_limits(s, &saved);
+    take_place(s, &saved, &err); /* the restore reports it if that fails */
     saved_fini(&saved);
 }
 
@@ -210,16 +233,6 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     free(named);
 }
 
-/* What confined code has left in an image is started no less confined. */
-static bool tighten(struct session *s, const struct saved *saved, struct err *err)
-{
-    struct err why;
-    return confinements_tighten(s->host->confinements, &s->confinement, saved->sandbox, saved->network,
-                                &why) ||
-           err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s", saved->name,
-                   why.message);
-}
-
 void rollback_restore(struct session *s, struct operation *op)
 {
     struct err err;
@@ -232,7 +245,7 @@ void rollback_restore(struct session *s, struct operation *op)
         refuse(s, op, err.message);
         return;
     }
-    if (!tighten(s, &saved, &err)) {
+    if (!take_place(s, &saved, &err)) {
         journal_fini(&journal);
         refuse(s, op, err.message);
     } else {

@@ -11,9 +11,9 @@ struct session;
 void rollback_perform(struct session *s, struct operation *op);
 void rollback_restore(struct session *s, struct operation *op);
 
-/* rollback_restore_limits(s, name): take over the limits of that save, if it can be used: before a restore
- * that nobody waits for, so that what comes meanwhile shows and changes these limits. */
-void rollback_restore_limits(struct session *s, const char *name);
+/* rollback_restore_settings(s, name): take over the limits, the directory and the sandbox of that save, if it
+ * can be used: before a restore that nobody waits for, so that what comes meanwhile shows and uses these. */
+void rollback_restore_settings(struct session *s, const char *name);
 
 /* rollback_clear(s): make everything but name, limits, queue and notice as in a new session. */
 void rollback_clear(struct session *s);

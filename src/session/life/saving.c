@@ -278,6 +278,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
                               .package = xstrdup(session_core_package(s)),
                               .sandbox = xstrdup(confinement_mode(s->confinement)),
                               .network = xstrdup(confinement_network(s->confinement)),
+                              .directory = xstrdup(s->directory),
                               .checkpoints = snapshots_names(&s->snapshots),
                               .limits = s->limits,
                               .heap_mib = process_heap_mib(s),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/zygotes.h"
 #include "proc/control_groups.h"
@@ -171,10 +172,28 @@ static struct zygote_kind kind_of(const struct session *s)
                                 .confinement = s->confinement};
 }
 
-void process_request(struct session *s)
+/* It may have been removed since. */
+static bool find_directory(struct session *s)
+{
+    if (s->directory == NULL || is_directory(s->directory))
+        return true;
+    struct strbuf why;
+    strbuf_init(&why, 0);
+    strbuf_addf(&why,
+                "The session's directory %s does not exist any more. Make it again, or close the session.",
+                s->directory);
+    free(s->why);
+    s->why = strbuf_steal(&why, NULL);
+    session_later(s);
+    return false;
+}
+
+static void request(struct session *s)
 {
     struct process *p = s->process;
     session_enter_state(s, SESSION_STARTING, 0);
+    if (!find_directory(s))
+        return;
     p->kind = kind_of(s);
     p->request = (struct zygote_request){.events = process_events(s),
                                          .on_worker = on_worker,
@@ -186,17 +205,22 @@ void process_request(struct session *s)
     zygotes_fork(s->host->zygotes, &p->request);
 }
 
+void process_request(struct session *s)
+{
+    s->process->attempts = 0;
+    request(s);
+}
+
 bool process_request_again(struct session *s)
 {
     process_forget(s);
     if (++s->process->attempts < START_ATTEMPTS) {
-        process_request(s);
+        request(s);
         return true;
     }
     const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
     free(s->why);
     s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
-    s->process->attempts = 0;
     return false;
 }
 
@@ -229,7 +253,6 @@ pid_t process_first(const struct session *s)
 void process_came(struct session *s)
 {
     process_is_first(s);
-    s->process->attempts = 0;
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
     const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
@@ -251,8 +274,8 @@ bool process_start_image(struct session *s, const char *image, const char *direc
         if (s->process->kind.heap_mib < least_heap_mib)
             s->process->kind.heap_mib = least_heap_mib;
     }
-    s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image, directory,
-                                    &events, err);
+    s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image,
+                                    directory != NULL ? directory : s->directory, &events, err);
     return s->worker != NULL;
 }
 

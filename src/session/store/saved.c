@@ -494,5 +494,6 @@ void saved_fini(struct saved *s)
     free(s->package);
     free(s->sandbox);
     free(s->network);
+    free(s->directory);
     free(s->checkpoints);
 }

@@ -65,11 +65,12 @@ json_t *saved_description_write(const struct saved *s, const struct journal *jou
     char when[32];
     gmtime_r(&now, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:i, s:o, s:I, s:s, s:o}", "format", FORMAT,
-                     "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp, "package",
-                     s->package, "sandbox", s->sandbox, "network", s->network, "checkpoints", s->checkpoints,
-                     "heap", s->heap_mib, "limits", limits_content(s), "evaluations",
-                     (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:s*, s:i, s:o, s:I, s:s, s:o}", "format",
+                     FORMAT, "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp, "package",
+                     s->package, "sandbox", s->sandbox, "network", s->network, "directory", s->directory,
+                     "checkpoints", s->checkpoints, "heap", s->heap_mib, "limits", limits_content(s),
+                     "evaluations", (json_int_t)s->evaluations, "when", when, "journal",
+                     journal_content(journal));
 }
 
 static void read_pieces(const json_t *array, struct journal_entry *entry)
@@ -181,6 +182,7 @@ bool saved_description_read(const json_t *d, const char *name, const char *lisp,
                         .package = copy_of(json_object_get(d, "package")),
                         .sandbox = copy_of(json_object_get(d, "sandbox")),
                         .network = copy_of(json_object_get(d, "network")),
+                        .directory = copy_of(json_object_get(d, "directory")),
                         .checkpoints = xstrdup(json_string_value(json_object_get(d, "checkpoints"))),
                         .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
     snprintf(s->when, sizeof s->when, "%.31s", json_string_value(json_object_get(d, "when")));
