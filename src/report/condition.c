@@ -426,7 +426,7 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
             strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
         strbuf_addf(out, "%s: ", r->type);
         add_in_one_line(out, r->message);
-        const char *why_not = error_record_why_not(r);
+        const char *why_not = report_why_not(r);
         if (why_not == NULL)
             strbuf_adds(out, " (can be entered)");
         else

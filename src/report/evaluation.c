@@ -184,20 +184,6 @@ void report_session_note(struct strbuf *out, const struct error_record *r)
     section_end(out);
 }
 
-static void add_session(struct strbuf *out, const struct outcome *o)
-{
-    struct strbuf *notice = session_notice(o->session);
-    const char *note = o->error == NULL ? NULL : o->error->session_note;
-    if (note == NULL && notice->len == 0)
-        return;
-    section_begin(out, "[Session]");
-    if (note != NULL)
-        strbuf_addf(out, "%s\n", note);
-    strbuf_add(out, notice->bytes, notice->len);
-    section_end(out);
-    strbuf_clear(notice);
-}
-
 #define EARLIER_VALUES 10
 #define EARLIER_BYTES 240
 
@@ -229,26 +215,30 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most,
 /* How far a text of several forms got, and where what follows is read. */
 static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
 {
-    struct strbuf *out = session_notice(s);
+    struct strbuf text;
     size_t count = reply_count(reply, "forms-done");
+    strbuf_init(&text, 0);
     if (count > 0 && has_failed) {
-        strbuf_adds(out, "The ");
+        strbuf_adds(&text, "The ");
         if (count > 1)
-            text_add_count(out, count, "form");
-        strbuf_adds(out, count > 1 ? " before the one that failed were evaluated"
-                                   : "form before the one that failed was evaluated");
+            text_add_count(&text, count, "form");
+        strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
+                                     : "form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
-            strbuf_adds(out, "; values: ");
-            add_earlier(out, reply);
+            strbuf_adds(&text, "; values: ");
+            add_earlier(&text, reply);
         } else {
-            strbuf_adds(out, ".\n");
+            strbuf_adds(&text, ".\n");
         }
     }
     if (reply_flag(reply, "package-changed") && (has_failed || count > 1)) {
-        strbuf_adds(out, "The current package is now ");
-        reply_add(out, reply, "package");
-        strbuf_adds(out, ".\n");
+        strbuf_adds(&text, "The current package is now ");
+        reply_add(&text, reply, "package");
+        strbuf_addc(&text, '.');
     }
+    if (text.len > 0)
+        notices_addf(session_notices(s), "%s", strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
@@ -292,5 +282,5 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
         body(out, o, max_output, arg);
     add_timing(out, reply_get(reply, "timing"));
     add_inbox(out, o->session, reply_get(reply, "inbox"));
-    add_session(out, o);
+    report_session(out, o->session, o->error == NULL ? NULL : o->error->session_note);
 }

@@ -203,4 +203,8 @@ static void word_start(const struct start_facts *f, struct strbuf *out)
         add_undone(f, out);
 }
 
-const struct session_wording report_wording = {.stop = word_stop, .exit = word_exit, .start = word_start};
+const struct session_wording report_wording = {.sentence = report_sentence,
+                                               .fact = report_fact,
+                                               .stop = word_stop,
+                                               .exit = word_exit,
+                                               .start = word_start};

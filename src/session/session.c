@@ -340,9 +340,9 @@ struct capture *session_between(struct session *s)
     return session_output_between(&s->output);
 }
 
-struct strbuf *session_notice(struct session *s)
+struct notices *session_notices(struct session *s)
 {
-    return &s->told.notice;
+    return &s->told.notices;
 }
 
 struct limits *session_limits(struct session *s)

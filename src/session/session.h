@@ -16,6 +16,7 @@
 #include "session/output/capture.h"
 #include "session/records/error_record.h"
 #include "session/records/limits.h"
+#include "session/records/notices.h"
 #include "session/records/outcome.h"
 
 struct confinement;
@@ -193,10 +194,10 @@ int session_keep_output(struct session *s, struct capture *capture);
 int session_next_ref(const struct session *s);
 const struct capture *session_kept(const struct session *s, int ref);
 
-/* session_between(s): output from outside any call. session_notice(s): sentences about the session that
- * the next reply must contain. Both may be moved or cleared. */
+/* session_between(s): output from outside any call. session_notices(s): what the next reply must
+ * report. Both may be moved or cleared. */
 struct capture *session_between(struct session *s);
-struct strbuf *session_notice(struct session *s);
+struct notices *session_notices(struct session *s);
 
 /* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
  * session_state_name(s): what list-sessions shows; strings are borrowed. */

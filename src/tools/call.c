@@ -176,8 +176,11 @@ static bool take_loss(const struct tool_call *call, const char *name, struct str
 
 void call_tell_loss(const struct tool_call *call, struct session *s)
 {
-    if (take_loss(call, session_name(s), session_notice(s)))
-        strbuf_adds(session_notice(s), " It begins empty.\n");
+    struct strbuf loss;
+    strbuf_init(&loss, 0);
+    if (take_loss(call, session_name(s), &loss))
+        notices_addf(session_notices(s), "%s It begins empty.", strbuf_string(&loss));
+    strbuf_fini(&loss);
 }
 
 struct session *call_session(struct tool_call *call)

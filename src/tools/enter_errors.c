@@ -5,6 +5,7 @@
 #include "tools/enter_errors.h"
 
 #include "report/reply.h"
+#include "report/report.h"
 #include "session/session.h"
 #include "tools/look_up.h"
 
@@ -78,7 +79,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
                         : "No error available.\n(No error has occurred in this session.)");
         return NULL;
     }
-    strbuf_addf(&call->text, "This error cannot be entered: %s", error_record_why_not(r));
+    strbuf_addf(&call->text, "This error cannot be entered: %s", report_why_not(r));
     add_enterable(&call->text, s);
     call_answer(call, true, "%s", "");
     return NULL;
@@ -104,13 +105,16 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
         const struct sexp *restarts = reply_get(r->condition, "restarts");
         if ((size_t)r->sequence != call->since || !error_record_is_enterable(r))
             continue;
-        struct strbuf *out = session_notice(o->session);
-        strbuf_addf(out, "Error %zu, which was entered, is as it was: %s. Its restarts:", i + 1, r->type);
+        struct strbuf text;
+        strbuf_init(&text, 0);
+        strbuf_addf(&text, "Error %zu, which was entered, is as it was: %s. Its restarts:", i + 1, r->type);
         for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
-            strbuf_addf(out, "%s %zu. ", k == 0 ? "" : ",", k + 1);
-            reply_add_string(out, sexp_nth(sexp_nth(restarts, k), 0));
+            strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
+            reply_add_string(&text, sexp_nth(sexp_nth(restarts, k), 0));
         }
-        strbuf_adds(out, sexp_count(restarts) > RESTARTS_NAMED ? ", ...\n" : "\n");
+        notices_addf(session_notices(o->session), "%s%s", strbuf_string(&text),
+                     sexp_count(restarts) > RESTARTS_NAMED ? ", ..." : "");
+        strbuf_fini(&text);
     }
 }
 
@@ -121,9 +125,9 @@ static void note_which(const struct tool_call *call, struct session *s)
         return;
     for (size_t i = 0; i < session_error_count(s); i++)
         if ((size_t)session_error(s, i)->sequence == call->since)
-            strbuf_addf(session_notice(s),
-                        "The last evaluation had no error; this is error %zu of list-errors: %s.\n", i + 1,
-                        session_error(s, i)->type);
+            notices_addf(session_notices(s),
+                         "The last evaluation had no error; this is error %zu of list-errors: %s.", i + 1,
+                         session_error(s, i)->type);
 }
 
 /* In the session's own process the evaluation has effects. */
@@ -132,9 +136,9 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
     error_note_unchanged(call, o);
     if (o->was_in_copy && o->kind == OUTCOME_OK) {
         note_which(call, o->session);
-        strbuf_adds(
-            session_notice(o->session),
-            "This ran in a copy of the process that was made at the error: the session is unchanged.\n");
+        notices_addf(
+            session_notices(o->session),
+            "This ran in a copy of the process that was made at the error: the session is unchanged.");
     }
     call_report(call, o);
 }

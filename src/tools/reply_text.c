@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/strbuf.h"
-#include "report/section.h"
+#include "report/report.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
@@ -104,12 +104,8 @@ static void add_notice(struct tool_call *call)
     struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record
                             ? NULL
                             : sessions_find(all, call_session_name(call));
-    if (s == NULL || session_notice(s)->len == 0)
-        return;
-    section_begin(&call->text, "[Session]");
-    strbuf_add(&call->text, session_notice(s)->bytes, session_notice(s)->len);
-    section_end(&call->text);
-    strbuf_clear(session_notice(s));
+    if (s != NULL)
+        report_session(&call->text, s, NULL);
 }
 
 /* Other clients are told its code, or the name of the tool. */

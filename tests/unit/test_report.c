@@ -21,7 +21,7 @@
 
 struct session {
     struct capture between;
-    struct strbuf notice;
+    struct notices notices;
     struct capture kept[4];
     int last_ref;
     const struct error_record *errors[MOST_ERRORS]; /* the newest first */
@@ -34,9 +34,9 @@ struct capture *session_between(struct session *s)
     return &s->between;
 }
 
-struct strbuf *session_notice(struct session *s)
+struct notices *session_notices(struct session *s)
 {
-    return &s->notice;
+    return &s->notices;
 }
 
 void session_redact(const struct session *s, struct capture *capture)
@@ -110,7 +110,6 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     capture_init(&f->session.between);
-    strbuf_init(&f->session.notice, 0);
     for (size_t i = 0; i < 4; i++)
         capture_init(&f->session.kept[i]);
     capture_init(&f->output[0]);
@@ -133,7 +132,7 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     forget_reply(f);
     capture_fini(&f->session.between);
-    strbuf_fini(&f->session.notice);
+    notices_clear(&f->session.notices);
     for (size_t i = 0; i < 4; i++)
         capture_fini(&f->session.kept[i]);
     capture_fini(&f->output[0]);
@@ -218,7 +217,7 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
 {
     struct fixture *f = *state;
     capture_add(&f->session.between, "tick\n", 5);
-    strbuf_adds(&f->session.notice, "Between two calls: something.\n");
+    notices_addf(&f->session.notices, "Between two calls: something.\n");
     print(f, WORKER_STDOUT, "out\n");
     print(f, WORKER_STDERR, "err 1\nerr 2\n");
     reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" "
@@ -244,7 +243,7 @@ static void report_shows_output_between_calls_and_notices_only_once(void **state
 {
     struct fixture *f = *state;
     capture_add(&f->session.between, "tick", 4);
-    strbuf_adds(&f->session.notice, "Note.\n");
+    notices_addf(&f->session.notices, "Note.\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[output between calls]\ntick\n\n=> 1\n\n[Session]\nNote.");
     assert_report(f, "=> 1");
@@ -664,13 +663,14 @@ static void error_list_is_newest_first_with_a_line_for_each(void **state)
     f->session.errors[1] = older;
     f->session.error_count = 2;
     f->session.has_error = true;
-    error_record_cannot_be_entered(newer, "It is over.");
-    error_record_cannot_be_entered(newer, "A second reason.");
+    error_record_cannot_be_entered(newer, FACT_TEXT, "It has ended.");
+    error_record_cannot_be_entered(newer, FACT_UNWOUND, NULL);
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(
         text_of(f),
-        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is "
-        "over.)\n"
+        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It "
+        "has "
+        "ended.)\n"
         "2. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
         "there.)");
     f->session.has_error = false;
@@ -679,7 +679,7 @@ static void error_list_is_newest_first_with_a_line_for_each(void **state)
     assert_string_equal(
         text_of(f),
         "2 errors, newest first; none since the last successful evaluation:\n1. "
-        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is over.)\n... 1 more");
+        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It has ended.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }

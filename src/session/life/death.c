@@ -43,7 +43,7 @@ static void end_what_it_began(struct session *s)
 {
     programs_end(s);
     if (s->snapshots.making != NULL)
-        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+        snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }
 
 void session_action_die(struct session *s, struct event *e)

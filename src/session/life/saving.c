@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/loop_handle.h"
@@ -104,7 +103,7 @@ static bool take_image(struct saving *v)
     if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0 || !is_plain_file(v->saved.image))
         return false;
     if (is_open_elsewhere(v->saved.image))
-        v->refusal = xstrdup("another process has its image open, and could read or change it later.");
+        v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_OPEN_ELSEWHERE));
     return v->refusal == NULL;
 }
 
@@ -170,11 +169,11 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name,
-                (unsigned long long)v->saved.evaluations, v->saved.image);
-    text_add_grouped(&text, size);
-    strbuf_addf(&text, " bytes\nTime: %.1f s",
-                (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
+    session_word(v->session,
+                 FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
+                      .numbers = {v->saved.evaluations, size},
+                      .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0),
+                 &text);
     answer(v, OUTCOME_OK, strbuf_string(&text));
     strbuf_fini(&text);
 }
@@ -201,7 +200,9 @@ static void on_reply(void *arg, struct sexp_document *reply)
     struct saving *v = arg;
     const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
     const char *message = sexp_string(sexp_get(sexp_root(reply), 2, "message"), NULL);
-    v->refusal = xstrdup(why != NULL ? why : message != NULL ? message : "The Lisp could not be saved.");
+    v->refusal = xstrdup(why != NULL       ? why
+                         : message != NULL ? message
+                                           : session_sentence(v->session, FACT_SAVE_REFUSED));
     sexp_document_free(reply);
     worker_kill(v->worker);
 }
@@ -210,6 +211,22 @@ static void on_progress(void *arg, const struct sexp *event)
 {
     (void)arg;
     (void)event;
+}
+
+/* Describe why its copy has not written the image. */
+static void word_failure(const struct saving *v, const struct child_end *end, struct strbuf *out)
+{
+    const char *why = v->refusal;
+    if (why == NULL && !end->is_known && (why = copies_why_not(v->session)) == NULL)
+        why = session_sentence(v->session, FACT_SAVE_COPY_FAILED);
+    if (why != NULL)
+        session_word(v->session, FACT(FACT_NOT_SAVED, .texts = {why}), out);
+    else
+        session_word(v->session,
+                     FACT(end->signal != 0 ? FACT_NOT_SAVED_SIGNAL : FACT_NOT_SAVED_EXIT,
+                          .texts = {saved_store_directory(v->session->all->store)},
+                          .numbers = {(uint64_t)(end->signal != 0 ? end->signal : end->exit_code)}),
+                     out);
 }
 
 static void on_gone(void *arg, const struct child_end *end)
@@ -229,26 +246,17 @@ static void on_gone(void *arg, const struct child_end *end)
         return;
     }
     unlink(v->saved.image);
-    char text[600];
-    if (v->refusal != NULL)
-        snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
-    else if (!end->is_known)
-        snprintf(text, sizeof text, "The session was not saved: %.500s",
-                 copies_why_not(v->session) != NULL ? copies_why_not(v->session)
-                                                    : "a copy of its process could not be made.");
-    else
-        snprintf(text, sizeof text,
-                 "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
-                 end->signal != 0 ? "was ended by signal" : "exited with code",
-                 end->signal != 0 ? end->signal : end->exit_code,
-                 saved_store_directory(v->session->all->store));
-    answer(v, OUTCOME_UNAVAILABLE, text);
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    word_failure(v, end, &text);
+    answer(v, OUTCOME_UNAVAILABLE, strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 static void on_late(uv_timer_t *timer)
 {
     struct saving *v = timer->data;
-    v->refusal = xstrdup("it took longer than five minutes.");
+    v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_LATE));
     worker_kill(v->worker);
 }
 
@@ -391,8 +399,9 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            answer_deliver(s, op,
-                           &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+            answer_deliver(
+                s, op,
+                &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = session_sentence(s, FACT_CLOSED)});
         }
         v->session = NULL;
         list_remove(&v->node);

@@ -44,6 +44,15 @@ void answer_unavailable(struct session *s, struct operation *op, const char *why
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
 }
 
+void answer_fact(struct session *s, struct operation *op, const struct fact *why)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    session_word(s, why, &text);
+    answer_unavailable(s, op, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
 void answer_text(struct session *s, struct operation *op, const char *text)
 {
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
