@@ -404,7 +404,7 @@ static void add_in_one_line(struct strbuf *out, const char *message)
     }
 }
 
-void report_error_list(struct strbuf *out, const struct session *session, size_t limit)
+void report_error_list(struct strbuf *out, struct session *session, size_t limit)
 {
     size_t n = session_error_count(session);
     if (n == 0) {
@@ -434,4 +434,6 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);
+    while (n-- > 0)
+        session_note_announced(session, n);
 }

@@ -96,85 +96,6 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
     }
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b, const char *key)
-{
-    const char *one = sexp_string(sexp_get(a, 0, key), NULL), *other = sexp_string(sexp_get(b, 0, key), NULL);
-    return one != NULL && other != NULL && strcmp(one, other) == 0;
-}
-
-static bool is_alike(const struct sexp *a, const struct sexp *b)
-{
-    return is_same_text(a, b, "type") && is_same_text(a, b, "message");
-}
-
-/* The index under which the tools find it; 0: it is not kept. */
-static size_t index_of(const struct session *session, const struct sexp *item)
-{
-    const char *where = sexp_string(sexp_get(item, 0, "where"), NULL);
-    const char *message = sexp_string(sexp_get(item, 0, "message"), NULL);
-    for (size_t i = 0; where != NULL && message != NULL && i < session_error_count(session); i++) {
-        const struct error_record *r = session_error(session, i);
-        if (r->thread != NULL && strcmp(r->thread, where) == 0 && strcmp(r->message, message) == 0)
-            return i + 1;
-    }
-    return 0;
-}
-
-/* The innermost frame, and the first whose code is in a file of the program's own. */
-static void add_item_frames(struct strbuf *out, const struct sexp *frames)
-{
-    size_t own = 0;
-    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
-        own++;
-    for (size_t i = 0; i < sexp_count(frames); i++) {
-        if (i > 0 && i != own)
-            continue;
-        strbuf_adds(out, "\n  ");
-        section_add_frame(out, i, sexp_nth(frames, i));
-    }
-}
-
-/* Errors in threads that no thread joins, and outside any evaluation: those have no number. */
-static void add_inbox(struct strbuf *out, const struct session *session, const struct sexp *inbox)
-{
-    size_t count = sexp_count(inbox);
-    bool has_index = false;
-    if (count == 0)
-        return;
-    section_begin(out, "[Background errors]");
-    for (size_t i = 0; i < count; i++) {
-        const struct sexp *item = sexp_nth(inbox, i);
-        bool is_in_thread = sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
-        size_t before = 0, more = 0, index = index_of(session, item);
-        for (size_t k = 0; k < count; k++) {
-            before += k < i && is_alike(item, sexp_nth(inbox, k));
-            more += k > i && is_alike(item, sexp_nth(inbox, k));
-        }
-        if (before > 0)
-            continue;
-        strbuf_adds(out, is_in_thread ? "In thread " : "Outside any evaluation, ");
-        reply_add_string(out, sexp_get(item, 0, "where"));
-        if (more > 0)
-            strbuf_addf(out, " and %zu more", more);
-        if (index > 0)
-            strbuf_addf(out, " (index %zu)", index);
-        has_index = has_index || index > 0;
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_get(item, 0, "type"));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_get(item, 0, "message"));
-        add_item_frames(out, sexp_get(item, 0, "frames"));
-        const struct sexp *hint = sexp_get(item, 0, "hint");
-        if (sexp_string(hint, NULL) != NULL)
-            strbuf_adds(out, "\n  ");
-        reply_add_string(out, hint);
-        strbuf_addc(out, '\n');
-    }
-    if (has_index)
-        strbuf_adds(out, "get-backtrace with the index shows all frames and variables.");
-    section_end(out);
-}
-
 void report_session_note(struct strbuf *out, const struct error_record *r)
 {
     if (r->session_note == NULL)
@@ -281,6 +202,5 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     else
         body(out, o, max_output, arg);
     add_timing(out, reply_get(reply, "timing"));
-    add_inbox(out, o->session, reply_get(reply, "inbox"));
-    report_session(out, o->session, o->error == NULL ? NULL : o->error->session_note);
+    report_news(out, o->session, o->error == NULL ? NULL : o->error->session_note);
 }

@@ -8,8 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "report/report.h"
-#include "report/section.h"
-#include "session/records/notices.h"
+#include "session/records/facts.h"
 
 /* clang-format off */
 static const char *const sentences[] = {
@@ -95,6 +94,7 @@ static const char *const sentences[] = {
     [FACT_ERROR_LOST] = "1 more error occurred in threads or outside evaluations; nothing of it was kept.",
     [FACT_ERRORS_LOST] = "$1 more errors occurred in threads or outside evaluations; nothing of them was "
         "kept.",
+    [FACT_ERROR_IN_COPY] = "In the copy, thread $a failed: $b: $c",
     [FACT_FILES_OPEN] = "Files open for writing at the error: $a. The session has left it since, and its "
         "cleanup forms may have closed, renamed or deleted them.",
     [FACT_HOOK_FAILED] = "cl-mcp:$a $b failed: $c",
@@ -142,7 +142,7 @@ void report_fact(const struct fact *f, struct strbuf *out)
         char c = sign[1];
         strbuf_add(out, at, (size_t)(sign - at));
         if (c >= 'a' && c <= 'c')
-            strbuf_adds(out, f->texts[c - 'a']);
+            strbuf_adds(out, f->texts[c - 'a'] == NULL ? "" : f->texts[c - 'a']);
         else if (c >= '1' && c <= '3')
             strbuf_addf(out, "%llu", (unsigned long long)f->numbers[c - '1']);
         else if (c == 'g')
@@ -161,26 +161,4 @@ const char *report_sentence(const struct fact *f)
 const char *report_why_not(const struct error_record *r)
 {
     return report_sentence(error_record_why_not(r));
-}
-
-static void add_notices(const struct notices *notices, struct strbuf *out)
-{
-    for (size_t i = 0; i < notices->count; i++) {
-        report_fact(&notices->facts[i], out);
-        if (out->bytes[out->len - 1] != '\n')
-            strbuf_addc(out, '\n');
-    }
-}
-
-void report_session(struct strbuf *out, struct session *s, const char *note)
-{
-    struct notices *notices = session_notices(s);
-    if (note == NULL && notices->count == 0)
-        return;
-    section_begin(out, "[Session]");
-    if (note != NULL)
-        strbuf_addf(out, "%s\n", note);
-    add_notices(notices, out);
-    section_end(out);
-    notices_clear(notices);
 }

@@ -345,6 +345,11 @@ struct notices *session_notices(struct session *s)
     return &s->told.notices;
 }
 
+void session_note_announced(struct session *s, size_t n)
+{
+    error_history_at(&s->errors, n)->is_announced = true;
+}
+
 struct limits *session_limits(struct session *s)
 {
     return &s->limits;

@@ -199,6 +199,10 @@ const struct capture *session_kept(const struct session *s, int ref);
 struct capture *session_between(struct session *s);
 struct notices *session_notices(struct session *s);
 
+/* session_note_announced(s, n): a reply has shown error ${n}; those outside evaluations are announced once.
+ */
+void session_note_announced(struct session *s, size_t n);
+
 /* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
  * session_state_name(s): what list-sessions shows; strings are borrowed. */
 struct limits *session_limits(struct session *s);

@@ -105,7 +105,7 @@ static void add_notice(struct tool_call *call)
                             ? NULL
                             : sessions_find(all, call_session_name(call));
     if (s != NULL)
-        report_session(&call->text, s, NULL);
+        report_news(&call->text, s, NULL);
 }
 
 /* Other clients are told its code, or the name of the tool. */

@@ -234,6 +234,7 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
     } else {
         call->is_error = false;
+        session_note_announced(o->session, 0);
         strbuf_adds(&call->text,
                     " is stopped where it was. Enter it like an error, with index 1 (see list-errors); "
                     "its restart CONTINUE lets it continue.");

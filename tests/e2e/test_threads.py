@@ -184,7 +184,7 @@ class Standing(entries.Entries, StandingTest):
             self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
         mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
-        self.assertIn("no longer stands", self.enter("x", index=6).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=6).text)
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
@@ -321,7 +321,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(fail 1)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
-        self.assertIn("no longer stands", self.enter("x", index=2).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=2).text)
         self.assertOperational()
 
 
@@ -333,7 +333,7 @@ class FullHeap(StandingTest):
         self.assertErrorReport(self.s.evaluate("(fill-heap)"), "SB-KERNEL::HEAP-EXHAUSTED-ERROR")
         self.assertValue(self.enter("(+ 1 1)"), "2")
         self.assertEvaluates("(progn (sb-ext:gc :full t) (< (sb-kernel:dynamic-usage) (floor (sb-ext:dynamic-space-size) 2)))", "T")
-        self.assertIn("no longer stands", self.enter("(+ 1 1)", index=1).text)
+        self.assertIn("Its thread is no longer stopped there.", self.enter("(+ 1 1)", index=1).text)
 
 
 class ThreadErrors(StandingTest):
@@ -365,6 +365,24 @@ class ThreadErrors(StandingTest):
         report = self.s.evaluate("(progn (sb-thread:join-thread (sb-thread:make-thread (lambda () (fail 9)) :name \"announced\") :default :ended))")
         again = self.s.evaluate("1")
         self.assertEqual(1, (report.text + again.text).count("In thread announced"))
+
+    def test_whatever_tool_replies_first_announces_it_once(self):
+        for tool in ("list-threads", "session-info"):
+            gate = os.path.join(self.folder(), "gate")
+            self.s.evaluate('(sb-thread:make-thread (lambda () (loop until (probe-file "%s") do (sleep 0.01)) (fail 5)) :name "%s")' % (gate, tool))
+            open(gate, "w").close()
+            texts = []
+            mcp.wait_until(lambda: texts.append(self.s.call(tool).text) or "In thread %s (index 1): " % tool in texts[-1], 10, "the announcement")
+            self.assertEqual(1, texts[-1].count("[Background errors]"))
+            self.assertNotIn("[Background errors]", self.s.evaluate("1").text + self.s.call(tool).text)
+
+    def test_one_in_a_copy_is_reported_with_the_reply_and_not_kept(self):
+        self.end_program()
+        self.assertFails('(error "of the evaluation")')
+        self.assertEvaluates("1", "1")
+        text = self.enter('(sb-thread:join-thread (sb-thread:make-thread (lambda () (fail 6)) :name "scratch") :default :ended)', index=1).text
+        self.assertIn("In the copy, thread scratch failed: SIMPLE-ERROR: failed 6", text)
+        self.assertEqual(1, len(self.errors()))
 
     def test_with_the_limit_it_stands_and_continues_in_that_thread(self):
         self.s.call("configure-limits", {"thread-errors": 2})

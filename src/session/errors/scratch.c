@@ -176,6 +176,7 @@ bool scratch_finish(struct session *s, struct event *e)
         thread_errors_note(s, sexp_root(e->document));
         return true;
     }
+    thread_errors_note_in_copy(s, sexp_root(e->document));
     answer_look(s, e, ok);
     leave(s);
     return false;
@@ -205,6 +206,7 @@ void scratch_fail(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
     note_streams(s, op);
+    thread_errors_note_in_copy(s, r->condition);
     keep_where_it_stands(s, r);
     if (run_is_stopped(s))
         run_word_stop(s, r, false);

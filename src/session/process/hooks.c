@@ -10,12 +10,6 @@
 #include "session/records/error_record.h"
 #include "session/records/operation.h"
 
-static const char *string_of(const struct sexp *value)
-{
-    const char *text = sexp_string(value, NULL);
-    return text == NULL ? "" : text;
-}
-
 /* The next reply reports the failures. */
 static void add_failures(const char *macro, const struct outcome *o)
 {
@@ -26,9 +20,10 @@ static void add_failures(const char *macro, const struct outcome *o)
         return;
     const struct sexp *failures = sexp_get(o->reply, 2, "failures");
     for (size_t i = 0; i < sexp_count(failures); i++)
-        session_notify(o->session,
-                       FACT(FACT_HOOK_FAILED, .texts = {macro, string_of(sexp_nth(sexp_nth(failures, i), 0)),
-                                                        string_of(sexp_nth(sexp_nth(failures, i), 1))}));
+        session_notify(
+            o->session,
+            FACT(FACT_HOOK_FAILED, .texts = {macro, sexp_string(sexp_nth(sexp_nth(failures, i), 0), NULL),
+                                             sexp_string(sexp_nth(sexp_nth(failures, i), 1), NULL)}));
 }
 
 static void on_returned(void *arg, const struct outcome *o)

@@ -10,9 +10,6 @@
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
 
-/* In one reply: the agent keeps 20, and as many again while one is on its way. */
-#define MOST_THREAD_ERRORS 40
-
 static struct error_record *find_standing(struct session *s, int64_t number)
 {
     struct error_record *r;
@@ -92,16 +89,30 @@ static void note_began(struct session *s, const struct sexp *names, const struct
     s->flags.was_told_of_threads = true;
 }
 
+void thread_errors_note_in_copy(struct session *s, const struct sexp *reply)
+{
+    const struct sexp *inbox = sexp_get(reply, 2, "inbox");
+    for (size_t i = 0; i < sexp_count(inbox); i++) {
+        const struct sexp *entry = sexp_nth(inbox, i);
+        session_notify(s,
+                       FACT(FACT_ERROR_IN_COPY, .texts = {sexp_string(sexp_get(entry, 0, "where"), NULL),
+                                                          sexp_string(sexp_get(entry, 0, "type"), NULL),
+                                                          sexp_string(sexp_get(entry, 0, "message"), NULL)}));
+    }
+}
+
 void thread_errors_note(struct session *s, const struct sexp *reply)
 {
     const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
     const struct sexp *inbox = sexp_get(reply, 2, "inbox");
-    for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
+    for (size_t i = 0; i < sexp_count(inbox) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = record_of(s, sexp_nth(inbox, i));
         if (r != NULL)
             answer_add_error(s, r);
     }
     int64_t lost = sexp_integer(sexp_get(reply, 2, "inbox-lost"), 0);
+    if (sexp_count(inbox) > ERROR_HISTORY_KEPT)
+        lost += (int64_t)sexp_count(inbox) - ERROR_HISTORY_KEPT;
     if (lost > 0)
         session_notify(s, FACT(lost == 1 ? FACT_ERROR_LOST : FACT_ERRORS_LOST, .numbers = {(uint64_t)lost}));
     note_began(s, sexp_get(reply, 2, "threads-began"), sexp_get(reply, 2, "threads-hint"));

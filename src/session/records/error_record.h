@@ -36,6 +36,7 @@ struct error_record {
     struct fact why_not;           /* why it cannot be entered; its text, of a FACT_TEXT, is owned */
     char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
     bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
+    bool is_announced;  /* a reply has shown it: session_note_announced() */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
     pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */

@@ -49,6 +49,7 @@ enum fact_kind {
     FACT_CONTINUES_UNDONE,                    /* ; the evaluation of the error */
     FACT_ENDED,                               /* "" or how; an evaluation; it took */
     FACT_ERROR_LOST, FACT_ERRORS_LOST,        /* ; how many */
+    FACT_ERROR_IN_COPY,                       /* the thread, type, message */
     FACT_FILES_OPEN, FACT_STREAMS_CLOSED,     /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
