@@ -192,10 +192,9 @@ static void add_more_restarts(struct strbuf *out, const struct error_record *r)
 {
     int64_t more = sexp_integer(reply_get(r->condition, "more-restarts"), 0);
     if (more > 0)
-        strbuf_addf(out,
-                    "(%" PRId64
-                    " more have no number; one can be invoked by name if no inner one has that name)\n",
-                    more);
+        strbuf_addf(
+            out, "(%" PRId64 " more have no number; invoke one by name unless an inner restart shares it)\n",
+            more);
 }
 
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)

@@ -105,9 +105,8 @@ static const char *const sentences[] = {
         "MiB). Only the last error can still be entered.",
     [FACT_MEMORY_STATES] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "
         "MiB). Of its unnamed checkpoints only the newest was kept.",
-    [FACT_NO_INPUT] = "Nobody answered the code's question in time: it has read end of file.",
-    [FACT_NOT_SAVED_AT_END] = "What is done now is not saved when the server ends, unless save-session is "
-        "called.",
+    [FACT_NO_INPUT] = "The code's question was not answered in time: it has read end of file.",
+    [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless save-session is called.",
     [FACT_STARTED] = "$a",
     [FACT_STREAMS_CLOSED] = "Open at the error and closed in the copy: $a.",
     [FACT_THREADS_BEGAN] = "Threads of the program run now: $a. Until they end, no checkpoints are made: "

@@ -94,7 +94,8 @@ static void add_accident(const struct start_facts *f, struct strbuf *out)
 static void add_restored(const struct start_facts *f, struct strbuf *out)
 {
     strbuf_addf(
-        out, "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
+        out,
+        "Restored session %s, the state after evaluation %llu. A save holds neither checkpoints nor errors.",
         f->name, (unsigned long long)f->at);
     if (f->not_held != NULL) {
         strbuf_adds(out, "\nNamed checkpoints, which this save does not hold: ");

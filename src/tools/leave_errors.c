@@ -100,12 +100,15 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-began")) && sexp_count(sexp_get(reply, 2, "carried")) > 0)
-        notices_addf(session_notices(o->session),
-                     "These definitions were evaluated again, so whatever they start was started again.");
-    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
-        call_answer(call, false, "The thread continues by %s%s.",
-                    call_has(call, "restart") ? "restart " : call->tool->name,
-                    call_has(call, "restart") ? call_string(call, "restart", NULL) : "");
+        notices_addf(session_notices(o->session), "These definitions were evaluated again, so the threads "
+                                                  "and other things that they start were started again.");
+    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on") && call_has(call, "restart"))
+        call_answer(call, false, "The thread continues: restart %s was invoked.",
+                    call_string(call, "restart", NULL));
+    else if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
+        call_answer(call, false, "The thread continues: frame %lld %s.",
+                    (long long)call_integer(call, "frame", 0),
+                    call_takes(call, "arguments") ? "was called again" : "returned");
     else if (run_tests_is_result(o))
         run_tests_report(call, o);
     else

@@ -83,7 +83,7 @@ static void add_thread(struct strbuf *out, const struct sexp *thread)
     if (!sexp_is_nil(sexp_get(thread, 0, "serves")))
         strbuf_adds(out, stands ? "serves this session; an error stands in it" : "serves this session");
     else if (stands)
-        strbuf_adds(out, "stands in an error (list-errors)");
+        strbuf_adds(out, "stopped at an error; see list-errors");
     else
         add_activity(out, thread);
 }

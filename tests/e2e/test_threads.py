@@ -273,7 +273,7 @@ class Standing(entries.Entries, StandingTest):
         self.s.evaluate('(defvar *lock* (sb-thread:make-mutex :name "held"))')
         self.assertFails("(sb-thread:with-mutex (*lock*) (fail 1))")
         report = self.assertFails("(sb-thread:with-mutex (*lock*) :got)", "TIMEOUT", timeout=0.5)
-        self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which stands in an error')
+        self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which is stopped at an error')
         self.restart("ABORT", index=2)
         self.assertValue(self.restart("CONTINUE", index=1), ":GOT")
 
@@ -389,8 +389,8 @@ class ThreadErrors(StandingTest):
         self.fail_in_thread(form="(list (fail 4) (sb-thread:thread-name sb-thread:*current-thread*))")
         self.assertIn("can be entered", self.errors()[0])
         self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
-        self.assertRegex(self.threads()["worker"], "stands in an error")
-        self.assertEqual("The thread continues by restart CONTINUE.", self.restart("CONTINUE", index=1).text)
+        self.assertRegex(self.threads()["worker"], "stopped at an error")
+        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE", index=1).text)
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
@@ -423,7 +423,7 @@ class ThreadErrors(StandingTest):
         go = os.path.join(self.folder(), "go")
         self.start("unheard", '(progn (loop until (probe-file "%s")) (fail 4))' % go, ready=False)
         with open(go, "w"):
-            self.await_thread("unheard", "stands in an error")
+            self.await_thread("unheard", "stopped at an error")
         self.s.call("kill-thread", thread="unheard")
         self.assertOperational()
         self.assertRegex(self.errors()[0], "in thread unheard: SIMPLE-ERROR")
@@ -444,7 +444,7 @@ class ThreadErrors(StandingTest):
         self.assertIn("In thread crowd and 19 more (index ", text)
         self.assertIn("20 more errors occurred in threads or outside evaluations; nothing of them was kept.", text)
         self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
-        self.assertEqual(2, sum("crowd: stands in an error" in line for line in self.s.call("list-threads").text.splitlines()))
+        self.assertEqual(2, sum("crowd: stopped at an error" in line for line in self.s.call("list-threads").text.splitlines()))
 
     def test_many_that_fail_at_once_are_all_survived(self):
         self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")

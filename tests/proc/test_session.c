@@ -1001,7 +1001,7 @@ static void a_question_that_nobody_answers_ends_the_input(void **state)
     assert_string_equal(c.type, "");
     assert_string_equal(c.value, "end");
     assert_int_equal(asked.expired_count, 1);
-    assert_non_null(strstr(notices_of(f), "Nobody answered"));
+    assert_non_null(strstr(notices_of(f), "was not answered in time"));
 }
 
 /* The code has read end of file and goes on: a person who now dismisses the question does not stop it. */
