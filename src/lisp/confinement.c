@@ -175,7 +175,8 @@ static bool is_own_directory(const char *path)
     return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
-/* It may be there already. False if it cannot be made, or what is there is no directory of the user's. */
+/* It may be there already. False if it cannot be made, or the existing path is not a directory the user
+ * owns. */
 static bool make_own_directory(const char *path)
 {
     mkdir(path, 0700);

@@ -138,7 +138,7 @@ const char *session_unstoppable(const struct session *s);
  * session_running(s, what, waiting): the seconds for which the current evaluation has been running; negative
  * if none is. Look-ups, which end soon, do not count.
  *
- * what        out, appended: the description of what is running, at most 200 bytes
+ * what        out, appended: the description of the running operation, at most 200 bytes
  * waiting     out: how many operations wait behind it, or for their turn
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
@@ -178,7 +178,7 @@ const struct capture *session_output(struct session *s, int stream);
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
 /* session_last_error(s): NULL if there is none, or an evaluation has succeeded since. session_error(s, n):
- * counted back from the newest, whatever came after; there are session_error_count(s). */
+ * counted back from the newest, also after a success; there are session_error_count(s). */
 const struct error_record *session_last_error(const struct session *s);
 const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
 size_t session_error_count(const struct session *s);

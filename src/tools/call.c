@@ -205,7 +205,7 @@ struct session *call_session(struct tool_call *call)
         if (s == NULL)
             call_answer(call, true, "%s", err.message);
         else if (is_saved)
-            session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
+            session_restore(s, name, NULL, NULL); /* calls made now wait their turn */
         else
             call_tell_loss(call, s);
         return s;
@@ -287,7 +287,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
-/* After an early answer nobody is asked. */
+/* After an early answer no question is asked. */
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;

@@ -1,5 +1,5 @@
 /*
- * Adds to the text of a finished call what the session and other clients have to tell, takes credentials out
+ * Adds to the text of a finished call the news of the session and of other clients, takes credentials out
  * of it and cuts it; and records the call in the audit log.
  */
 #include "tools/reply_text.h"
@@ -65,7 +65,7 @@ static struct session *limiting_session(const struct tool_call *call)
     return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
 }
 
-/* Cut the reply to the limits of its session, whatever the tool wrote. */
+/* Cut the reply to the limits of its session, for every tool. */
 static void bound_text(struct tool_call *call)
 {
     struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);

@@ -72,7 +72,7 @@ typedef void tool_call_progress(void *arg, double elapsed_s, const char *message
 
 /*
  * The code that a call evaluates waits for a line of input, until tool_call_answer(). ${prompt}, borrowed, is
- * what was printed last; NULL: the time for the answer is over, and the code has read end of file.
+ * what was printed last; NULL: no answer came in time, and the code has read end of file.
  */
 struct tool_call;
 typedef void tool_call_question(void *arg, struct tool_call *call, int64_t question, const char *prompt);

@@ -20,7 +20,7 @@ struct stop_facts {
     int limit_ms, ran_ms;
     int interrupts;
     bool was_killed;   /* with its process */
-    bool is_look_up;   /* nobody can set its limit */
+    bool is_look_up;   /* its limit cannot be set */
     bool can_continue; /* its error can be entered */
 };
 

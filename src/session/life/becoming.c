@@ -344,7 +344,7 @@ static void answer(struct session *s, const char *text)
         return;
     }
     error_record_free(record);
-    /* Nobody asked for it, or who did has cancelled the call. */
+    /* No call asked for it, or its call was cancelled. */
     if (op == NULL || op->done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)

@@ -37,8 +37,8 @@ static enum start_cause cause_of(const struct session *s, bool was_put_back)
     return is_between || was_put_back ? START_DEATH_BETWEEN : START_DEATH_IN_UNWINDING;
 }
 
-/* The programs and the copy that the process had started end with it: without its answer nobody knows whether
- * the copy is one. */
+/* The programs and the copy that the process had started end with it: without its answer it is unknown
+ * whether the copy is one. */
 static void end_what_it_began(struct session *s)
 {
     programs_end(s);

@@ -91,7 +91,7 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
     answer_error(s, op, r);
 }
 
-/* Its client gave it a time limit, which is over before it could begin. */
+/* Its client gave it a time limit, which passed before it could begin. */
 static void expire(struct session *s, struct operation *op)
 {
     struct strbuf behind, text;
@@ -110,7 +110,7 @@ static bool is_limited(const struct operation *op)
     return op->timeout_ms > 0 && !op->is_look_up;
 }
 
-/* NULL if no limit of a waiting operation is over. */
+/* NULL if every waiting operation is within its limit. */
 static struct operation *first_expired(struct session *s)
 {
     struct list *node, *next;

@@ -128,7 +128,7 @@ static void note_loss(struct session *s, const struct operation *op)
 }
 
 /* The save is there, but the session does not continue from it. One that is empty must not replace it. If
- * nobody waits for the restore, the next reply reports its failure. */
+ * no call waits for the restore, the next reply reports its failure. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
     s->flags.is_unrestored = s->flags.is_unrestored || s->numbers.evaluations == 0;

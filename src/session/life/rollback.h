@@ -12,7 +12,7 @@ void rollback_perform(struct session *s, struct operation *op);
 void rollback_restore(struct session *s, struct operation *op);
 
 /* rollback_restore_limits(s, name): take over the limits of that save, if it can be used: before a restore
- * that nobody waits for, so that what comes meanwhile shows and changes these limits. */
+ * that no call waits for, so that calls made meanwhile show and change these limits. */
 void rollback_restore_limits(struct session *s, const char *name);
 
 /* rollback_clear(s): make everything but name, limits, queue and notice as in a new session. */

@@ -77,7 +77,7 @@ static bool is_plain_file(const char *path)
     return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
 }
 
-/* Whether any process has the file open, with which it could read and change it for as long as it likes: then
+/* Whether any process has the file open, and could read and change it at any time: then
  * the kernel gives no lease on all of it. Not every file system has leases. The copy that wrote the file has
  * ended, and so has closed it. Source: fcntl(2), F_SETLEASE. */
 static bool is_open_elsewhere(const char *path)
@@ -371,7 +371,7 @@ bool saving_start_suspended(struct session *s, struct operation *op)
         free(path);
         return false;
     }
-    /* The link has the image's time, and what is old is taken for a leftover. */
+    /* The link has the image's time, and old files are taken for leftovers. */
     utimensat(AT_FDCWD, path, NULL, 0);
     struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
@@ -380,7 +380,7 @@ bool saving_start_suspended(struct session *s, struct operation *op)
     return true;
 }
 
-/* A commit runs to its end in its thread; nobody is notified. */
+/* A commit runs to its end in its thread; no operation waits for it. */
 void saving_cancel(struct saving *v)
 {
     v->op = NULL;

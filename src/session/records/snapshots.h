@@ -33,7 +33,7 @@ struct snapshot {
     char *package;        /* the session's package in that state */
     char *severed;        /* NULL, or the pipes and sockets that the copy lacks: "pipe (descriptor 5), ..." */
     char *files;          /* NULL, or the files that were open for writing at the error */
-    bool is_source;       /* the session is returning to it; it is kept until that is over */
+    bool is_source;       /* the session is returning to it; it is kept until that has ended */
     struct timespec when;
 };
 

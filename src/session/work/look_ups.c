@@ -14,7 +14,7 @@
 #include "session/work/answer.h"
 #include "session/work/run.h"
 
-#define LOOK_MS 15000  /* for a look-up without a limit of its own */
+#define LOOK_MS 15000  /* for a look-up that was given no limit */
 #define ENDING_MS 1000 /* for a copy that has answered, to end */
 #define MOST_LOOKS 4   /* of a session at the same time */
 
