@@ -14,6 +14,9 @@ demo:
 check:
 	@scripts/check
 
+weight:
+	@scripts/weight
+
 bench:
 	@scripts/bench
 
@@ -24,4 +27,4 @@ install:
 clean:
 	rm -rf build build-*
 
-.PHONY: all setup demo check bench install clean
+.PHONY: all setup demo check weight bench install clean

@@ -547,7 +547,7 @@ own) or :QUALITY (compiled without what that needs)."
 
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
-begins with user."
+begins with user-"
   `(function (lambda ,lambda-list ,@body)))
 
 (define-port-operation special-variable-p (symbol)
@@ -604,6 +604,10 @@ to their values, so that setting one ends with the call."
 (define-port-operation prepare-image ()
   "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
   nil)
+
+(define-port-operation foreign-libraries ()
+  "List the names of the files of the foreign libraries that the code has loaded."
+  '())
 
 (define-port-operation save-image (path compressed)
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
@@ -673,6 +677,11 @@ the Lisp was started with."
 collected; NAME is a symbol, or NIL for memory that is not an object of a type. The initial image is
 omitted unless IMAGE is true. Second, whether all was counted within TIME-US microseconds."
   (values '() t))
+
+(define-port-operation retaining-paths (find describe ignored count)
+  "Return COUNT shortest paths, or fewer, by which the object that FIND returns is reached from the roots, without the objects
+IGNORED; each a list of the root, a text or NIL, and what DESCRIBE returns for each (OBJECT . PLACE) on the way. PLACE is a text."
+  (progn find describe ignored count '()))
 
 ;;; Sampling
 

@@ -38,8 +38,8 @@
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch
     :profile :mode :graph :max-samples :interval-us :memory :collect :types :image
-    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors
-    :end-standing :call-hooks :reason :look :request :running-frames :variable))
+    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors :limit-thread-errors
+    :end-standing :call-hooks :reason :look :request :running-frames :variable :retainers))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

@@ -10,8 +10,9 @@
 
 struct bench {
     const char *server_path, *lisp, *bare_path;
+    const char *beside_path; /* another build of the server; the same one unless given */
     const char *checkpoints; /* "on" or "off", for the suites that do not compare the two */
-    long count;              /* the number after the suite's name, or the suite's default */
+    long count;              /* of sessions */
     long last_id;            /* of a request */
     struct strbuf line;      /* the request being written */
     struct table table;
@@ -20,12 +21,10 @@ struct bench {
 struct suite {
     const char *name;
     const char *help;
-    long count; /* how many things it measures, if that can be chosen; otherwise 0 */
     void (*run)(struct bench *b);
 };
 
-extern const struct suite suite_calls, suite_checkpoints, suite_starts, suite_memory, suite_mixed,
-    suite_storm, suite_lookups, suite_running, suite_heaps, suite_loading, suite_http, suite_sandbox,
-    suite_sessions, suite_fairness;
+extern const struct suite suite_calls, suite_checkpoints, suite_beside, suite_running, suite_sandbox,
+    suite_lookups, suite_starts, suite_returns, suite_memory, suite_sessions, suite_http;
 
 #endif

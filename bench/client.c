@@ -3,12 +3,22 @@
  */
 #include "client.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "measure.h"
+#include "rounds.h"
 
 #define ARGUMENTS 24
+#define READ_AT_ONCE ((size_t)256 << 10)
 
 static const char initialize[] =
     "\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
@@ -18,91 +28,128 @@ static const char initialized[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notificatio
 /* How the server's notifications begin. */
 static const char notification[] = "{\"jsonrpc\":\"2.0\",\"method\"";
 
-static const char bare_definitions[] = DEFINITIONS("\"");
-
-void client_write_request(struct bench *b, const char *request)
+_Noreturn void bench_fail(const char *format, ...)
 {
-    strbuf_addf(&b->line, "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":%s}\n", ++b->last_id, request);
+    va_list arguments;
+    fflush(stdout);
+    fprintf(stderr, "bench: ");
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
 }
 
-void client_send(struct bench *b, struct peer *server)
+void peer_start(struct peer *p, const char *name, const char *const *argv, char end)
 {
-    peer_send(server, b->line.bytes, b->line.len);
-    strbuf_clear(&b->line);
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+        bench_fail("cannot make pipes: %s", strerror(errno));
+    *p = (struct peer){.name = name, .in = to[1], .out = from[0], .end = end};
+    strbuf_init(&p->received, 0);
+    p->pid = fork();
+    if (p->pid < 0)
+        bench_fail("cannot start %s: %s", name, strerror(errno));
+    if (p->pid == 0) {
+        /* However the benchmark ends, no process that it started remains. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(to[0], 0);
+        dup2(from[1], 1);
+        signal(SIGPIPE, SIG_DFL);
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        fprintf(stderr, "bench: cannot run %s: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
 }
 
-void client_verify(const struct peer *p, const char *reply, size_t len, const char *expected)
+void peer_stop(struct peer *p)
 {
-    if (memmem(reply, len, expected, strlen(expected)) == NULL)
-        bench_fail("%s answered without '%s': %.*s", p->name, expected, (int)(len < 500 ? len : 500), reply);
+    close(p->in);
+    char rest[4096];
+    while (read(p->out, rest, sizeof rest) > 0)
+        ;
+    close(p->out);
+    waitpid(p->pid, NULL, 0);
+    strbuf_fini(&p->received);
+}
+
+static void send_all(struct peer *p, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(p->in, bytes, len);
+        if (n < 0)
+            bench_fail("%s does not read: %s", p->name, strerror(errno));
+        bytes += n;
+        len -= (size_t)n;
+    }
+}
+
+static size_t receive(struct peer *p)
+{
+    strbuf_consume(&p->received, p->delivered);
+    for (size_t searched = 0;;) {
+        const char *end = p->received.len == searched
+                              ? NULL
+                              : memchr(p->received.bytes + searched, p->end, p->received.len - searched);
+        if (end != NULL) {
+            p->delivered = (size_t)(end - p->received.bytes) + 1;
+            return p->delivered - 1;
+        }
+        searched = p->received.len;
+        ssize_t n = read(p->out, strbuf_reserve(&p->received, READ_AT_ONCE), READ_AT_ONCE);
+        if (n <= 0)
+            bench_fail("%s ended in the middle of a figure", p->name);
+        strbuf_added(&p->received, (size_t)n);
+    }
+}
+
+double peer_call(struct peer *p, const char *bytes, size_t len, const char *expected)
+{
+    double start = measure_now_ms();
+    send_all(p, bytes, len);
+    size_t n;
+    do
+        n = receive(p);
+    while (n >= sizeof notification && memcmp(p->received.bytes, notification, sizeof notification - 1) == 0);
+    double end = measure_now_ms();
+    if (memmem(p->received.bytes, n, expected, strlen(expected)) == NULL)
+        bench_fail("%s answered without '%s': %.*s", p->name, expected, (int)(n < 500 ? n : 500),
+                   p->received.bytes);
+    return end - start;
 }
 
 double client_call(struct bench *b, struct peer *server, const char *request, const char *expected)
 {
     strbuf_clear(&b->line);
-    client_write_request(b, request);
-    double start = measure_now_ms();
-    client_send(b, server);
-    size_t len;
-    const char *reply = peer_receive(server, &len);
-    double end = measure_now_ms();
-    client_verify(server, reply, len, expected);
-    return end - start;
+    strbuf_addf(&b->line, "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":%s}\n", ++b->last_id, request);
+    return peer_call(server, b->line.bytes, b->line.len, expected);
 }
 
-const char *client_reply(const struct peer *server, size_t *len)
-{
-    *len = server->delivered - 1;
-    return server->received.bytes;
-}
-
-double client_number(const struct peer *server, const char *mark)
-{
-    size_t len;
-    const char *reply = client_reply(server, &len);
-    const char *at = memmem(reply, len, mark, strlen(mark));
-    return at == NULL ? -1 : strtod(at + strlen(mark), NULL);
-}
-
-static void start(struct bench *b, struct peer *server, const char *path, const char *checkpoints,
-                  const char *const *more, const char *const *environment)
+void client_start(struct bench *b, struct peer *server, const char *path, const char *checkpoints,
+                  const char *const *more)
 {
     const char *argv[ARGUMENTS] = {path, "--no-userinit", "--checkpoints", checkpoints, "--lisp", b->lisp};
     size_t n = 6;
     while (more != NULL && *more != NULL && n < ARGUMENTS - 1)
         argv[n++] = *more++;
-    peer_start(server, "the server", argv, environment, '\n');
-    server->ignored = notification;
+    peer_start(server, "the server", argv, '\n');
     client_call(b, server, initialize, "\"protocolVersion\"");
-    peer_send(server, initialized, sizeof initialized - 1);
-}
-
-void client_start(struct bench *b, struct peer *server, const char *checkpoints, const char *const *more,
-                  const char *const *environment)
-{
-    start(b, server, b->server_path, checkpoints, more, environment);
-}
-
-void client_start_program(struct bench *b, struct peer *server, const char *path,
-                          const char *const *environment)
-{
-    start(b, server, path, b->checkpoints, NULL, environment);
+    send_all(server, initialized, sizeof initialized - 1);
 }
 
 void bare_start(struct bench *b, struct peer *bare)
 {
+    static const char definitions[] = DEFINITIONS("\"");
     const char *const argv[] = {b->lisp, "--script", b->bare_path, NULL};
-    peer_start(bare, "the bare Lisp", argv, NULL, '\0');
-    bare_call(bare, bare_definitions, "BENCH-LINES");
+    peer_start(bare, "the bare Lisp", argv, '\0');
+    peer_call(bare, definitions, sizeof definitions, "BENCH-LINES");
 }
 
-double bare_call(struct peer *bare, const char *form, const char *expected)
+void directory_make(char *path)
 {
-    double start_ms = measure_now_ms();
-    peer_send(bare, form, strlen(form) + 1);
-    size_t len;
-    const char *reply = peer_receive(bare, &len);
-    double end_ms = measure_now_ms();
-    client_verify(bare, reply, len, expected);
-    return end_ms - start_ms;
+    snprintf(path, DIRECTORY_SIZE, "/tmp/cl-mcp-bench-XXXXXX");
+    if (mkdtemp(path) == NULL)
+        bench_fail("cannot make a directory in /tmp: %s", strerror(errno));
 }

@@ -1,12 +1,15 @@
 /*
- * The two programs that are measured, as their client sees them: the server, and a bare Lisp that reads,
- * evaluates and prints over a pipe.
+ * The two programs that are measured, as their client sees them, with plain blocking reads and writes: the
+ * server, and a bare Lisp that reads, evaluates and prints over a pipe.
  */
 #ifndef BENCH_CLIENT_H
 #define BENCH_CLIENT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "bench.h"
-#include "peer.h"
 
 /* Requests, from the method's name on, without the last brace. ${code} is escaped for JSON. */
 #define EVALUATE(code, more)                                                                                 \
@@ -24,40 +27,39 @@
     " (defparameter *bench-text* (make-string 100000 :initial-element (code-char 120)))"                     \
     " (defun bench-lines () (loop repeat 1000 do (write-line *bench-line*))))"
 
-/*
- * client_start(b, server, checkpoints, more, environment):
- * Start the server and shake hands with it.
- *
- * checkpoints  "on" or "off"
- * more         borrowed; NULL or further arguments, NULL at the end
- * environment  borrowed; as peer_start() takes it
- */
-void client_start(struct bench *b, struct peer *server, const char *checkpoints, const char *const *more,
-                  const char *const *environment);
+#define DIRECTORY_SIZE 64
 
-/* client_start_program(b, server, path, environment): the same for a copy of the server elsewhere;
- * checkpoints as the bench's option. */
-void client_start_program(struct bench *b, struct peer *server, const char *path,
-                          const char *const *environment);
+struct peer {
+    const char *name;
+    pid_t pid;
+    int in, out; /* the benchmark writes to in and reads from out */
+    char end;    /* the byte that ends a message in both directions */
+    struct strbuf received;
+    size_t delivered; /* of it is the last answer */
+};
 
-/* client_write_request(b, request): write the next request to b->line. client_send(b, server): send it. */
-void client_write_request(struct bench *b, const char *request);
-void client_send(struct bench *b, struct peer *server);
+/* bench_fail(format, ...): print what went wrong on standard error and end the benchmark. */
+_Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* client_call(b, server, request, expected): one round trip, whose answer must contain ${expected};
- * returns its duration in milliseconds. client_reply(server, &len): the last answer, borrowed until the
- * next one. */
+/* peer_start(p, name, argv, end): start a program with a pipe each for its standard input and output.
+ * peer_call(p, bytes, len, expected): send a message with its end and wait for the answer, which must contain
+ * ${expected}; returns the milliseconds. peer_stop(p): close its input, wait until it has ended. */
+void peer_start(struct peer *p, const char *name, const char *const *argv, char end);
+double peer_call(struct peer *p, const char *bytes, size_t len, const char *expected);
+void peer_stop(struct peer *p);
+
+/* client_start(b, server, path, checkpoints, more): start the server at ${path}, with --checkpoints "on" or
+ * "off" and further arguments, NULL at the end or for none, and shake hands with it. */
+void client_start(struct bench *b, struct peer *server, const char *path, const char *checkpoints,
+                  const char *const *more);
+
+/* client_call(b, server, request, expected): one round trip, as peer_call(). */
 double client_call(struct bench *b, struct peer *server, const char *request, const char *expected);
-const char *client_reply(const struct peer *server, size_t *len);
 
-/* client_number(server, mark): the number after ${mark} in the last answer; -1 if there is none. */
-double client_number(const struct peer *server, const char *mark);
-
-/* bare_start(b, bare): a bare Lisp with the DEFINITIONS. bare_call(...): as client_call(). */
+/* bare_start(b, bare): a bare Lisp with the DEFINITIONS. */
 void bare_start(struct bench *b, struct peer *bare);
-double bare_call(struct peer *bare, const char *form, const char *expected);
 
-/* client_verify(p, reply, len, expected): end the benchmark unless ${reply} contains ${expected}. */
-void client_verify(const struct peer *p, const char *reply, size_t len, const char *expected);
+/* directory_make(path): a new temporary directory, whose name is written to DIRECTORY_SIZE bytes. */
+void directory_make(char *path);
 
 #endif

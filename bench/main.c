@@ -10,17 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "bench.h"
-#include "measure.h"
+#include "rounds.h"
 
 /* In the order in which they run by default. */
 static const struct suite *const suites[] = {
-    &suite_calls,   &suite_checkpoints, &suite_starts,   &suite_memory,   &suite_mixed,
-    &suite_storm,   &suite_lookups,     &suite_running,  &suite_http,     &suite_heaps,
-    &suite_loading, &suite_sandbox,     &suite_sessions, &suite_fairness,
+    &suite_calls,  &suite_checkpoints, &suite_beside, &suite_running,  &suite_sandbox, &suite_lookups,
+    &suite_starts, &suite_returns,     &suite_memory, &suite_sessions, &suite_http,
 };
 
 #define SUITES (sizeof suites / sizeof suites[0])
@@ -35,63 +32,20 @@ static const struct suite *find_suite(const char *name)
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: bench [--lisp PROGRAM] [--checkpoints on|off] SERVER BARE.LISP [SUITE [COUNT]]...\n"
-            "--checkpoints: as the server's option, off unless given; some suites compare the two.\n"
-            "Suites, all of them unless some are named:\n");
+    fprintf(
+        stderr,
+        "usage: bench [--lisp PROGRAM] [--checkpoints on|off] [--beside SERVER] [--count N] SERVER BARE.LISP "
+        "[SUITE [COUNT]]...\n"
+        "--checkpoints: as the server's option, off unless given; some suites compare the two.\n"
+        "--beside: another build, for the suite of that name. --count: of sessions, 1000 unless given.\n"
+        "Suites, all of them unless some are named:\n");
     for (size_t i = 0; i < SUITES; i++)
         fprintf(stderr, "  %-12s %s\n", suites[i]->name, suites[i]->help);
     return 2;
 }
 
-static double load_average(void)
+static void run(struct bench *b, const struct suite *s)
 {
-    double load[1] = {0};
-    return getloadavg(load, 1) == 1 ? load[0] : 0;
-}
-
-static void print_machine(void)
-{
-    struct utsname system;
-    char model[256] = "";
-    FILE *f = fopen("/proc/cpuinfo", "re");
-    while (f != NULL && fgets(model, sizeof model, f) != NULL && strncmp(model, "model name", 10) != 0)
-        model[0] = '\0';
-    if (f != NULL)
-        fclose(f);
-    model[strcspn(model, "\n")] = '\0';
-    const char *name = strchr(model, ':');
-    uname(&system);
-    printf("%ld processors (%s), %.1f GiB of memory, %s %s %s.\n", sysconf(_SC_NPROCESSORS_ONLN),
-           name != NULL ? name + 2 : "?",
-           (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (1 << 30), system.sysname,
-           system.release, system.machine);
-    printf("Load average %.2f at the start; a busy machine makes every figure worse.\n", load_average());
-    printf("p50: median of the rounds' p50s. p99: of all samples. best: the p50 of the quietest round.\n"
-           "Ratios are medians of the rounds' ratios; of best: the ratio of the two bests.\n");
-}
-
-/* The suite that argv[*at] names, with its count, if one follows; NULL if no suite has that name. */
-static const struct suite *take_suite(int argc, char **argv, int *at, long *count)
-{
-    const struct suite *s = find_suite(argv[(*at)++]);
-    if (s == NULL)
-        return NULL;
-    char *end = NULL;
-    *count = s->count;
-    if (s->count == 0 || *at == argc)
-        return s;
-    long given = strtol(argv[*at], &end, 10);
-    if (*end == '\0' && given > 0) {
-        *count = given;
-        (*at)++;
-    }
-    return s;
-}
-
-static void run(struct bench *b, const struct suite *s, long count)
-{
-    b->count = count;
     printf("\n== %s: %s\n", s->name, s->help);
     fflush(stdout);
     double start = measure_now_ms();
@@ -102,14 +56,22 @@ static void run(struct bench *b, const struct suite *s, long count)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"lisp", 1, NULL, 'l'}, {"checkpoints", 1, NULL, 'k'}, {0}};
-    struct bench b = {.lisp = "sbcl", .checkpoints = "off"};
+    static const struct option options[] = {{"lisp", 1, NULL, 'l'},
+                                            {"checkpoints", 1, NULL, 'k'},
+                                            {"beside", 1, NULL, 'b'},
+                                            {"count", 1, NULL, 'c'},
+                                            {0}};
+    struct bench b = {.lisp = "sbcl", .checkpoints = "off", .count = 1000};
     int key;
     while ((key = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (key == 'l')
             b.lisp = optarg;
         else if (key == 'k')
             b.checkpoints = optarg;
+        else if (key == 'b')
+            b.beside_path = optarg;
+        else if (key == 'c' && atol(optarg) > 0)
+            b.count = atol(optarg);
         else
             return usage();
     }
@@ -117,23 +79,20 @@ int main(int argc, char **argv)
         return usage();
     b.server_path = argv[optind];
     b.bare_path = argv[optind + 1];
-    int first = optind + 2;
-    long count;
-    for (int i = first; i < argc;)
-        if (take_suite(argc, argv, &i, &count) == NULL)
+    if (b.beside_path == NULL)
+        b.beside_path = b.server_path;
+    for (int i = optind + 2; i < argc; i++)
+        if (find_suite(argv[i]) == NULL)
             return usage();
     signal(SIGPIPE, SIG_IGN);
     strbuf_init(&b.line, 0);
-    double start = measure_now_ms();
-    print_machine();
-    for (size_t i = 0; first == argc && i < SUITES; i++)
-        run(&b, suites[i], suites[i]->count);
-    for (int i = first; i < argc;) {
-        const struct suite *s = take_suite(argc, argv, &i, &count);
-        run(&b, s, count);
-    }
+    printf("p50: median of the rounds' p50s. p99: of all samples. best: the p50 of the quietest round.\n"
+           "Ratios are medians of the rounds' ratios; of best: the ratio of the two bests.\n");
+    for (size_t i = 0; optind + 2 == argc && i < SUITES; i++)
+        run(&b, suites[i]);
+    for (int i = optind + 2; i < argc; i++)
+        run(&b, find_suite(argv[i]));
     table_finish(&b.table);
-    printf("In %.0f s; load average %.2f at the end.\n", (measure_now_ms() - start) / 1e3, load_average());
     strbuf_fini(&b.line);
     return 0;
 }

@@ -147,14 +147,14 @@ static void damage_and_repair(const struct original *original, enum damage_kind 
     bool is_line = false, is_form = false;
     size_t lost_line = lost == SIZE_MAX ? 0 : line_of(original->text, lost);
     size_t put_line = put == SIZE_MAX ? 0 : line_of(original->text, put - 1);
-    for (size_t i = 0; i < repair.edit_count && i < 1; i++) {
-        const struct scan_edit *edit = &repair.edits[i];
+    if (repair.edit_count > 0) {
+        const struct scan_edit *edit = &repair.edits[0];
         size_t at = edit->at.offset;
         if (lost != SIZE_MAX && at > lost)
             at++;
         if (put != SIZE_MAX && at > put)
             at--;
-        size_t form = form_of(original, at == 0 ? 0 : at);
+        size_t form = form_of(original, at);
         is_line = (!edit->is_removal && edit->at.line == lost_line) ||
                   (edit->is_removal && edit->at.line == put_line);
         is_form = (!edit->is_removal && lost != SIZE_MAX && form == form_of(original, lost)) ||
@@ -171,10 +171,6 @@ static void damage_and_repair(const struct original *original, enum damage_kind 
         printf("wrong: %s: %s lost %zu put %zu; %s at %zu:%zu\n", path, kind_names[kind], lost_line, put_line,
                repair.edits[0].is_removal ? "removed" : "added", repair.edits[0].at.line,
                repair.edits[0].at.column);
-    if (is_verbose && !repair.is_certain)
-        printf("unsure: %s: %s lost %zu put %zu; %zu edits, first %s at %zu:%zu\n", path, kind_names[kind],
-               lost_line, put_line, repair.edit_count, repair.edits[0].is_removal ? "removed" : "added",
-               repair.edits[0].at.line, repair.edits[0].at.column);
 done:
     strbuf_fini(&damaged);
     strbuf_fini(&repaired);

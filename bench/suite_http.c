@@ -1,182 +1,221 @@
 /*
  * The same server over HTTP and over its standard input and output, in turns; and many connections at once.
+ * Of HTTP/1.1 only what the server's plain answers need: a status, headers, Content-Length.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client.h"
-#include "http_client.h"
 #include "rounds.h"
 
+#define READ_AT_ONCE ((size_t)64 << 10)
 #define ROUNDS 11
 #define SLICE_MS 60
-#define LEAST_SAMPLES 5
 #define CONNECTIONS 64
 #define CROWD_ROUNDS 5
 #define CROWD_MS 500
 
-#define MODERN_META                                                                                          \
+#define META                                                                                                 \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define BODY(request) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":" request "}"
+#define TOOL(name, more, arguments)                                                                          \
+    "Mcp-Method: tools/call\r\nMcp-Name: " name "\r\n" more,                                                 \
+        "\"tools/call\",\"params\":{" META ",\"name\":\"" name "\",\"arguments\":{" arguments "}}"
 
-static const char ping[] = BODY("\"ping\"");
-static const char add_legacy[] = BODY(ADD);
-static const char add_modern[] = BODY(
-    "\"tools/call\",\"params\":{\"name\":\"evaluate-lisp\",\"arguments\":{\"code\":\"(+ 1 2)\"}," MODERN_META
-    "}");
-static const char list_modern[] = BODY("\"tools/list\",\"params\":{" MODERN_META "}");
+#define SESSION "Mcp-Param-Session: b00\r\n"
 
+/* A request over HTTP, whose method is in headers too. "b00" is a session, a connection's own. */
 struct figure {
-    const char *name;
-    bool is_modern;
-    const char *method, *tool, *body; /* over HTTP */
-    const char *request;              /* over standard input */
-    const char *expected;
-    double most_times;
+    const char *name, *headers, *request, *expected;
 };
 
+static const struct figure create = {"", TOOL("create-session", SESSION, "\"name\":\"b00\""), "created"};
 static const struct figure figures[] = {
-    {"(+ 1 2), 2026-07-28", true, "tools/call", "evaluate-lisp", add_modern, ADD, ADDED, 2},
-    {"(+ 1 2), 2025-11-25", false, "tools/call", "evaluate-lisp", add_legacy, ADD, ADDED, 2},
-    {"tools/list, 2026-07-28", true, "tools/list", NULL, list_modern, "\"tools/list\"", "evaluate-lisp", 0},
-    {"ping, 2025-11-25", false, "ping", NULL, ping, "\"ping\"", "\"result\"", 2},
+    {"(+ 1 2)", TOOL("evaluate-lisp", "", "\"code\":\"(+ 1 2)\""), "=> 3"},
+    {"(+ 1 2), each in a session of its own",
+     TOOL("evaluate-lisp", SESSION, "\"code\":\"(+ 1 2)\",\"session\":\"b00\""), "=> 3"},
+    {"tools/list", "Mcp-Method: tools/list\r\n", "\"tools/list\",\"params\":{" META "}", "evaluate-lisp"},
 };
 
 #define FIGURES (sizeof figures / sizeof figures[0])
 
+struct connection {
+    int fd;
+    struct strbuf request, received;
+    const char *expected;
+};
+
 struct pair {
     struct bench *b;
     struct peer server;
-    struct http_client modern, legacy;
-    const struct figure *figure; /* whose turn it is */
+    struct connection over_http;
 };
 
-static void verify(const char *body, size_t len, const char *expected)
+static struct sockaddr_in loopback(int port)
 {
-    if (memmem(body, len, expected, strlen(expected)) == NULL)
-        bench_fail("answered without '%s' over HTTP: %.*s", expected, (int)(len < 500 ? len : 500), body);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+        bench_fail("cannot find a port: %s", strerror(errno));
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+static void connection_open(struct connection *c, int port)
+{
+    struct sockaddr_in address = loopback(port);
+    int on = 1;
+    *c = (struct connection){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    strbuf_init(&c->request, 0);
+    strbuf_init(&c->received, 0);
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address) != 0)
+        bench_fail("cannot connect to port %d: %s", port, strerror(errno));
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+static void connection_close(struct connection *c)
+{
+    close(c->fd);
+    strbuf_fini(&c->request);
+    strbuf_fini(&c->received);
+}
+
+static void connection_prepare(struct connection *c, const struct figure *f, int n)
+{
+    static const char before[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":";
+    strbuf_clear(&c->request);
+    strbuf_addf(&c->request,
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+                "%sContent-Length: %zu\r\n\r\n%s%s}",
+                f->headers, sizeof before + strlen(f->request), before, f->request);
+    for (char *session = c->request.bytes; (session = strstr(session, "b00")) != NULL; session += 3) {
+        session[1] = (char)('0' + n / 10);
+        session[2] = (char)('0' + n % 10);
+    }
+    c->expected = f->expected;
+}
+
+static void connection_send(struct connection *c)
+{
+    strbuf_clear(&c->received);
+    if (send(c->fd, c->request.bytes, c->request.len, MSG_NOSIGNAL) != (ssize_t)c->request.len)
+        bench_fail("the server does not read from a connection: %s", strerror(errno));
+}
+
+/* Read what has arrived, waiting for something; whether the answer is complete. */
+static bool connection_receive(struct connection *c)
+{
+    ssize_t n = recv(c->fd, strbuf_reserve(&c->received, READ_AT_ONCE), READ_AT_ONCE - 1, 0);
+    if (n <= 0)
+        bench_fail("the server closed a connection in the middle of a figure");
+    strbuf_added(&c->received, (size_t)n);
+    c->received.bytes[c->received.len] = '\0';
+    const char *head = c->received.bytes, *end = strstr(head, "\r\n\r\n");
+    const char *length = end == NULL ? NULL : strcasestr(head, "Content-Length:");
+    if (end == NULL || (length != NULL && strlen(end + 4) < strtoul(length + 15, NULL, 10)))
+        return false;
+    if (strncmp(head, "HTTP/1.1 20", 11) != 0 || length == NULL || strstr(end, c->expected) == NULL)
+        bench_fail("the server answered without '%s' over HTTP: %.500s", c->expected, head);
+    return true;
 }
 
 static double call_over_http(void *arg)
 {
     struct pair *p = arg;
-    struct http_client *c = p->figure->is_modern ? &p->modern : &p->legacy;
-    http_client_write(c, p->figure->method, p->figure->tool, p->figure->body);
     double start = measure_now_ms();
-    http_client_send(c);
-    size_t len;
-    const char *body = http_client_receive(c, &len);
-    double end = measure_now_ms();
-    verify(body, len, p->figure->expected);
-    return end - start;
+    connection_send(&p->over_http);
+    while (!connection_receive(&p->over_http))
+        ;
+    return measure_now_ms() - start;
 }
 
 static double call_over_stdio(void *arg)
 {
     struct pair *p = arg;
-    return client_call(p->b, &p->server, p->figure->request, p->figure->expected);
+    return client_call(p->b, &p->server, ADD, ADDED);
 }
 
 static void measure_round_trips(struct pair *p)
 {
     const struct side one = {call_over_http, p}, other = {call_over_stdio, p};
-    struct rounds all[FIGURES];
-    for (size_t i = 0; i < FIGURES; i++)
-        rounds_init(&all[i]);
-    for (int round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < FIGURES; i++) {
-            p->figure = &figures[i];
-            rounds_run(&all[i], &one, &other, SLICE_MS, LEAST_SAMPLES);
-        }
-    }
+    struct rounds r = {0};
+    connection_prepare(&p->over_http, &figures[0], 0);
+    for (int round = 0; round < ROUNDS; round++)
+        rounds_run(&r, &one, &other, SLICE_MS, 5);
     table_times(&p->b->table, "Round trips over HTTP, one connection kept open", "stdio");
-    for (size_t i = 0; i < FIGURES; i++) {
-        double most = figures[i].most_times;
-        rounds_print_times(&all[i], &p->b->table, figures[i].name,
-                           (struct target){most > 0 ? TARGET_MOST_TIMES : TARGET_NONE, most});
-        rounds_fini(&all[i]);
-    }
-}
-
-/* Each connection sends its next request once it has its answer; returns answers a second. */
-static double run_crowd(struct http_client *crowd, int poll, const char *expected)
-{
-    struct epoll_event ready[CONNECTIONS];
-    size_t done = 0, in_flight = CONNECTIONS;
-    double start = measure_now_ms(), now = start, end = start;
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        http_client_send(&crowd[i]);
-    while (in_flight > 0) {
-        int n = epoll_wait(poll, ready, CONNECTIONS, -1);
-        for (int i = 0; i < n; i++) {
-            struct http_client *c = ready[i].data.ptr;
-            size_t len;
-            const char *body = http_client_try(c, &len);
-            if (body == NULL)
-                continue;
-            verify(body, len, expected);
-            done++;
-            if (now - start < CROWD_MS)
-                http_client_send(c);
-            else
-                in_flight--;
-        }
-        end = now = measure_now_ms();
-    }
-    return (double)done * 1e3 / (end - start);
-}
-
-static void measure_crowd(struct bench *b, struct http_client *crowd, int poll, const struct figure *f,
-                          double least)
-{
-    struct rounds r;
-    rounds_init(&r);
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        http_client_write(&crowd[i], f->method, f->tool, f->body);
-    for (int i = 0; i < CROWD_ROUNDS; i++)
-        rounds_add_rates(&r, run_crowd(crowd, poll, f->expected), 0);
-    rounds_print_rates(&r, &b->table, f->name, (struct target){TARGET_LEAST_PER_SECOND, least});
+    rounds_print_times(&r, &p->b->table, figures[0].name, (struct target){TARGET_MOST_TIMES, 2});
     rounds_fini(&r);
 }
 
-static void open_crowd(struct http_client *crowd, int poll, int port)
+/* Each connection sends its next request once it has its answer; returns answers a second. */
+static double run_crowd(struct connection *crowd, int poll)
 {
-    for (size_t i = 0; i < CONNECTIONS; i++) {
+    struct epoll_event ready[CONNECTIONS];
+    size_t done = 0, in_flight = CONNECTIONS;
+    double start = measure_now_ms(), now = start;
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        connection_send(&crowd[i]);
+    while (in_flight > 0) {
+        int n = epoll_wait(poll, ready, CONNECTIONS, -1);
+        for (int i = 0; i < n; i++) {
+            struct connection *c = ready[i].data.ptr;
+            if (!connection_receive(c))
+                continue;
+            done++;
+            if (now - start < CROWD_MS)
+                connection_send(c);
+            else
+                in_flight--;
+        }
+        now = measure_now_ms();
+    }
+    return (double)done * 1e3 / (now - start);
+}
+
+static void measure_crowds(struct pair *p, int port)
+{
+    struct connection crowd[CONNECTIONS];
+    int poll = epoll_create1(EPOLL_CLOEXEC);
+    for (int i = 0; i < CONNECTIONS; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &crowd[i]};
-        http_client_open(&crowd[i], port);
+        connection_open(&crowd[i], port);
+        connection_prepare(&crowd[i], &create, i);
+        connection_send(&crowd[i]);
+        while (!connection_receive(&crowd[i]))
+            ;
         if (epoll_ctl(poll, EPOLL_CTL_ADD, crowd[i].fd, &event) != 0)
             bench_fail("cannot wait for a connection: %s", strerror(errno));
     }
-}
-
-static void measure_crowds(struct bench *b, int port)
-{
-    static const struct figure shared = {
-        "(+ 1 2), all in one session", true, "tools/call", "evaluate-lisp", add_modern, NULL, ADDED, 0};
-    static const struct figure own = {"(+ 1 2), each in a session of its own",
-                                      false,
-                                      "tools/call",
-                                      "evaluate-lisp",
-                                      add_legacy,
-                                      NULL,
-                                      ADDED,
-                                      0};
-    static const struct figure pings = {"ping", false, "ping", NULL, ping, NULL, "\"result\"", 0};
-    struct http_client crowd[CONNECTIONS];
-    int poll = epoll_create1(EPOLL_CLOEXEC);
-    open_crowd(crowd, poll, port);
-    table_rates(&b->table, "64 connections, one request each on its way", NULL);
-    measure_crowd(b, crowd, poll, &shared, 3000);
+    table_rates(&p->b->table, "64 connections, one request each on its way", NULL);
+    for (size_t f = 0; f < FIGURES; f++) {
+        struct rounds r = {0};
+        for (int i = 0; i < CONNECTIONS; i++)
+            connection_prepare(&crowd[i], &figures[f], i);
+        for (int i = 0; i < CROWD_ROUNDS; i++)
+            rounds_add_rate(&r, run_crowd(crowd, poll));
+        rounds_print_rates(&r, &p->b->table, figures[f].name, (struct target){TARGET_LEAST_PER_SECOND, 3000});
+        rounds_fini(&r);
+    }
     for (size_t i = 0; i < CONNECTIONS; i++)
-        http_client_shake_hands(&crowd[i]);
-    measure_crowd(b, crowd, poll, &own, 3000);
-    measure_crowd(b, crowd, poll, &pings, 5000);
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        http_client_close(&crowd[i]);
+        connection_close(&crowd[i]);
     close(poll);
 }
 
@@ -184,19 +223,16 @@ static void run(struct bench *b)
 {
     struct pair p = {.b = b};
     char where[32];
-    int port = http_client_free_port();
+    int port = free_port();
     snprintf(where, sizeof where, "127.0.0.1:%d", port);
-    client_start(b, &p.server, b->checkpoints, (const char *const[]){"--stdio", "--http", where, NULL}, NULL);
+    client_start(b, &p.server, b->server_path, b->checkpoints,
+                 (const char *const[]){"--stdio", "--http", where, NULL});
     client_call(b, &p.server, ADD, ADDED);
-    http_client_open(&p.modern, port);
-    http_client_open(&p.legacy, port);
-    http_client_shake_hands(&p.legacy);
+    connection_open(&p.over_http, port);
     measure_round_trips(&p);
-    http_client_close(&p.modern);
-    http_client_close(&p.legacy);
-    measure_crowds(b, port);
+    measure_crowds(&p, port);
+    connection_close(&p.over_http);
     peer_stop(&p.server);
 }
 
-const struct suite suite_http = {
-    "http", "round trips over HTTP, beside standard input and output; 64 connections", 0, run};
+const struct suite suite_http = {"http", "round trips over HTTP, beside stdio; 64 connections", run};

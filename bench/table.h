@@ -10,8 +10,7 @@
 
 enum target_kind {
     TARGET_NONE,
-    TARGET_MOST_TIMES,      /* times the value it is compared with */
-    TARGET_MOST_TIMES_BEST, /* the same for the two best values: for differences that should be zero */
+    TARGET_MOST_TIMES, /* times the value it is compared with */
     TARGET_MOST_MS,
     TARGET_LEAST_PER_SECOND,
     TARGET_MOST_MIB
@@ -46,10 +45,9 @@ void table_times(struct table *t, const char *title, const char *other);
 void table_rates(struct table *t, const char *title, const char *other);
 void table_sizes(struct table *t, const char *title);
 
-/* table_add(t, row): print ${row} and count its target. table_add_time/size(...): a row of one figure,
- * with a target if ${most} is not 0. */
+/* table_add(t, row): print ${row} and count its target. table_add_size(t, name, mib, most): a row of one
+ * size, with a target if ${most} is not 0. */
 void table_add(struct table *t, const struct row *row);
-void table_add_time(struct table *t, const char *name, double ms, double most);
 void table_add_size(struct table *t, const char *name, double mib, double most);
 
 /* table_miss(t, sentence): count a target that was missed before it could be measured; prints ${sentence}. */

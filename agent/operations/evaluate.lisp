@@ -113,8 +113,14 @@ finding them reads the form again."
     ((>= (length (the list *warnings*)) +warnings-kept+)
      (incf *warnings-lost*))
     (t
-     (push (let ((*capture* (make-capture)))
-            (list* condition (append (warning-entry condition) (place-entry condition))))
+     (push (let* ((*capture* (make-capture))
+                  (entry (append (warning-entry condition) (place-entry condition)))
+                  (place (third entry)))
+             ;; Those of files are counted, errors and warnings apart, by this text.
+             (when (and place (string/= ":" place :end2 1) (typep condition 'warning) (not (search "WARNING" (first entry))))
+               (setf (first entry)
+                     (format nil "~:[~;STYLE-~]WARNING ~a" (typep condition 'style-warning) (first entry))))
+             (cons condition entry))
            *warnings*))))
 
 (defconstant +arguments-compared+ 20)

@@ -30,3 +30,54 @@ if IMAGE is true."
                (if (getf arguments :types)
                    (type-entries (getf arguments :image))
                    '()))))))
+
+;;; What keeps an object alive
+
+(defconstant +paths-shown+ 5)
+
+(defun object-meant (text)
+  "Return the object of TEXT, a handle or forms. Signals a PATH-ERROR."
+  (if (parse-handle text)
+      (first (object-with-handle text))
+      (let ((value nil))
+        (dolist (form (read-forms text) value)
+          (setf value (let ((*current-form* (list form)))
+                        (first (evaluate-form form))))))))
+
+(defun retainer-text (object place)
+  (format nil "~a~@[ ~a~]"
+          (with-agent-syntax (:length 4 :level 2 :package (session-package))
+            (item-text object 80))
+          (if (string= place "") nil place)))
+
+(defun held-by-the-agent ()
+  "List the conses by which the handles of inspected objects are kept."
+  (loop for (nil . inspection) in *inspections*
+        collect inspection
+        append (mapcar #'rest (rest inspection))))
+
+(defun call-without-last-values (function)
+  "Call FUNCTION with a list of conses while the variables of the REPL, * and so on, are NIL; the conses hold their values."
+  (declare (type function function))
+  (let* ((names '(* ** *** / // /// + ++ +++ -))
+         (values (mapcar #'symbol-value names)))
+    (unwind-protect (progn
+                      (dolist (name names)
+                        (set name nil))
+                      (funcall function (maplist #'identity values)))
+      (mapc #'set names values))))
+
+(define-operation :retainers (arguments)
+  (call-in-package-for-code
+   arguments
+   (lambda ()
+     (handler-case
+         (list *id* :ok
+               :paths (call-without-last-values
+                       (lambda (values)
+                         (retaining-paths (lambda () (object-meant (getf arguments :code)))
+                                          #'retainer-text
+                                          (append values (held-by-the-agent))
+                                          +paths-shown+))))
+       (path-error (condition)
+         (list *id* :refused (path-error-sentence condition)))))))

@@ -90,7 +90,7 @@ hundred times as much, and nearly all names are far."
         (let ((distance (distance name (common-string candidate) limit)))
           (when (<= distance limit)
             (push (cons distance candidate) found)))))
-    (mapcar #'cdr (stable-sort (remove-duplicates found :key #'cdr :test #'string=)
+    (mapcar #'cdr (stable-sort (nreverse (remove-duplicates found :key #'cdr :test #'string=))
                                #'< :key #'car))))
 
 (defun symbol-meanings (symbol)

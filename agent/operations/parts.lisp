@@ -100,6 +100,12 @@ never have many."
            (first (funcall (kind-parts kind) object (first subscripts) 1)))
           (t nil))))
 
+(defun near-labels (name labels)
+  "List those of LABELS that are similar to NAME, whatever stands around a key, the most similar first."
+  (flet ((bare (text) (string-left-trim "#:'" (string-trim "\"" text))))
+    (loop for text in (near-strings (bare name) (mapcar #'bare labels))
+          append (remove text labels :key #'bare :test-not #'string=))))
+
 (defun part-called (object name)
   "Return the part of OBJECT called NAME, or NIL; second, similar names of parts; third, names of some parts."
   (let* ((kind (kind-of object))
@@ -114,7 +120,7 @@ never have many."
                 (and (string/= bare name)
                      (find bare parts :key #'part-label :test #'string-equal)))
               (let ((labels (mapcar #'part-label parts)))
-                (values nil (near-strings name labels)
+                (values nil (near-labels name labels)
                         (append (some-of labels 0 10) (if (nthcdr 10 labels) '("...") '())))))))))
 
 ;;; Lists

@@ -326,12 +326,7 @@ which can be larger than the heap has room for: so it prints the first elements 
   (with-agent-syntax ()
     (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
                 ((eq (type-of condition) 'simple-warning) "WARNING")
-                (t
-                 ;; The server tells errors from warnings by this text.
-                 (let ((name (type-name-text (class-of condition))))
-                   (cond ((or (not (typep condition 'warning)) (search "WARNING" name)) name)
-                         ((typep condition 'style-warning) (concatenate 'string "STYLE-WARNING " name))
-                         (t (concatenate 'string "WARNING " name))))))
+                (t (type-name-text (class-of condition))))
           (cond ((compiler-note-p condition)
                  (concatenate 'string "note: " (message-text condition +warning-limit+)))
                 ((reading-failure condition)

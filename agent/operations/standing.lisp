@@ -305,6 +305,10 @@
   (unless (eql most *thread-errors*)
     (setf *thread-errors* most)))
 
+(define-operation :limit-thread-errors (arguments)
+  (note-thread-errors (getf arguments :count))
+  (list *id* :ok))
+
 (defun perform-where-due (message operation)
   "Call OPERATION for MESSAGE in this thread or in the one that must perform it; return the reply."
   (declare (type function operation))

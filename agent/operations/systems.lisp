@@ -255,7 +255,10 @@ whose directories the current user may not be able to write."
           (setf *default-pathname-defaults* path))
         (setf *directory* path)
         (pushnew path asdf:*central-registry* :test #'equal))))
-  (list* *id* :ok (hooks-part)))
+  (list* *id* :ok
+         ;; A saved session has loaded them again, and what they had in memory is gone.
+         :libraries (if *snapshot-taken* (foreign-libraries) '())
+         (hooks-part)))
 
 (defun call-as-step (what function)
   "Call FUNCTION; return sentences that report how it failed and what it printed."

@@ -66,6 +66,46 @@
       (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values))
       (shown-in-result values)))
 
+(defconstant +elements-compared+ 10000)
+(defconstant +levels-compared+ 10)
+
+(defun elements-in (object)
+  "Return OBJECT, a list or a vector other than a string, as a list of elements; second, whether it is one."
+  (cond ((and (vectorp object) (not (stringp object))) (values (coerce object 'list) t))
+        ((and (consp object) (ignore-errors (list-length object))) (values object t))
+        (t (values '() nil))))
+
+(defun first-difference (expected actual &optional (levels +levels-compared+))
+  "Return the numbers of the elements that lead to the first difference of EXPECTED and ACTUAL, and how it is shown; NIL and NIL if
+none is found."
+  (multiple-value-bind (wanted is-list) (elements-in expected)
+    (multiple-value-bind (found is-other-list) (elements-in actual)
+      (cond ((eql expected actual) (values nil nil))
+            ((not (and is-list is-other-list (plusp levels)))
+             (let ((texts (list (shown-in-result expected) (shown-in-result actual))))
+               (values '() (if (string= (first texts) (second texts)) nil (format nil "expected ~a, actual ~a" (first texts) (second texts))))))
+            (t
+             (loop for index below +elements-compared+
+                   while (or wanted found)
+                   do (unless (and wanted found)
+                        (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
+                      (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
+                        (when text
+                          (return (values (cons index path) text))))))))))
+
+(defun actual-text (text expected actual)
+  "Return TEXT, which shows ACTUAL; if EXPECTED is shown alike, with where they differ."
+  (if (string= text (shown-in-result expected))
+      (multiple-value-bind (path difference) (first-difference expected actual)
+        (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
+      text))
+
+(defun actual-values-text (expected actual)
+  "Return the values ACTUAL of a test as text; if EXPECTED are shown alike, with where they differ."
+  (if (and (consp expected) (consp actual) (null (cdr expected)) (null (cdr actual)))
+      (actual-text (shown-in-result (first actual)) (first expected) (first actual))
+      (values-text actual)))
+
 (defun kind-p (object name package)
   "True if OBJECT is of the class NAME of PACKAGE."
   (let* ((symbol (its name package))
@@ -87,7 +127,7 @@
                            (if (search "should not" control)
                                (concatenate 'string "not " wanted)
                                wanted))
-                         (shown-in-result actual)))))
+                         (actual-text (shown-in-result actual) (first expected) actual)))))
         *fiveam-values*))
 
 (defun take-fiveam-result (result)
@@ -184,9 +224,9 @@
   (list (ask "FORM" package entry)))
 
 (defun rt-expected (entry package)
-  (values-text (if (listp entry)
-                   (cdddr entry)
-                   (ask "VALS" package entry))))
+  (if (listp entry)
+      (cdddr entry)
+      (ask "VALS" package entry)))
 
 (defun known-rt-failure-p (name package)
   (member name (value-of "*EXPECTED-FAILURES*" package) :test #'equal))
@@ -209,13 +249,14 @@
                   (note-failure name
                                 :kind (if (known-rt-failure-p name package) :known :failed)
                                 :form (rt-form entry package)
-                                :expected (rt-expected entry package)
+                                :expected (values-text (rt-expected entry package))
                                 :actual (unless (eq *rt-values* :none)
-                                          (values-text (first *rt-values*))))
+                                          (actual-values-text (rt-expected entry package)
+                                                              (first *rt-values*))))
                   (note-passed)))))))
     (note-failure name :kind (if (known-rt-failure-p name package) :known :error)
                        :form (rt-form entry package)
-                       :expected (rt-expected entry package)
+                       :expected (values-text (rt-expected entry package))
                        :condition error)
     nil))
 
@@ -333,7 +374,8 @@
                                                (shown-in-result (ask "COMPARISON" "PARACHUTE" result))
                                                (shown-in-result (ask "EXPECTED" "PARACHUTE" result))))
                            :actual (when (kind-p result "VALUE-RESULT" "PARACHUTE")
-                                     (shown-in-result value))
+                                     (actual-text (shown-in-result value) (ask "EXPECTED" "PARACHUTE" result)
+                                                  value))
                            :reason (ask "DESCRIPTION" "PARACHUTE" result))))))))
 
 (defvar *parachute-places* '()
@@ -443,7 +485,7 @@ Parachute gives a status to what it skips by a parent with that status, and then
                 :place place
                 :form (list (ask "FORM" package failure))
                 :expected (values-text (ask "EXPECTED" package failure))
-                :actual (values-text (ask "ACTUAL" package failure))))
+                :actual (actual-values-text (ask "EXPECTED" package failure) (ask "ACTUAL" package failure))))
 
 (defun call-lisp-unit2-test (name body)
   (declare (type function body))

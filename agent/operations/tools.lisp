@@ -47,7 +47,7 @@ the function receives."
 
 (defun full-name (name)
   "Return the name that clients use for the tool NAME."
-  (concatenate 'string "user." name))
+  (concatenate 'string "user-" name))
 
 (defun tool-names ()
   "List the names that clients use for the tools."
@@ -169,7 +169,7 @@ the function receives."
 ;;; The interface for sessions
 
 (defmacro cl-mcp:define-tool (name parameters &body body)
-  "Make a tool that MCP clients can call as user.NAME:
+  "Make a tool that MCP clients can call as user-NAME:
 
     (define-tool NAME (PARAMETER*) \"What it does\" FORM*)
 
@@ -222,10 +222,11 @@ reply; any other value is printed. Returns the name that clients see."
     (full-name name)))
 
 (defun find-tool (designator)
-  "Return the tool that DESIGNATOR, a symbol or a string, names with or without the prefix user., or NIL."
+  "Return the tool that DESIGNATOR, a symbol or a string, names with or without the prefix user- or user., or NIL."
   (let* ((name (string-downcase (string designator)))
-         (name (if (and (> (length name) 5) (string= "user." name :end2 5)) (subseq name 5) name)))
-    (find name *tools* :key #'tool-name :test #'string=)))
+         (bare (if (some (lambda (prefix) (prefix-p prefix name)) '("user-" "user.")) (subseq name 5) name)))
+    (or (find name *tools* :key #'tool-name :test #'string=)
+        (find bare *tools* :key #'tool-name :test #'string=))))
 
 (defun cl-mcp:remove-tool (name)
   "Remove the tool that DEFINE-TOOL made under NAME. Returns true if there was one."

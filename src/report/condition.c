@@ -340,10 +340,12 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     char when[32];
     gmtime_r(&r->when.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(out,
-                "\n\nError %d of this session, at %s. get-backtrace shows all frames, and their variables "
-                "with locals: true.",
-                r->sequence, when);
+    strbuf_addf(
+        out,
+        "\n\nError %d of this session, %s%s%sat %s. get-backtrace shows all frames, and their variables "
+        "with locals: true.",
+        r->sequence, r->thread == NULL || r->is_stray ? "" : "in thread ", r->thread == NULL ? "" : r->thread,
+        r->thread == NULL ? "" : ", ", when);
     /* list-errors reports whether it still can be: this text never changes. */
     if (sexp_count(restarts) > 0)
         strbuf_adds(
@@ -387,6 +389,7 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
 /* The first line of a message, and what it announces if it ends with a colon. */
 static void add_in_one_line(struct strbuf *out, const char *message)
 {
+    message += strspn(message, " \t\n");
     size_t len = strcspn(message, "\n");
     if (len > 0 && message[len - 1] == ':')
         len = strlen(message);

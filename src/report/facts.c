@@ -101,6 +101,9 @@ static const char *const sentences[] = {
     [FACT_HOOKS_LEFT_OUT] = "The forms registered with cl-mcp:on-return were not evaluated again: the "
         "process died after them, before anything else was evaluated.",
     [FACT_HOOKS_UNFINISHED] = "The forms registered with cl-mcp:$a were not finished: $b: $c",
+    [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers from "
+        "before the save, such as open databases, are invalid; using one ends in a memory fault. Code registered "
+        "with cl-mcp:on-start can make them anew.",
     [FACT_MEMORY_ERRORS] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "
         "MiB). Only the last error can still be entered.",
     [FACT_MEMORY_STATES] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "

@@ -36,21 +36,24 @@ static bool is_alike(const struct error_record *a, const struct error_record *b)
     return b != NULL && strcmp(a->type, b->type) == 0 && strcmp(a->message, b->message) == 0;
 }
 
-/* The oldest of those that are alike stands for all. */
+/* The oldest of those that are alike stands for all, except that the index is of one that can be entered. */
 static void add_background_error(struct strbuf *out, const struct session *s, size_t n)
 {
     const struct error_record *r = unannounced(s, n);
-    size_t before = 0, more = 0;
+    size_t before = 0, more = 0, index = n;
     for (size_t i = 0; r != NULL && i < session_error_count(s); i++) {
         before += i > n && is_alike(r, unannounced(s, i));
         more += i < n && is_alike(r, unannounced(s, i));
+        if (!error_record_is_enterable(session_error(s, index)) && is_alike(r, unannounced(s, i)) &&
+            error_record_is_enterable(session_error(s, i)))
+            index = i;
     }
     if (r == NULL || before > 0)
         return;
     strbuf_addf(out, "%s%s", r->is_stray ? "Outside any evaluation, " : "In thread ", r->thread);
     if (more > 0)
         strbuf_addf(out, " and %zu more", more);
-    strbuf_addf(out, " (index %zu): %s: %s", n + 1, r->type, r->message);
+    strbuf_addf(out, " (index %zu): %s: %s", index + 1, r->type, r->message);
     add_item_frames(out, error_record_frames(r));
     const char *hint = sexp_string(reply_get(r->condition, "hint"), NULL);
     strbuf_addf(out, hint == NULL ? "\n" : "\n  %s\n", hint);

@@ -3,6 +3,8 @@
  */
 #include "report/section.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "report/reply.h"
 #include "wire/sexp.h"
@@ -21,13 +23,23 @@ void section_end(struct strbuf *out)
         out->bytes[--out->len] = '\0';
 }
 
+void section_add_place(struct strbuf *out, const struct sexp *place)
+{
+    static const char libraries[] = "/usr/share/common-lisp/source/";
+    const char *text = sexp_string(place, NULL);
+    if (text != NULL && strncmp(text, libraries, sizeof libraries - 1) == 0)
+        strbuf_addf(out, "…/%s", text + sizeof libraries - 1);
+    else
+        reply_add_string(out, place);
+}
+
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame)
 {
     strbuf_addf(out, "%zu: ", index);
     reply_add_string(out, sexp_nth(frame, 0));
     if (sexp_string(sexp_nth(frame, 1), NULL) != NULL) {
         strbuf_adds(out, " at ");
-        reply_add_string(out, sexp_nth(frame, 1));
+        section_add_place(out, sexp_nth(frame, 1));
     }
 }
 

@@ -17,6 +17,9 @@ void section_begin(struct strbuf *out, const char *heading);
 /* section_end(out): remove the newline at the end. */
 void section_end(struct strbuf *out);
 
+/* section_add_place(out, place): a file, with the directory of the machine's libraries as "…". */
+void section_add_place(struct strbuf *out, const struct sexp *place);
+
 /* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame);
 

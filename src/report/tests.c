@@ -55,7 +55,8 @@ static size_t index_of(const struct session *session, int64_t stop)
     return 0;
 }
 
-static void add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
+/* Returns whether it can be entered. */
+static bool add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
                         size_t number)
 {
     const struct sexp *kind = sexp_get(failure, 0, "kind");
@@ -92,10 +93,8 @@ static void add_failure(struct strbuf *out, const struct session *session, const
     int64_t stop = sexp_integer(sexp_get(failure, 0, "stop"), 0);
     size_t index = stop > 0 ? index_of(session, stop) : 0;
     if (index > 0)
-        strbuf_addf(out,
-                    "\n  error %zu of the session: get-backtrace, evaluate-in-frame and invoke-restart take "
-                    "index %zu",
-                    index, index);
+        strbuf_addf(out, "\n  index %zu", index);
+    return index > 0;
 }
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
@@ -167,7 +166,11 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
         strbuf_adds(out, i == 0 ? "\nNo longer in its file, but still defined in the session: " : ", ");
         reply_add_string(out, sexp_nth(deleted, i));
     }
+    bool can_enter = false;
     for (size_t i = 0; i < sexp_count(failures); i++)
-        add_failure(out, session, sexp_nth(failures, i), i + 1);
+        can_enter = add_failure(out, session, sexp_nth(failures, i), i + 1) || can_enter;
+    if (can_enter)
+        strbuf_adds(out,
+                    "\n\nget-backtrace, evaluate-in-frame and invoke-restart take the index of an error.");
     return is_failed;
 }

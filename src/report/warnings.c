@@ -298,6 +298,15 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, const s
     return left_out;
 }
 
+/* What ASDF tells of itself. */
+static bool is_noise(const struct sexp *warning)
+{
+    const char *type = sexp_string(sexp_nth(warning, 0), NULL),
+               *text = sexp_string(sexp_nth(warning, 1), NULL);
+    return (type != NULL && strstr(type, "ASDF/OPERATE:RECURSIVE-OPERATE") != NULL) ||
+           (text != NULL && strncmp(text, "Computing just-done stamp", 25) == 0);
+}
+
 /* Those of no file, each text once. Returns how many lines are omitted. */
 static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
 {
@@ -305,7 +314,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
     for (size_t i = 0; i < count_of(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         struct place place = place_of(warning);
-        if (is_in_file(&place) || is_repetition(warnings, i))
+        if (is_in_file(&place) || is_repetition(warnings, i) || is_noise(warning))
             continue;
         add_line(out, &place);
         reply_add_string(out, sexp_nth(warning, 0));
@@ -337,12 +346,13 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         (lost_before > 0 ? (uint64_t)lost_before : 0) + (sexp_count(warnings) - count_of(warnings));
     if (count_of(warnings) == 0)
         return;
-    section_begin(out, "[warnings]");
     struct strbuf some, all;
     strbuf_init(&some, 0);
     strbuf_init(&all, 0);
     size_t left_out = add_typed(&some, warnings, &inline_extent);
     left_out += add_files(&some, warnings, &inline_extent);
+    if (some.len > 0 || lost > 0)
+        section_begin(out, "[warnings]");
     if (left_out > 0 || some.len > most) {
         struct capture c;
         capture_init(&c);

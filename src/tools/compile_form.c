@@ -21,15 +21,15 @@ static void run(struct tool_call *call)
     const char *code = call_string(call, "code", NULL);
     call_write_string(call, "code");
     call_write_string(call, "package");
-    look_up_in_copy(call, s, code, call_timeout_ms(call), "macros and types of the code are defined now",
-                    on_compiled);
+    look_up_in_copy(call, s, code, call_timeout_ms(call),
+                    "macros, types and constants of the code are defined now", on_compiled);
 }
 
 const struct tool tool_compile_form = {
     .name = "compile-form",
     .title = "Compile without running",
     .description = "Compile forms and return the compiler's errors, warnings and notes. The forms are not "
-                   "run and define nothing.",
+                   "run and define nothing; beside threads, their macros, types and constants are defined.",
     .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,

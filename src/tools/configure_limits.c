@@ -2,7 +2,15 @@
  * configure-limits: show or change the limits of a session.
  */
 #include "session/records/limits.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
+
+static void on_noted(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_UNAVAILABLE || o->kind == OUTCOME_ERROR)
+        strbuf_adds(&call->text,
+                    "\nThe Lisp did not answer: thread-errors takes effect with the next evaluation.");
+    call_finish(call);
+}
 
 static void run(struct tool_call *call)
 {
@@ -30,9 +38,14 @@ static void run(struct tool_call *call)
     }
     if (call_has(call, "max-heap"))
         strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");
-    if (call_has(call, "thread-errors"))
-        strbuf_adds(&call->text, "\nthread-errors takes effect with the next evaluation.");
-    call_finish(call);
+    if (call_has(call, "thread-errors") && session_pid(s) > 0) {
+        call->takes_unavailable = true;
+        call_begin_request(call, "limit-thread-errors");
+        call_write_integer(call, "count", limits_int(&changed, LIMIT_THREAD_ERRORS));
+        look_up(call, s, on_noted);
+    } else {
+        call_finish(call);
+    }
 }
 
 const struct tool tool_configure_limits = {
@@ -66,7 +79,7 @@ const struct tool tool_configure_limits = {
             {.name = "thread-errors",
              .is_rare = true,
              .type = ARGUMENT_INTEGER,
-             .description = "Failed threads to keep, from the next evaluation; 0: none."},
+             .description = "Failed threads to keep; 0: none."},
             SESSION_ARGUMENT,
         },
     .run = run,

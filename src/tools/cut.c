@@ -4,6 +4,9 @@
 #include "tools/cut.h"
 
 #include "base/strbuf.h"
+#include "base/text.h"
+#include "lisp/worker.h"
+#include "report/section.h"
 #include "session/session.h"
 
 void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most)
@@ -31,4 +34,30 @@ void cut_whole(struct strbuf *text, struct session *session, size_t most)
     strbuf_clear(text);
     strbuf_add(text, cut.bytes, cut.len);
     strbuf_fini(&cut);
+}
+
+#define SHORTER_THAN_ITS_NOTE 100 /* bytes, about */
+
+void cut_put_aside(struct strbuf *out, const struct outcome *outcome, size_t most)
+{
+    static const char *const names[] = {
+        [WORKER_STDOUT] = "Standard output", [WORKER_STDERR] = "Standard error"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct capture *c = outcome->output[i];
+        if (c->total <= most)
+            continue;
+        strbuf_addf(out, "\n%s: ", names[i]);
+        if (c->total < SHORTER_THAN_ITS_NOTE) {
+            session_redact(outcome->session, c);
+            capture_show(c, out, SHORTER_THAN_ITS_NOTE, 0);
+            section_end(out);
+            capture_fini(c);
+            capture_init(c);
+            continue;
+        }
+        text_add_grouped(out, c->total);
+        strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(outcome->session));
+        session_redact(outcome->session, c);
+        session_keep_output(outcome->session, c);
+    }
 }

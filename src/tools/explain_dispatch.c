@@ -138,7 +138,7 @@ const struct tool tool_explain_dispatch = {
     .name = "explain-dispatch",
     .title = "Explain method dispatch",
     .description = "Show which methods a call would run and in which order, or why none applies. The "
-                   "arguments are evaluated in a copy of the session, so nothing changes.",
+                   "arguments are evaluated in a copy of the session; beside threads, in the session.",
     .search_hint = "method call order, CLOS",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,

@@ -3,6 +3,7 @@
  * in a copy of the session, because looking loads ASDF's definitions or Quicklisp.
  */
 #include "base/text.h"
+#include "report/section.h"
 #include "tools/look_up.h"
 
 #define LOCAL_SHOWN 200 /* by default */
@@ -46,7 +47,7 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
             strbuf_adds(out, " (loaded)");
         if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
             strbuf_adds(out, ": ");
-            reply_add_string(out, sexp_nth(system, 1));
+            section_add_place(out, sexp_nth(system, 1));
         }
     }
     add_rest(call, total, sexp_count(systems));

@@ -90,11 +90,41 @@ static void on_read(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+/* A path is a list of its root, a text or nil, and of what it passes, from the outermost. */
+static void on_retained(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    const struct sexp *paths = reply_get(o->reply, "paths");
+    strbuf_adds(&call->text, sexp_count(paths) == 0
+                                 ? "Nothing keeps it: it is garbage, or only the evaluated code refers to it."
+                                 : "Kept by, the holder last:");
+    for (size_t i = 0; i < sexp_count(paths); i++) {
+        const struct sexp *path = sexp_nth(paths, i);
+        const char *separator = "";
+        strbuf_addf(&call->text, "\n%zu. ", i + 1);
+        for (size_t k = 0; k < sexp_count(path); k++) {
+            if (sexp_string(sexp_nth(path, k), NULL) == NULL)
+                continue;
+            strbuf_adds(&call->text, separator);
+            reply_add_string(&call->text, sexp_nth(path, k));
+            separator = " -> ";
+        }
+    }
+    call_finish(call);
+}
+
 static void run(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "memory");
+    bool is_retained = call_has(call, "retains");
+    struct session *s = call_begin(call, is_retained ? "retainers" : "memory");
     if (s == NULL)
         return;
+    if (is_retained) {
+        call_write_string_as(call, "code", "retains");
+        look_up_in_copy(call, s, "memory-report", REPORT_MS, "what the code did stays", on_retained);
+        return;
+    }
     call_write_flag(call, "collect", call_boolean(call, "gc-first"));
     call_write_flag(call, "types", !is_verbosity(call, "brief"));
     call_write_flag(call, "image", is_verbosity(call, "full"));
@@ -106,7 +136,9 @@ static const char *const verbosities[] = {"brief", "normal", "full", NULL};
 const struct tool tool_memory_report = {
     .name = "memory-report",
     .title = "Report memory use",
-    .description = "Report how much of the session's heap is used, by generation and by object type.",
+    .description =
+        "Report how much of the session's heap is used, by generation and by object type; or by what "
+        "an object is kept alive.",
     .search_hint = "heap, leak",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
@@ -120,6 +152,9 @@ const struct tool tool_memory_report = {
             {.name = "gc-first",
              .type = ARGUMENT_BOOLEAN,
              .description = "Run a full garbage collection first, including finalizers."},
+            {.name = "retains",
+             .type = ARGUMENT_STRING,
+             .description = "Code or a handle: report only what keeps its object alive."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -117,7 +117,7 @@ static void add_to_others(const struct tool_call *call, struct others *others, c
     strbuf_init(&name, 0);
     strbuf_adds(&name, call->tool->name);
     if (call->tool == &tool_user)
-        strbuf_addf(&name, ".%s", call_string(call, "tool", NULL));
+        strbuf_addf(&name, "-%s", call_string(call, "tool", NULL));
     others_evaluated(others, call->client, session, code != NULL ? code : strbuf_string(&name),
                      code != NULL ? len : name.len);
     strbuf_fini(&name);

@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "base/text.h"
-#include "lisp/worker.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "tools/call.h"
@@ -18,19 +16,6 @@
 #define TEST_TIMEOUT_MS 300000
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
-
-/* The framework's own output repeats each failure, so it is only kept for get-output. */
-static void put_aside(struct strbuf *out, const struct outcome *o, int which, const char *name)
-{
-    struct capture *c = o->output[which];
-    if (c->total == 0)
-        return;
-    strbuf_addf(out, "\n%s: ", name);
-    text_add_grouped(out, c->total);
-    strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(o->session));
-    session_redact(o->session, c);
-    session_keep_output(o->session, c);
-}
 
 static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
@@ -54,10 +39,8 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf aside;
     strbuf_init(&aside, 0);
-    if (run_tests_is_result(o) && report_tests_counted(o->reply)) {
-        put_aside(&aside, o, WORKER_STDOUT, "Standard output");
-        put_aside(&aside, o, WORKER_STDERR, "Standard error");
-    }
+    if (run_tests_is_result(o) && report_tests_counted(o->reply))
+        cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
     report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT),
                            add_result, call);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "report/report.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/look_up.h"
@@ -12,6 +13,17 @@ static void on_text(struct tool_call *call, const struct outcome *o)
     if (look_up_failed(call, o))
         return;
     call_answer(call, false, "%s", o->text == NULL ? "" : o->text);
+}
+
+/* What the restored session has to report is told at once: this tool is not asked about the caller's session.
+ */
+static void on_restored(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
+    report_news(&call->text, o->session, NULL);
+    call_finish(call);
 }
 
 static void save_session(struct tool_call *call)
@@ -53,7 +65,7 @@ static void restore_session(struct tool_call *call)
         call_answer(call, true, "%s", err.message);
         return;
     }
-    call_wait(call, on_text);
+    call_wait(call, on_restored);
     call->operation = session_restore(s, name, call_done, call);
 }
 

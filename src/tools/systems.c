@@ -5,6 +5,7 @@
 
 #include "report/reply.h"
 #include "tools/call.h"
+#include "tools/cut.h"
 #include "tools/detach.h"
 #include "tools/system_origins.h"
 
@@ -54,10 +55,15 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, ": %s", file);
 }
 
+/* What compilers print is of interest if loading fails. */
+#define MOST_SHOWN_BYTES 500
+
 static void on_loaded(struct tool_call *call, const struct outcome *o)
 {
-    if (o->kind == OUTCOME_OK)
+    if (o->kind == OUTCOME_OK) {
         add_loaded(&call->text, o->reply);
+        cut_put_aside(&call->text, o, MOST_SHOWN_BYTES);
+    }
     call_report(call, o);
 }
 

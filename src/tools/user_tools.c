@@ -22,7 +22,7 @@
 #include "tools/arguments.h"
 #include "tools/listing.h"
 
-#define PREFIX "user."
+#define PREFIX "user-"
 
 /* One tool, as a session reported it; the document owns its texts. */
 struct user_tool {
@@ -227,8 +227,8 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
     }
 }
 
-/* Some clients prepend their name for this server, and some do not allow a point in a name. NULL if it is
- * no name of a user's tool. */
+/* Some clients prepend their name for this server. Some APIs allow no point in a name, with which the names
+ * began earlier. NULL if it is no name of a user's tool. */
 static const char *bare_name(const char *name)
 {
     const char *slash = strrchr(name, '/');

@@ -1,6 +1,6 @@
 /*
  * Tools that the code of sessions defines (cl-mcp:define-tool): listing them, checking their arguments,
- * calling them. Clients know the tool NAME as user.NAME. If several sessions define a tool of the same name,
+ * calling them. Clients know the tool NAME as user-NAME. If several sessions define a tool of the same name,
  * a call uses the one of the session it names, otherwise the default session's, otherwise that of the oldest
  * session that has one; that one is listed.
  */
@@ -37,7 +37,7 @@ bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_s
  * user_tools_prepare(toolbox, default_session, name, given, is_known, err):
  * Find the tool that a call means, and check its arguments.
  *
- * name        as the client wrote it: case does not matter, nor whether user.x is written user_x
+ * name        as the client wrote it: case does not matter, nor whether user-x is written user.x or user_x
  * given       borrowed; an object, or NULL for none
  * is_known    out: some session has a tool of that name
  * Returns     given: the arguments for tool_user; NULL if it is not known, or with ${err} set to one sentence

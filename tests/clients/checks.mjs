@@ -13,9 +13,6 @@ async function rejection(promise) {
   }
 }
 
-// The handler of elicitation/create: it types the question's last word.
-export const answered = ({ message }) => ({ action: 'accept', content: { line: message.split(' ').at(-1) } });
-
 export async function runChecks({ client, call, listTools, asks }) {
   let failed = 0;
   const check = async (name, body) => {

@@ -117,7 +117,7 @@ class Bench:
 
     def schema(self, tool):
         """The arguments it takes; None if there is no such tool now."""
-        tools = self.listed() if tool.startswith("user.") else self.schemas
+        tools = self.listed() if tool.startswith("user-") else self.schemas
         return tools[tool]["inputSchema"] if tool in tools else None
 
     def close(self):

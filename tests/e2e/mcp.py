@@ -608,10 +608,14 @@ class Client:
 
 
 class TestCase(unittest.TestCase):
-    """`self.s` is a server with the handshake done, started on first use, ended and checked after the test."""
+    """`self.s` is a server with the handshake done, started on first use, ended and checked after the test.
+
+    With `shares_server` it is ended and checked after the last test of the class, and each test begins with sessions
+    that are new."""
 
     options = ()
     era = LEGACY
+    shares_server = False
     longMessage = True
     maxDiff = 4000
 
@@ -633,10 +637,32 @@ class TestCase(unittest.TestCase):
         else:
             client.close()
 
+    def _share_server(self):
+        """The server of the class, with no session; another one if a test before has ended it."""
+        kept = type(self).__dict__.get("_kept")
+        if kept is not None and kept.is_closed:
+            kept.destroy()
+            kept = None
+        if kept is None:
+            kept = Client(*self.options, era=self.era)
+            if "_kept" not in type(self).__dict__:
+                self.addClassCleanup(self._end_shared_server)
+            type(self)._kept = kept
+        else:
+            for name in re.findall(r"(?m)^- (\S+): ", kept.call("list-sessions").text):
+                kept.call("close-session", session=name)
+            kept.notifications.clear()
+        self.clients.append(kept)
+        return kept
+
+    @classmethod
+    def _end_shared_server(cls):
+        cls._kept.close()
+
     @property
     def s(self):
         if self._server is None:
-            self._server = self.start_server(*self.options)
+            self._server = self._share_server() if self.shares_server else self.start_server(*self.options)
         return self._server
 
     def folder(self):
@@ -690,6 +716,12 @@ class TestCase(unittest.TestCase):
         self.assertEqual(sorted(positions), positions, report.text)
         # Output that ends in empty lines may be cut between them: the mark of the cut is no section.
         self.assertNotRegex(report.text, r"\n\n\n\[(?!… )")
+
+
+class SessionTest(TestCase):
+    """A test of what happens in a session."""
+
+    shares_server = True
 
 
 class TapResult(unittest.TestResult):

@@ -99,7 +99,7 @@ class Audit(mcp.TestCase):
     def test_redact_goes_by_the_names_of_members_and_arguments(self):
         s = self.start_server("--audit", self.path, "--redact", "--structured", "--tools", "full")
         s.evaluate('(cl-mcp:define-tool login ((user string "Who") (password string "Which")) "Logs in." (length password))')
-        self.assertEqual("=> 7", s.call("user.login", user="me", password="hunter2").text)
+        self.assertEqual("=> 7", s.call("user-login", user="me", password="hunter2").text)
         s.evaluate('(define-condition refused (error) ((password :initarg :password)))')
         code = '(error (quote refused) :password (concatenate (quote string) "hunt" "er2"))'
         shown = s.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}})

@@ -3,7 +3,7 @@
 import mcp
 
 
-class TailPosition(mcp.TestCase):
+class TailPosition(mcp.SessionTest):
     def frames_of(self, *codes):
         for code in codes[:-1]:
             self.assertFalse(self.s.evaluate(code).is_error, code)
@@ -56,7 +56,7 @@ if __name__ == "__main__":
     mcp.main()
 
 
-class Deep(mcp.TestCase):
+class Deep(mcp.SessionTest):
     """Of a deep stack the report has the first frames; the Lisp has the others while the error can be entered."""
 
     def test_all_frames_of_a_deep_stack_can_be_read(self):
@@ -77,7 +77,7 @@ class Deep(mcp.TestCase):
         self.assertIn("\n401: (DEEP 401 ", self.s.call("get-backtrace", {"from": 400, "max-frames": 3}).text)
 
 
-class ManyRestarts(mcp.TestCase):
+class ManyRestarts(mcp.SessionTest):
     def test_of_thousands_of_restarts_the_innermost_have_numbers(self):
         self.s.evaluate(
             '(defun nest (n) (if (= n 0) (error "nested") (restart-case (nest (1- n))'

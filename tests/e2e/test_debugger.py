@@ -14,7 +14,7 @@ SHOP = """
 """
 
 
-class Frames(mcp.TestCase):
+class Frames(mcp.SessionTest):
     options = ("--tools", "full")
 
     def setUp(self):

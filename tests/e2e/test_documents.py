@@ -25,6 +25,7 @@ DOCUMENTS = pages("*.md") + pages("docs/**/*.md") + pages("plugin/*.md")
 OTHERS_OPTIONS = set(
     "--add-mcp --scope --transport".split()  # of code and claude
     + "--cap-drop --network --pids-limit --read-only --security-opt --stop-timeout --user --userns".split()  # of podman
+    + "--beside --count".split()  # of scripts/bench
 )
 OF_DEVELOPMENT = pages("CONTRIBUTING.md") + pages("docs/design.md")
 COMPARED_ELSEWHERE = pages("docs/tools.md")

@@ -144,10 +144,10 @@ class Lisps(mcp.TestCase):
 
     def test_a_list_of_tools_that_is_too_long_is_left_out_and_logged(self):
         self.s.evaluate('(cl-mcp:define-tool "one" () "One." 1)')
-        self.assertIn("user.one", [tool["name"] for tool in self.s.request("tools/list")["tools"]])
+        self.assertIn("user-one", [tool["name"] for tool in self.s.request("tools/list")["tools"]])
         before = mcp.peak_memory_kib(self.s.pid)
         self.s.evaluate(TOOLS % (8 * MIB))
-        self.assertEqual([], [tool["name"] for tool in self.s.request("tools/list")["tools"] if tool["name"].startswith("user.")])
+        self.assertEqual([], [tool["name"] for tool in self.s.request("tools/list")["tools"] if tool["name"].startswith("user-")])
         self.assertIn("the code of session default defines tools of more than 1048576 bytes; they are left out", self.s.stderr())
         self.assertGrowth(before, 64, "tools")
         self.assertOperational()

@@ -12,7 +12,7 @@ LONG = """
 """
 
 
-class Names(mcp.TestCase):
+class Names(mcp.SessionTest):
     def test_names_are_read_in_the_package_of_the_frames_function(self):
         self.s.evaluate("(defpackage app (:use :cl)) (defpackage other (:use :cl))")
         self.s.evaluate("(defun sum (count total) (+ 1 (error \"~a ~a\" count total)))", package="app")
@@ -24,7 +24,7 @@ class Names(mcp.TestCase):
             self.assertIn("TOTAL is unbound", reply.text)
 
 
-class Reports(mcp.TestCase):
+class Reports(mcp.SessionTest):
     def frames(self, code, **named):
         return mcp.frames_in(self.assertErrorReport(self.s.call("evaluate-in-frame", code=code, **named)).text)
 
@@ -52,7 +52,7 @@ class Reports(mcp.TestCase):
         self.assertIn("Code compiled with (debug 3) keeps all.", reply.text)
 
 
-class Entering(mcp.TestCase):
+class Entering(mcp.SessionTest):
     def enter(self, frame, code, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 

@@ -8,38 +8,12 @@ import time
 import mcp
 
 
-class Values(mcp.TestCase):
+class Values(mcp.SessionTest):
     def test_a_value_is_printed_readably(self):
         for code, printed in (("(+ 1 2)", "3"), ('"a\\"b"', '"a\\"b"'), ("#\\a", "#\\a"), (":key", ":KEY"), ("'sym", "SYM"), ("nil", "NIL"), ("1/2", "1/2"),
                               ("1.5d0", "1.5d0"), ("'(1 . 2)", "(1 . 2)"), ("#(1 2)", "#(1 2)"), ("''a", "(QUOTE A)"), ("#'car", "#<FUNCTION CAR>"), ("(expt 2 100)", str(2**100))):
             with self.subTest(code):
                 self.assertEvaluates(code, printed)
-
-    def test_the_text_of_a_single_value_is_nothing_but_the_value(self):
-        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
-
-    def test_each_of_several_values_has_a_line(self):
-        self.assertEqual("=> 1\n=> 2\n=> \"three\"", self.s.evaluate('(values 1 2 "three")').text)
-
-    def test_no_values_are_reported(self):
-        report = self.s.evaluate("(values)")
-        self.assertEqual("; No values", report.text)
-        self.assertFalse(report.is_error)
-
-    def test_the_values_of_the_last_form_are_shown(self):
-        self.assertEvaluates("1 2 (values 3 4)", "3", "4")
-
-    def test_text_without_a_form_is_not_an_error(self):
-        for code in ("", "   \n", "; only a comment", "#| block |#"):
-            with self.subTest(repr(code)):
-                report = self.s.evaluate(code)
-                self.assertFalse(report.is_error, report.text)
-                self.assertNotIn("=>", report.text)
-
-    def test_state_lasts_from_call_to_call(self):
-        self.assertEvaluates("(defun square (x) (* x x))", "SQUARE")
-        self.assertEvaluates("(defparameter *n* 12)", "*N*")
-        self.assertEvaluates("(square *n*)", "144")
 
     def test_unicode_goes_through_in_both_directions(self):
         for text in ("é", "日本語", "😀", "\u2028", "a\u0301", "\ufeff"):
@@ -55,54 +29,14 @@ class Values(mcp.TestCase):
         self.assertEvaluates("\n".join("(defun f%d (x) (+ x %d))" % (n, n) for n in range(500)) + "(f499 1)", "500")
 
 
-class Packages(mcp.TestCase):
-    def test_in_package_lasts(self):
-        self.assertEvaluates("(defpackage :mine (:use :cl)) (in-package :mine) (defun here () :here)", "HERE")
-        self.assertEvaluates("(package-name *package*)", '"MINE"')
-        self.assertEvaluates("(here)", ":HERE")
-        self.assertEvaluates("(cl-user::in-package :cl-user) (mine::here)", ":HERE")
-
-    def test_a_defpackage_affects_the_forms_behind_it(self):
-        self.assertEvaluates("(defpackage :early (:use :cl) (:export #:x)) (defparameter early:x 5) early:x", "5")
-
-    def test_the_argument_package_holds_for_that_call(self):
-        self.s.evaluate("(defpackage :other (:use :cl)) (defparameter other::*v* 9)")
-        self.assertEvaluates("*v*", "9", package="OTHER")
-        self.assertEvaluates("*v*", "9", package="other")
-        self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
-
-    def test_an_unknown_package_is_reported_with_near_names(self):
-        self.s.evaluate("(defpackage :my-application (:use :cl))")
-        reply = self.s.evaluate("1", package="my-aplication")
-        self.assertIn("my-aplication", reply.text.lower())
-        self.assertIn("MY-APPLICATION", reply.text.upper().replace("MY-APLICATION", ""))
-        self.assertOperational()
-
-    def test_the_session_survives_the_deletion_of_its_package(self):
-        self.s.evaluate("(defpackage :doomed (:use :cl)) (in-package :doomed)")
-        self.s.evaluate("(cl:delete-package :doomed)")
-        self.assertEvaluates("(cl:+ 1 2)", "3")
-
-
-class History(mcp.TestCase):
-    def test_the_variables_of_a_repl_work(self):
-        self.assertEvaluates("(+ 1 2)", "3")
-        self.assertEvaluates("*", "3")
-        self.assertEvaluates("(* * 2)", "6")
-        self.assertEvaluates("(list * ** ***)", "(6 3 3)")
-        self.s.evaluate("(values 1 2)")
-        self.assertEvaluates("/", "(1 2)")
-        self.s.evaluate("(list :form)")
-        self.assertEvaluates("+", "(LIST :FORM)")
-        self.assertEvaluates("-", "-")
-
+class History(mcp.SessionTest):
     def test_an_error_leaves_the_values_of_the_history(self):
         self.assertEvaluates("(list 1 2 3)", "(1 2 3)")
         self.assertFails("(car 42)")
         self.assertEvaluates("*", "(1 2 3)")
 
 
-class OrderOfSections(mcp.TestCase):
+class OrderOfSections(mcp.SessionTest):
     def test_everything_comes_in_the_order_of_the_contract(self):
         report = self.s.evaluate('(format t "out") (format *error-output* "err") (warn "w") (values 1 2)', capture_time=True)
         self.assertRegex(report.text, r"\A\[stdout\]\nout\n\n\[stderr\]\nerr\n\n\[warnings\]\nWARNING: w\n\n=> 1\n=> 2\n+; Timing: [\d,]+ ms real, [\d,]+ ms run, [\d,]+ ms GC, [\d,]+ bytes consed\Z")
@@ -127,46 +61,11 @@ class OrderOfSections(mcp.TestCase):
         self.assertIn("[ERROR] FAKE\nnothing\n\n[Backtrace]\n0: (FAKE)", report.text)
         self.assertTrue(report.text.endswith("\n\n=> 1"), report.text)
 
-    def test_capture_time_measures(self):
-        report = self.s.evaluate("(progn (sleep 0.2) (length (make-list 100000)))", capture_time=True)
-        numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", report.timing)]
-        self.assertEqual(4, len(numbers), report.timing)
-        self.assertGreaterEqual(numbers[0], 190)
-        self.assertLess(numbers[1], 190)
-        self.assertGreaterEqual(numbers[3], 1500000)
-
     def test_an_error_can_be_timed_as_well(self):
         self.assertIn("; Timing:", self.s.evaluate("(error \"x\")", capture_time=True).text)
 
-    def test_the_forms_before_a_reader_error_are_evaluated(self):
-        report = self.assertFails('(defparameter *ran* t) (format t "ran") (list 1 2')
-        self.assertEqual("ran", report.stdout)
-        self.assertIn("END-OF-FILE", report.error_type)
-        self.assertEvaluates("*ran*", "T")
 
-
-class Hints(mcp.TestCase):
-    def test_near_names_are_offered_for_an_undefined_function(self):
-        self.s.evaluate("(defun compute-total (x) x)")
-        self.assertIn("COMPUTE-TOTAL", self.assertFails("(compute-totl 1)").hint)
-
-    def test_near_names_are_offered_for_an_unbound_variable(self):
-        self.s.evaluate("(defvar *configuration* 1)")
-        self.assertIn("*CONFIGURATION*", self.assertFails("*configuraton*").hint)
-
-    def test_a_name_in_another_package_is_offered(self):
-        self.s.evaluate("(defpackage :tools (:use :cl) (:export #:frobnicate)) (defun tools:frobnicate () 1)")
-        self.assertIn("TOOLS:FROBNICATE", self.assertFails("(frobnicate)").hint.upper())
-
-    def test_a_reader_error_has_line_column_and_a_caret(self):
-        report = self.assertFails("(list 1\n      (list 2 3\n      4)")
-        self.assertRegex(report.hint, r"(?i)line \d+")
-        self.assertIn("^", report.hint)
-        report = self.assertFails('(list 1)\n(foo "abc)\n(bar)')
-        self.assertRegex(report.hint, r"(?i)line 2")
-
-
-class LargeValues(mcp.TestCase):
+class LargeValues(mcp.SessionTest):
     options = ("--max-heap", "512")
 
     def test_a_vector_that_fills_half_of_the_heap_is_printed(self):
@@ -187,33 +86,7 @@ class LargeValues(mcp.TestCase):
         self.assertEvaluates("(length *l*)", "8000000")
 
 
-class Printing(mcp.TestCase):
-    def test_print_length_and_print_level_cut(self):
-        self.assertEvaluates("(list 1 2 3 4 5)", "(1 2 3 ...)", print_length=3)
-        self.assertEvaluates("'(1 (2 (3 (4))))", "(1 (2 #))", print_level=2)
-        self.assertEvaluates("(list 1 2 3 4 5)", "(1 2 3 4 5)")
-
-    def test_circular_objects_are_printed(self):
-        report = self.s.evaluate("(let ((l (list 1 2 3))) (setf (cdddr l) l) l)", wait=15)
-        self.assertValue(report, "#1=(1 2 3 . #1#)")
-
-    def test_a_print_object_that_fails_costs_the_form_not_the_value(self):
-        report = self.s.evaluate('(defclass bad () ()) (defmethod print-object ((b bad) s) (error "cannot print")) (make-instance \'bad)')
-        self.assertFalse(report.is_error, report.text)
-        self.assertRegex(report.value, r"^#<.*error.*>$")
-        self.assertEvaluates("(typep * 'bad)", "T")
-
-    def test_a_print_object_that_never_ends_is_stopped(self):
-        report = self.s.evaluate("(defclass slow () ()) (defmethod print-object ((b slow) s) (loop)) (make-instance 'slow)", timeout=1, wait=15)
-        self.assertTrue(report.is_error, report.text)
-        self.assertEqual("TIMEOUT", report.error_type)
-        self.assertOperational()
-
-    def test_a_print_object_that_recurses_for_ever_is_survived(self):
-        report = self.s.evaluate("(defclass deep () ()) (defmethod print-object ((b deep) s) (print b s)) (make-instance 'deep)", timeout=10)
-        self.assertNotEqual("", report.text)
-        self.assertOperational()
-
+class Printing(mcp.SessionTest):
     def test_the_users_printer_settings_do_not_matter_between_calls(self):
         for setting in ("(setf *print-base* 2)", "(setf *print-case* :downcase)", "(setf *print-escape* nil)", "(setf *print-readably* t)", "(setf *print-length* 1)",
                         "(setf *print-pretty* t *print-right-margin* 5)", "(setf *print-circle* nil)", "(setf *print-radix* t)", "(setf *print-gensym* nil)"):
@@ -251,13 +124,7 @@ class Printing(mcp.TestCase):
         self.assertOperational()
 
 
-class Output(mcp.TestCase):
-    def test_both_streams_are_kept_apart(self):
-        report = self.s.evaluate('(format t "one") (format *error-output* "two") (write-string "three" *trace-output*) :v')
-        self.assertIn("one", report.stdout)
-        self.assertIn("two", report.stderr)
-        self.assertIn("three", report.stdout + report.stderr)
-
+class Output(mcp.SessionTest):
     def test_output_is_shown_once_and_in_its_own_reply(self):
         self.assertEqual("first", self.s.evaluate('(princ "first") 1').stdout)
         self.assertEqual("second", self.s.evaluate('(princ "second") 1').stdout)
@@ -273,14 +140,6 @@ class Output(mcp.TestCase):
         self.assertEqual("foreign", report.stdout)
         report = self.s.evaluate('(alien-funcall (extern-alien "write" (function long int c-string long)) 2 "foreign" 7)')
         self.assertEqual("foreign", report.stderr)
-
-    def test_output_through_rebound_and_closed_streams_is_caught_or_harmless(self):
-        report = self.s.evaluate('(setf *standard-output* sb-sys:*stdout*) (princ "direct") (finish-output) 1')
-        self.assertIn("direct", report.stdout)
-        self.s.evaluate("(close *standard-output*)")
-        self.s.evaluate("(close sb-sys:*stdout*)")
-        self.assertOperational()
-        self.assertEqual("", self.s.evaluate("1").stdout)
 
     def test_long_output_shows_head_and_tail_and_the_rest_can_be_fetched(self):
         report = self.s.evaluate("(dotimes (i 20000) (format t \"line ~d~%\" i)) :done", max_output=8000)
@@ -329,11 +188,6 @@ class Output(mcp.TestCase):
         report = self.s.evaluate('(dotimes (i 5000) (write-string "日本語")) 1', max_output=1001)
         self.assertNotIn("\ufffd", report.text)
 
-    def test_output_up_to_a_crash_is_there(self):
-        report = self.s.evaluate('(format t "before the crash") (finish-output) (sb-ext:exit :code 7 :abort t)')
-        self.assertTrue(report.is_error)
-        self.assertIn("before the crash", report.stdout)
-
     def test_output_between_evaluations_comes_with_the_next_under_its_own_heading(self):
         self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "sleep 0.2; echo later; touch /tmp/.cl-mcp-%s") :wait nil :output t)' % self.s.mark)
 
@@ -343,11 +197,6 @@ class Output(mcp.TestCase):
         report = self.s.evaluate('(princ "now") 1')
         self.assertIn("later", report.text)
         self.assertEqual("now", report.stdout)
-
-    def test_output_of_another_thread_is_caught(self):
-        report = self.s.evaluate('(sb-thread:join-thread (sb-thread:make-thread (lambda () (princ "from a thread") (finish-output) :joined)))')
-        self.assertValue(report, ":JOINED")
-        self.assertIn("from a thread", report.text)
 
     def test_100_mb_of_output_neither_grow_the_server_nor_take_long(self):
         self.s.evaluate("1")
@@ -365,33 +214,15 @@ class Output(mcp.TestCase):
         self.assertValue(report, ":DONE")
         self.assertIn("100,000,000 bytes", report.text)
 
-    def test_input_is_at_its_end(self):
-        self.assertEvaluates("(values (read-line *standard-input* nil :eof))", ":EOF")
-        self.assertEvaluates("(stream-element-type *standard-input*)", "CHARACTER")
-        self.assertEvaluates("(stream-element-type *terminal-io*)", "CHARACTER")
-        self.assertEvaluates("(read-char *query-io* nil :eof)", ":EOF")
-        self.assertEvaluates("(values (read-line *terminal-io* nil :eof))", ":EOF")
-        self.assertEvaluates("(read-char *debug-io* nil :eof)", ":EOF")
 
-
-class Warnings(mcp.TestCase):
-    def test_compiler_warnings_have_their_class(self):
-        report = self.assertEvaluates("(defun w (a b) (undefined-thing a))", "W")
-        kinds = [kind for kind, _ in report.warnings]
-        self.assertIn("STYLE-WARNING", kinds, report.text)
-        self.assertTrue(any("UNDEFINED-THING" in message for _, message in report.warnings), report.text)
-
-    def test_a_function_defined_later_in_the_same_request_is_not_warned_of(self):
-        report = self.assertEvaluates("(defun caller () (callee)) (defun callee () 1) (caller)", "1")
-        self.assertEqual([], report.warnings, report.text)
-
+class Warnings(mcp.SessionTest):
     def test_many_warnings_are_bounded(self):
         report = self.assertEvaluates('(dotimes (i 100000) (warn "number ~d" i)) :done', ":DONE")
         self.assertLess(len(report.text), 200000)
         self.assertIn("number 0", report.text)
 
 
-class Threads(mcp.TestCase):
+class Threads(mcp.SessionTest):
     def test_an_error_in_another_thread_is_mentioned_in_the_next_reply(self):
         # Which reply is the next one depends on when the thread gets to run.
         made = self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "in the thread")) :name "worker"))')
@@ -410,7 +241,7 @@ class Threads(mcp.TestCase):
         self.assertEvaluates("(setf *stop* t) (sb-thread:join-thread *t*)", ":STOPPED")
 
 
-class Structured(mcp.TestCase):
+class Structured(mcp.SessionTest):
     options = ("--structured",)
 
     def test_values_output_warnings_and_package_are_there(self):

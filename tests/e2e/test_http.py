@@ -244,11 +244,11 @@ class Legacy(mcp_http.TestCase):
         one, other = Session(self.h), Session(self.h)
         one.call("create-session", name="restarted")
         other.call("evaluate-lisp", code="(cl-mcp:define-tool greet () \"Hello.\")", session="restarted")
-        self.assertIn("Hello.", one.call("user.greet", session="restarted"))
+        self.assertIn("Hello.", one.call("user-greet", session="restarted"))
         one.call("evaluate-lisp", code="(list (restart-case (error \"x\") (use-value (v) v)))", session="restarted")
         self.assertIn("=> (7)", one.call("invoke-restart", restart="USE-VALUE", value="7", session="restarted"))
         self.assertTrue(other.call("evaluate-lisp", code="1", session="restarted").endswith(
-            "evaluated in this session:\n  user.greet\n  (list (restart-case (error \"x\") (use-value (v) v)))\n  invoke-restart"))
+            "evaluated in this session:\n  user-greet\n  (list (restart-case (error \"x\") (use-value (v) v)))\n  invoke-restart"))
 
     def test_a_lost_connection_cancels_nothing_and_the_rest_can_be_fetched(self):
         session = Session(self.h)

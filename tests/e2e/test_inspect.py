@@ -5,7 +5,7 @@ import re
 import mcp
 
 
-class Inspecting(mcp.TestCase):
+class Inspecting(mcp.SessionTest):
     def inspect(self, code=None, handle=None, **named):
         if code is not None:
             named["code"] = code

@@ -10,7 +10,7 @@ import mcp
 CONTINUES = "It continues without this call."
 
 
-class LongWork(mcp.TestCase):
+class LongWork(mcp.SessionTest):
     def setUp(self):
         super().setUp()
         self.folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
@@ -449,7 +449,7 @@ class Tasks(mcp.TestCase):
         self.ask("tasks/cancel", taskId=task["taskId"])
 
 
-class LookUps(mcp.TestCase):
+class LookUps(mcp.SessionTest):
     """Look-ups do not wait for the evaluation that runs."""
 
     def setUp(self):

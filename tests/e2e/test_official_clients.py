@@ -47,7 +47,7 @@ class OfficialClients(mcp.TestCase):
 
     def test_both_generations_work(self):
         runs = []
-        for script, *modes in (("v1-stdio.mjs",), ("v2-stdio.mjs", "legacy"), ("v2-stdio.mjs", "auto"), ("v2-stdio.mjs", "pin")):
+        for script, *modes in (("v1.mjs",), ("v2.mjs", "legacy"), ("v2.mjs", "auto"), ("v2.mjs", "pin")):
             mark = mcp.file_mark() + "-clients-%s." % "-".join(modes)
             command = [node(), os.path.join(CLIENTS, script), *modes, mcp.SERVER, "--stdio"]
             runs.append((" ".join((script, *modes)), command, mcp.clean_environment(**{mcp.MARK: mark})))
@@ -57,7 +57,7 @@ class OfficialClients(mcp.TestCase):
 
     def test_both_generations_work_over_http(self):
         runs = []
-        for script, *modes in (("v1-http.mjs",), ("v2-http.mjs", "legacy"), ("v2-http.mjs", "auto"), ("v2-http.mjs", "pin")):
+        for script, *modes in (("v1.mjs",), ("v2.mjs", "legacy"), ("v2.mjs", "auto"), ("v2.mjs", "pin")):
             tokens = os.path.join(self.folder(), "tokens")
             with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
                 f.write("client:client-0123456789\n")

@@ -135,7 +135,7 @@ class Persistence(saves.Saves):
         self.kill(other)
 
     def test_a_second_signal_reports_those_that_had_not_begun_to_be_saved_too(self):
-        names = ["s%d" % n for n in range(6)]
+        names = ["s%d" % n for n in range(4)]
         for name in names:
             self.s.call("create-session", name=name)
             self.s.evaluate("(defvar *n* 1)", session=name)
@@ -146,7 +146,7 @@ class Persistence(saves.Saves):
         self.assertEqual(set(names), kept)
 
     def test_an_evaluation_running_at_the_end_of_the_input_is_in_the_save(self):
-        self.s.evaluate("(defvar *n* 1)")
+        self.s.evaluate('(defvar *n* 1) (defvar *length* (length "a\0b"))')
         pending = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.5) (setf *n* 2))")
         self.s.process.stdin.close()
         self.s.process.stdin = None
@@ -160,7 +160,7 @@ class Persistence(saves.Saves):
         other.close()
         self.assertEqual(before, self.files())
         other = self.server("--persist")
-        self.assertValue(other.evaluate("*n*"), "2")
+        self.assertValue(other.evaluate("(list *n* *length*)"), "(2 3)")
         self.kill(other)
         # One that cannot be used is reported by the first reply.
         with open(os.path.join(self.state, self.images()[0]), "r+b") as f:
@@ -229,13 +229,6 @@ server.wait()
         report = client.evaluate(code)
         self.assertFalse(report.is_error, report.text)
         return report.value
-
-    def test_code_with_a_nul_comes_back(self):
-        self.s.evaluate('(defvar *n* (length "a\0b"))')
-        self.s.close(wait=60)
-        other = self.server("--persist")
-        self.assertEqual("3", self.evaluated(other, "*n*"))
-        self.kill(other)
 
     def test_a_closed_terminal_saves_too(self):
         self.s.evaluate("(defvar *n* 1)")

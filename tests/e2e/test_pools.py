@@ -52,13 +52,11 @@ class Pools(mcp.TestCase):
         report = self.s.evaluate("(let ((c (lparallel:make-channel))) (dotimes (i 3) (lparallel:submit-task c (lambda () (error \"same\")))) (lparallel:receive-result c))")
         self.assertErrorReport(report, "LPARALLEL.KERNEL:TASK-KILLED-ERROR")
         self.assertIn("With (setf lparallel:*debug-tasks-p* nil) it is signalled here.", report.hint)
-        def announced():
-            text = self.s.evaluate("1").text
-            return text if "Background" in text else None
-        self.s.evaluate("(dotimes (i 3) (sb-thread:make-thread (lambda () (error \"alike\")) :name (format nil \"t~d\" i)))")
-        texts = [mcp.wait_until(announced, 10, "the errors")]
-        self.assertRegex(texts[0], r"(?m)^In thread t\d( and [12] more)? \(index \d\): SIMPLE-ERROR: alike$")
-        index = re.search(r"\(index (\d)\)", texts[0]).group(1)
+        self.s.evaluate("(defun alike (n) (sb-thread:wait-on-semaphore *gate*) (error \"alike\") n)")
+        self.s.evaluate("(defvar *three* (loop for i below 3 collect (let ((i i)) (sb-thread:make-thread (lambda () (alike i)) :name \"three\"))))")
+        text = self.s.evaluate("(progn (sb-thread:signal-semaphore *gate* 3) (loop while (some #'sb-thread:thread-alive-p *three*) do (sleep 0.01)))").text
+        self.assertRegex(text, r"(?m)^In thread three and 2 more \(index \d+\): SIMPLE-ERROR: alike\n  0: \(ALIKE .*\)$")
+        index = re.search(r"\(index (\d+)\): SIMPLE-ERROR: alike", text)[1]
         self.assertIn("alike", self.s.call("list-errors").text.split("\n%s. " % index)[1].split("\n")[0])
         self.end()
 

@@ -8,7 +8,7 @@ import mcp
 FIB = "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))"
 
 
-class Measuring(mcp.TestCase):
+class Measuring(mcp.SessionTest):
     def assertAtRest(self):
         """No timer rings, nothing is sampled, no thread is left, and the session can be copied."""
         self.assertEvaluates("(list sb-sprof::*profiling* (length (sb-thread:list-all-threads)))", "(NIL 1)")
@@ -508,6 +508,20 @@ class Counting(Measuring):
 
 
 class Memory(Measuring):
+    def test_what_keeps_an_object_alive_is_found_by_code_and_by_handle(self):
+        self.s.evaluate("""(defstruct node val next) (defvar *table* (make-hash-table :test 'equal)) (defvar *n* (make-node :next (make-node :val "deep")))
+            (setf (gethash "k" *table*) (node-next *n*)) (defun closure (x) (lambda () x)) (defvar *c* (closure (node-next *n*))) (defvar *ran* 0)""")
+        self.s.call("inspect-object", code="(node-next *n*)")
+        for retained in ("(progn (incf *ran*) (node-next *n*))", "h1"):
+            text = self.s.call("memory-report", retains=retained).text
+            self.assertTrue(text.startswith("Kept by, the holder last:\n1. *"), text)
+            for path in (r'\*N\* value -> #S\(NODE .*\) next', r"\*C\* value -> #<FUNCTION \(LAMBDA NIL :IN CLOSURE\) .*>", r'\*TABLE\* value -> #<HASH-TABLE .*> -> "k" \(key\)'):
+                self.assertRegex(text, r"(?m)^\d\. %s$" % path)
+        self.assertEqual("Nothing keeps it: it is garbage, or only the evaluated code refers to it.", self.s.call("memory-report", retains="(list 1 2)").text)
+        self.assertIn("No object has the handle h77", self.s.call("memory-report", retains="h77").text)
+        self.assertTrue(self.s.call("memory-report", retains="(car (length '(1)))").is_error)
+        self.assertEvaluates("*ran*", "0")
+
     def test_objects_are_counted_by_type(self):
         self.s.evaluate("(defstruct thing a) (defvar *things* (loop repeat 12345 collect (make-thing)))")
         text = self.s.call("memory-report", **{"gc-first": True}).text

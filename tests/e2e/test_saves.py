@@ -265,6 +265,14 @@ class Restored(saves.Saves):
         self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", timeout=20), "3")
         self.assertEvaluates("*n*", "3")
 
+    def test_a_restore_names_the_foreign_libraries_whose_memory_is_gone(self):
+        self.assertFalse(self.s.evaluate('(sb-alien:load-shared-object "libm.so.6")').is_error)
+        self.s.call("save-session", name="foreign", wait=60)
+        text = self.s.call("restore-session", name="foreign", wait=60).text
+        self.assertRegex(text, r"\n\n\[Session\]\nForeign libraries were loaded again, without what they had in memory: libm\.so\.6\. Pointers ")
+        self.assertValue(self.s.evaluate("1", session="foreign"), "1")
+        self.assertNotIn("[Session]", self.s.evaluate("2", session="foreign").text)
+
     def test_a_restore_reports_what_it_discards(self):
         self.assertEvaluates("(next)", "3")
         self.s.call("checkpoint-session", name="three")

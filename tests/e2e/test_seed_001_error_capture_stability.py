@@ -1,4 +1,12 @@
-"""Seed 001, error capture stability: every example, assertion, list of cases and property, against the real server."""
+"""Seed 001, error capture stability, against the real server. Where each section of the seed is tested:
+
+Statement, Formal Expression, Assertion Protocol, Property Test 1, Counterexample Shape (a crash, lost state)
+                                     test_each_error_generator_is_captured_reported_and_survived
+Informal Explanation                 InformalExplanation
+Counterexample Shape                 CounterexampleShape; unresponsiveness: test_1000_random_errors_...
+Property Test 2 to 4                 PropertyTest
+Concurrency Test, Edge Cases         the classes of these names
+"""
 
 import os
 import re
@@ -39,7 +47,7 @@ ERROR_GENERATORS = [
 QUICK_GENERATORS = [generator for generator in ERROR_GENERATORS if generator[0] is not HUGE]
 
 
-class Assertions(mcp.TestCase):
+class Assertions(mcp.SessionTest):
     def provoke(self, code, expected=None):
         return self.assertFails(code, expected, **({"timeout": 2} if code is HUGE else {}))
 
@@ -59,9 +67,9 @@ class AssertionProtocol(Assertions):
         # Phase 2: the server still works
         self.assertEqual("2", self.s.evaluate("(+ 1 1)").value)
         # Phase 3: session state is preserved
-        self.s.evaluate("(defvar *test-var* 42)")
+        self.s.evaluate("(defvar *test-var* 42) (defun kept () :kept) (defpackage :kept-package (:use :cl))")
         self.provoke(code)
-        self.assertEvaluates("*test-var*", "42")
+        self.assertEvaluates('(list *test-var* (kept) (package-name (find-package :kept-package)))', '(42 :KEPT "KEPT-PACKAGE")')
 
     def test_each_error_generator_is_captured_reported_and_survived(self):
         for code, expected in ERROR_GENERATORS:
@@ -104,10 +112,6 @@ class InformalExplanation(Assertions):
 
 
 class CounterexampleShape(Assertions):
-    def test_server_crash(self):
-        self.assertTrue(self.s.evaluate('(error "boom")').is_error)
-        self.assertTrue(mcp.is_alive(self.s.pid))
-
     def test_the_error_is_in_the_tool_result_not_a_protocol_error(self):
         message = self.s.start_call("evaluate-lisp", code='(error "boom")').response()
         self.assertNotIn("error", message)
@@ -118,11 +122,6 @@ class CounterexampleShape(Assertions):
         self.assertEqual("text", result["content"][0]["type"])
         self.assertTrue(result["content"][0]["text"].startswith("[ERROR] SIMPLE-ERROR\nboom\n\n[Backtrace]\n"), result)
 
-    def test_it_does_not_become_unresponsive(self):
-        for _ in range(50):
-            self.assertTrue(self.s.evaluate('(error "boom")', wait=10).is_error)
-        self.s.request("ping", wait=10)
-
     def test_it_enters_no_invalid_state(self):
         for code in ("(setf *package* 42)", "(setf *readtable* nil)", "(setf *standard-output* 42) (error \"x\")", "(setf *print-base* 1000)",
                      "(setf *read-base* 7.5)", "(makunbound '*package*)", "(setf sb-ext:*invoke-debugger-hook* nil) (error \"x\")",
@@ -130,12 +129,6 @@ class CounterexampleShape(Assertions):
             with self.subTest(code):
                 self.s.evaluate(code)
                 self.assertOperational()
-
-    def test_it_loses_no_session_state_after_an_error(self):
-        self.s.evaluate("(defvar *kept* (list 1 2 3)) (defun kept () :kept) (defpackage :kept-package (:use :cl))")
-        for code, _ in ERROR_GENERATORS:
-            self.provoke(code)
-        self.assertEvaluates("(list *kept* (kept) (package-name (find-package :kept-package)))", '((1 2 3) :KEPT "KEPT-PACKAGE")')
 
     def test_it_crashes_on_no_condition_type(self):
         """Every condition class that is exported, as far as it can be made and printed without arguments. The standard's keep

@@ -144,6 +144,11 @@ class Loading(Systems):
         for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
             self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
 
+    def test_a_stray_parenthesis_has_its_own_line(self):
+        client = self.project({"stray.lisp": "(defun a () 1)\n\n(defun b () 2))\n\n\n(defun c () 3)\n"})
+        self.assertIn("/stray.lisp:3)", client.call("load-file", path="stray.lisp").text)
+        self.assertIn("  line 3: READER-ERROR: ", client.call("load-file", path="stray.lisp", compile=True).text)
+
     def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
         folder = self.folder()
         bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
@@ -293,6 +298,7 @@ class Testing(Systems):
 3. FAILED: SUMS::HELPED
   form: (= 1 2)
 """, text)
+        self.assertNotIn("agent-", client.call("get-backtrace", max_frames=100).text)
         # The body of a test is a local function of a form in the file.
         self.assertIn("\n    0: ((LABELS SUMS::%TEST-FAILING))\n", text)
         self.assertIn(">>>(CAR (LENGTH (QUOTE (1))))<<<", client.call("get-backtrace", locals=True).text)
@@ -326,7 +332,7 @@ class Testing(Systems):
                            '(test a (error "of a test"))\n'
                            '(test b (sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil) (is (= 1 1)))\n'})
         reply = client.call("run-tests", system="beside", wait=120)
-        index = int(re.search(r"take index (\d+)", reply.text).group(1))
+        index = int(re.search(r"\n  index (\d+)", reply.text).group(1))
         listed = client.call("list-errors").text
         self.assertIn("of a thread", listed)
         self.assertRegex(listed, r"(?m)^%d\. .*SIMPLE-ERROR: of a test" % index)
@@ -347,7 +353,7 @@ class Testing(Systems):
                                "many.lisp": "(defpackage #:many (:use #:cl #:rt))\n(in-package #:many)\n" + tests})
         reply = client.call("run-tests", system="many", wait=120)
         self.assertIn("9 tests: 0 passed, 0 failed, 9 with an unexpected error", reply.text)
-        self.assertEqual([3, 2, 1], [int(n) for n in re.findall(r"^  error (\d+) of the session:", reply.text, re.MULTILINE)])
+        self.assertEqual([3, 2, 1], [int(n) for n in re.findall(r"^  index (\d+)$", reply.text, re.MULTILINE)])
         self.assertEqual(3, client.call("list-errors").text.count("(can be entered)"))
         self.assertIn("number 0", client.call("get-backtrace", index=3).text + client.call("list-errors").text)
 
@@ -415,6 +421,20 @@ class Testing(Systems):
         # One that no file defines can be run for any system.
         client.evaluate("(fiveam:test mine (fiveam:is (= 1 1)))")
         self.assertIn("fa: passed. 1 test: 1 passed", client.call("run-tests", system="fa", test="mine").text)
+
+    def test_long_values_that_are_shown_alike_have_where_they_differ(self):
+        client = self.project({
+            "long.asd": '(defsystem "long" :depends-on ("fiveam" "rt") :components ((:file "long"))\n'
+                        ' :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "ALL" :long)) (symbol-call :rt \'#:do-tests)))\n',
+            "long.lisp": "(defpackage #:long (:use #:cl #:fiveam))\n(in-package #:long)\n(def-suite all)\n(in-suite all)\n"
+                         "(defun counted (other) (loop for i below 300 collect (if (eql i other) :other i)))\n"
+                         "(test flat (is (equal (counted nil) (counted 250))))\n"
+                         "(test nested (is (equalp (list 1 (coerce (counted nil) 'vector)) (list 1 (coerce (counted 120) 'vector)))))\n"
+                         "(test short (is (equal (counted nil) (butlast (counted nil)))))\n"
+                         "(rt:deftest vals (counted 70) #.(loop for i below 300 collect i))\n"})
+        differences = [rest.rpartition(" ...)")[2].strip(" )\n") for _, _, _, rest in self.failures(client.call("run-tests", system="long", wait=120).text)]
+        self.assertEqual(["element 250: expected 250, actual :OTHER", "element 1, element 120: expected 120, actual :OTHER",
+                          "element 299: actual has no more", "element 70: expected 70, actual :OTHER"], differences)
 
     def test_a_test_deleted_from_its_file_is_marked(self):
         folder = self.folder()

@@ -20,7 +20,7 @@ STOPPED = """(defvar *gate* (sb-thread:make-semaphore :name "gate"))
                       (sb-thread:wait-on-semaphore *gate*) doubled))"""
 
 
-class ThreadTest(mcp.TestCase):
+class ThreadTest(mcp.SessionTest):
     def start(self, name, form, ready=True):
         """Start a thread that signals *HERE* when it has come to where the test wants it."""
         code = '(progn (sb-thread:make-thread (lambda () %s) :name (format nil "%s")) %s)'
@@ -394,6 +394,15 @@ class ThreadErrors(StandingTest):
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
+    def test_the_limit_counts_at_once(self):
+        path = os.path.join(self.folder(), "go")
+        self.s.evaluate('(sb-thread:make-thread (lambda () (loop until (probe-file "%s") do (sleep 0.01)) (error "~%%~%%after the limit")) :name "late")' % path)
+        self.assertNotIn("next evaluation", self.s.call("configure-limits", {"thread-errors": 2}).text)
+        open(path, "w").close()
+        mcp.wait_until(lambda: "can be entered" in self.s.call("list-errors").text, 20, "the error of the thread")
+        self.assertIn("in thread late: SIMPLE-ERROR: after the limit (can be entered)", self.s.call("list-errors").text)
+        self.assertRegex(self.s.call("describe-last-error", index=1).text, r"\nError 1 of this session, in thread late, at ")
+
     def test_beyond_the_limit_the_oldest_ends(self):
         self.s.call("configure-limits", {"thread-errors": 2})
         for n in (1, 2, 3):
@@ -440,8 +449,8 @@ class ThreadErrors(StandingTest):
         # All have failed before the reply that could tell of them. LIST-ALL-THREADS may leave out one that is just starting.
         text = self.s.evaluate("""(let ((crowd (loop repeat 40 collect (sb-thread:make-thread (lambda () (fail 1)) :name "crowd"))))
             (loop until (= 2 (count-if #'sb-thread:thread-alive-p crowd)) do (sleep 0.01)))""").text
-        self.assertEqual(1, text.count("In thread crowd"))
-        self.assertIn("In thread crowd and 19 more (index ", text)
+        index = re.search(r"In thread crowd and 19 more \(index (\d+)\): ", text)[1]
+        self.assertRegex(self.s.call("list-errors", limit=30).text, r"(?m)^%s\. .*\(can be entered\)$" % index)
         self.assertIn("20 more errors occurred in threads or outside evaluations; nothing of them was kept.", text)
         self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
         self.assertEqual(2, sum("crowd: stopped at an error" in line for line in self.s.call("list-threads").text.splitlines()))
@@ -548,7 +557,7 @@ class Lost(ThreadTest):
             self.s.call("close-session", session="reader")
 
 
-class Hooks(mcp.TestCase):
+class Hooks(mcp.SessionTest):
     """What the session's code registers runs after a return, and when a save is restored."""
 
     def register(self, kind="return"):

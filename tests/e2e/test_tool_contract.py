@@ -1,9 +1,9 @@
 """Every tool does what its file in tests/data/tools says (contract.py has the format), as docs/tools.md shows it.
 
 For each tool: its example by itself, while an evaluation runs, after an error, in a second session; its cases; and,
-from its schema, each argument of a wrong type or out of bounds, a required one that is missing, and one that does
-not exist. A tool that only looks changes nothing: the image and the server's records of the session are compared
-before and after.
+from its schema, each argument of a wrong type or out of bounds, a required one that is missing, one that does
+not exist, and a session that does not exist. A tool that only looks changes nothing: the image and the server's records
+of the session are compared before and after.
 
 With sanitizers only the examples are run.
 """
@@ -173,6 +173,11 @@ class Contract(mcp.TestCase):
             self.assertTrue(is_error, "%r: %s" % (arguments, text[:500]))
             self.assertIn(name, text)
             self.assertLess(len(text), 600)
+        # These two change the file before the session is looked for.
+        if "session" in schema["properties"] and tool.name not in ("edit-form", "patch-form"):
+            text, is_error = self.bench.call(tool.name, dict(good, session="no-such"))
+            self.assertTrue(is_error)
+            self.assertRegex(text, r"\ANo session named no-such\.\n")
 
     def running(self, tool):
         """The call waits its turn or is answered meanwhile: the reply is the same, or begins with when, and neither hangs."""

@@ -7,7 +7,7 @@ import re
 import mcp
 
 
-class Unusual(mcp.TestCase):
+class Unusual(mcp.SessionTest):
     def test_warnings_of_a_file_whose_loading_fails_have_their_places_and_leave_no_package(self):
         path = os.path.join(self.folder(), "fails.lisp")
         with open(path, "w", encoding="utf-8") as f:

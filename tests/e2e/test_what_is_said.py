@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import mcp
 
@@ -21,7 +22,7 @@ def written(folder, files):
     return folder
 
 
-class Tests(mcp.TestCase):
+class Tests(mcp.SessionTest):
     def test_tests_and_checks_are_counted_apart_and_each_failure_is_reported_once(self):
         client = self.start_server("--directory", written(self.folder(), FIVEAM))
         client.call("load-system", system="app")
@@ -47,7 +48,7 @@ class Tests(mcp.TestCase):
         self.assertLess(len(report.text), 1000, report.text[:3000])
 
 
-class Warnings(mcp.TestCase):
+class Warnings(mcp.SessionTest):
     def test_all_are_counted_and_can_be_fetched(self):
         same = self.s.evaluate('(dotimes (i 2000) (warn "same"))').parts["warnings"]
         self.assertEqual("WARNING: same (2,000 times)", same)
@@ -87,7 +88,7 @@ class Warnings(mcp.TestCase):
             self.assertEqual(("COMPILER-WARNING", "note: "), (kind, message[:6]))
 
 
-class Bounds(mcp.TestCase):
+class Bounds(mcp.SessionTest):
     MOST = 10000  # characters of the reply that tells of an error
 
     def test_an_error_reply_is_bounded_whatever_is_in_it(self):
@@ -142,7 +143,7 @@ class Bounds(mcp.TestCase):
         self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of FiveAM\)\n")
 
 
-class Degenerate(mcp.TestCase):
+class Degenerate(mcp.SessionTest):
     """What programs rarely contain must not take the report with it."""
 
     def test_a_restart_whose_test_fails_is_shown_with_the_others(self):
@@ -206,16 +207,13 @@ class Degenerate(mcp.TestCase):
         self.assertIn("Value: #<a ratio of 200,003 bits>", self.s.call("describe-symbol", name="*r*").text)
 
 
-class FailedRequests(mcp.TestCase):
+class FailedRequests(mcp.SessionTest):
     def test_a_request_for_something_absent_is_an_error(self):
         for tool, arguments in (
-            ("load-system", {"system": "no-such-system"}), ("run-tests", {"system": "no-such-system"}),
-            ("describe-system", {"system": "no-such-system"}), ("run-tests", {"system": "alexandria", "test": "no-such-test"}),
-            ("inspect-object", {"handle": "h12345"}), ("get-output", {"ref": 77}), ("close-session", {"session": "none"}),
-            ("reset-session", {"session": "none"}), ("get-backtrace", {"index": 9}), ("kill-thread", {"thread": "none"}),
+            ("inspect-object", {"handle": "h12345"}), ("get-output", {"ref": 77}), ("kill-thread", {"thread": "none"}),
         ):
             with self.subTest(tool):
-                self.assertTrue(self.s.call(tool, arguments, wait=300).is_error)
+                self.assertTrue(self.s.call(tool, arguments).is_error)
 
     def test_so_is_one_that_looks_in_a_package_or_watches_a_function_that_is_not_there(self):
         client = self.start_server("--tools", "full")
@@ -233,7 +231,7 @@ class FailedRequests(mcp.TestCase):
         self.assertEqual((False, "There is no symbol NO-SUCH-SYMBOL in the package CL-USER."), (reply.is_error, reply.text))
 
 
-class MissingInPackage(mcp.TestCase):
+class MissingInPackage(mcp.SessionTest):
     def test_a_function_that_went_into_another_package_is_found(self):
         folder = written(self.folder(), {"p.lisp": "(defpackage :lost (:use :cl) (:export #:found))", "q.lisp": "(defun found () 1)"})
         for name in ("p.lisp", "q.lisp"):
@@ -241,7 +239,36 @@ class MissingInPackage(mcp.TestCase):
         self.assertEqual("CL-USER has a function FOUND: the file that defines it may lack (in-package :lost).", self.s.evaluate("(lost:found)").hint)
 
 
-class Hints(mcp.TestCase):
+class Bytes(mcp.TestCase):
+    """Replies are paid for by the byte."""
+
+    def test_what_compilers_print_while_a_system_loads_is_kept_and_announced(self):
+        folder = written(self.folder(), {"loud.asd": '(defsystem "loud" :components ((:file "loud")))', "loud.lisp": '(eval-when (:load-toplevel) (loop repeat 20 do (format t "; cc -o ~60a~%" 1)))',
+                                         "quiet.asd": '(defsystem "quiet" :components ((:file "quiet")))', "quiet.lisp": '(princ "a word")'})
+        client = self.start_server("--directory", folder)
+        report = client.call("load-system", system="loud", wait=60)
+        self.assertRegex(report.text, r"\nStandard output: 1,\d\d\d bytes; get-output with ref \d+ shows them\.\n\n=> T$")
+        self.assertIn("; cc -o", client.call("get-output", ref=int(re.search(r"ref (\d+)", report.text)[1])).text)
+        self.assertIn("a word", client.call("load-system", system="quiet", wait=60).stdout)
+
+    def test_short_output_of_tests_is_shown(self):
+        folder = written(self.folder(), {"app.asd": '(defsystem "app" :depends-on ("rt") :perform (test-op (o c) (eval (read-from-string "(progn (rt:deftest one (progn (princ \\"a word\\") 1) 1) (let ((*standard-output* (make-broadcast-stream))) (rt:do-tests)) (princ \\"a word\\"))"))))'})
+        report = self.start_server("--directory", folder).call("run-tests", system="app", wait=60)
+        self.assertRegex(report.text, r"^app: passed\. .*\n\nStandard output: a word$")
+
+    def test_warnings_of_asdf_about_itself_are_left_out(self):
+        folder = written(self.folder(), {"app.asd": '(defsystem "app" :perform (test-op (o c) (asdf:load-system "app")))'})
+        report = self.start_server("--directory", folder).evaluate('(asdf:test-system "app")')
+        self.assertNotIn("warnings", report.sections)
+
+    def test_the_directory_of_the_machines_libraries_is_shortened(self):
+        client = self.start_server("--tools=full")
+        client.call("load-system", system="alexandria", wait=60)
+        self.assertRegex(client.evaluate("(alexandria:iota 3 :step (list 1))").text, r"at …/alexandria/\S+\.lisp:\d+\n")
+        self.assertIn("\n- alexandria (loaded): …/alexandria/alexandria.asd", client.call("list-systems", pattern="alexandria").text)
+
+
+class Hints(mcp.SessionTest):
     def test_octets_of_another_encoding(self):
         place = self.folder() + "/latin"
         with open(place, "wb") as f:
@@ -263,7 +290,7 @@ class Hints(mcp.TestCase):
         self.assertNotIn("Slots", self.s.evaluate("(car (length '(1)))").sections)
 
 
-class Unreadable(mcp.TestCase):
+class Unreadable(mcp.SessionTest):
     def test_a_spoilt_readtable_is_named_and_the_way_back_leads_back(self):
         for code in ("(set-macro-character #\\( (lambda (s c) (error \"paren\")))", "(set-syntax-from-char #\\( #\\a)"):
             self.s.evaluate(":before")
@@ -274,7 +301,7 @@ class Unreadable(mcp.TestCase):
             self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
 
 
-class Excerpts(mcp.TestCase):
+class Excerpts(mcp.SessionTest):
     def test_the_surroundings_of_a_match_in_a_long_line_are_shown(self):
         report = self.s.evaluate("(loop for i below 9000 collect i)")
         ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
@@ -290,15 +317,15 @@ class Excerpts(mcp.TestCase):
         self.assertTrue(lines[1].startswith('    in (NO-SUCH-FUNCTION "that is long" "that is long" '), lines[1])
 
 
-class UserTools(mcp.TestCase):
+class UserTools(mcp.SessionTest):
     TOOL = '(cl-mcp:define-tool from-a-file () "hello")'
 
     def listed(self, client):
-        return [tool["name"] for tool in client.request("tools/list")["tools"] if tool["name"].startswith("user.")]
+        return [tool["name"] for tool in client.request("tools/list")["tools"] if tool["name"].startswith("user-")]
 
     def test_tools_of_a_file_that_every_session_loads_are_in_the_first_listing(self):
         path = os.path.join(written(self.folder(), {"tools.lisp": self.TOOL}), "tools.lisp")
-        self.assertEqual(["user.from-a-file"], self.listed(self.start_server("--load", path)))
+        self.assertEqual(["user-from-a-file"], self.listed(self.start_server("--load", path)))
         self.assertEqual([], self.listed(self.s))
 
     def test_tools_of_a_saved_session_are_in_the_first_listing(self):
@@ -306,10 +333,13 @@ class UserTools(mcp.TestCase):
         client = self.start_server(*options)
         client.evaluate(self.TOOL)
         client.close(wait=60)
-        self.assertEqual(["user.from-a-file"], self.listed(self.start_server(*options)))
+        restarted = self.start_server(*options)
+        self.assertEqual(["user-from-a-file"], self.listed(restarted))
+        os.kill(restarted.pid, signal.SIGKILL)  # it would save the session once more
+        restarted.destroy()
 
 
-class Journal(mcp.TestCase):
+class Journal(mcp.SessionTest):
     def test_the_report_of_a_return_counts_all_definitions_and_names_those_that_failed(self):
         client = self.start_server("--checkpoints", "off")
         client.evaluate("(defvar *where* :here)")
@@ -329,7 +359,7 @@ PLACES_TOLD = (("line 2, column 9", "STYLE-WARNING: The variable UNUSED is defin
                ("line 6, column 9", "STYLE-WARNING: undefined function: NOWHERE", "(NOWHERE Y)"))
 
 
-class Places(mcp.TestCase):
+class Places(mcp.SessionTest):
     def assertPlaces(self, text):
         for place, message, form in PLACES_TOLD:
             message = re.escape(message.split("WARNING: ")[-1])

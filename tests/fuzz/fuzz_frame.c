@@ -3,16 +3,11 @@
  * end, and each frame found equals the one that would be written.
  */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/check.h"
+#include "fuzz.h"
 #include "base/strbuf.h"
 #include "wire/frame.h"
 #include "wire/sexp.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The shortest prefix that allows an answer must yield the same one, and every shorter prefix "partial". */
 static void check_beginnings(const char *bytes, size_t len, struct frame_result whole)
@@ -53,13 +48,10 @@ static void check_writing(struct frame_result r, const char *bytes)
     strbuf_fini(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(bytes, size)
 {
-    char *bytes = malloc(size ? size : 1);
     size_t at = 0;
 
-    if (size > 0)
-        memcpy(bytes, data, size);
     for (;;) {
         struct frame_result r = frame_scan(bytes + at, size - at);
 
@@ -72,6 +64,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_writing(r, bytes + at);
         at += r.consumed;
     }
-    free(bytes);
-    return 0;
 }

@@ -2,20 +2,8 @@
  * Any bytes through the scanner. Invariants: offsets are in the text, lines and columns match them, the
  * explanation fits its buffer and is printable, and a parenthesis is its partner's partner.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "scan/scan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_place(const struct scan_place *place, const char *text, size_t size)
 {
@@ -23,31 +11,31 @@ static void check_place(const struct scan_place *place, const char *text, size_t
 
     if (place->line == 0)
         return;
-    require(place->offset <= size && place->column >= 1);
+    CHECK(place->offset <= size && place->column >= 1);
     for (size_t i = 0; i < place->offset; i++) {
         if (text[i] == '\n') {
             line++;
             start = i + 1;
         }
     }
-    require(place->line == line && place->column <= place->offset - start + 1);
+    CHECK(place->line == line && place->column <= place->offset - start + 1);
 }
 
 static void check_form(const struct scan_form *form, const char *text, size_t size)
 {
     check_place(&form->start, text, size);
     check_place(&form->end, text, size);
-    require(memchr(form->head, '\0', sizeof(form->head)) != NULL);
-    require(form->end.line == 0 || form->start.offset <= form->end.offset);
+    CHECK(memchr(form->head, '\0', sizeof(form->head)) != NULL);
+    CHECK(form->end.line == 0 || form->start.offset <= form->end.offset);
 }
 
 static void check_explanation(const char *out, size_t cap)
 {
     const char *end = memchr(out, '\0', cap);
 
-    require(end != NULL);
+    CHECK(end != NULL);
     for (; out < end; out++)
-        require(*out == '\n' || ((unsigned char)*out >= 0x20 && *out != 0x7f));
+        CHECK(*out == '\n' || ((unsigned char)*out >= 0x20 && *out != 0x7f));
 }
 
 static void check_match(const char *text, size_t size, size_t line, size_t column)
@@ -63,20 +51,15 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
     if (match.status == SCAN_MATCH_FOUND) {
         struct scan_match back = scan_match_paren(text, size, match.partner.line, match.partner.column);
 
-        require(back.status == SCAN_MATCH_FOUND && back.partner.offset == match.paren.offset);
+        CHECK(back.status == SCAN_MATCH_FOUND && back.partner.offset == match.paren.offset);
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(text, size)
 {
-    /* A copy of exactly that size, so that the sanitizer detects an overrun. */
-    char *text = malloc(size > 0 ? size : 1);
     struct scan_result result;
     char out[SCAN_EXPLAIN_SIZE], cut[40];
 
-    require(text != NULL);
-    if (size > 0)
-        memcpy(text, data, size);
     result = scan_text(text, size);
     check_place(&result.at, text, size);
     check_form(&result.form, text, size);
@@ -87,9 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_place(&result.suspect, text, size);
     check_place(&result.runaway, text, size);
     check_place(&result.runaway_line, text, size);
-    require(result.fault == SCAN_VALID || result.at.line > 0);
-    require(result.fault != SCAN_UNCLOSED_LIST || (result.depth > 0 && text[result.innermost.offset] == '('));
-    require(result.fault != SCAN_UNMATCHED_CLOSE || (result.depth == 0 && text[result.at.offset] == ')'));
+    CHECK(result.fault == SCAN_VALID || result.at.line > 0);
+    CHECK(result.fault != SCAN_UNCLOSED_LIST || (result.depth > 0 && text[result.innermost.offset] == '('));
+    CHECK(result.fault != SCAN_UNMATCHED_CLOSE || (result.depth == 0 && text[result.at.offset] == ')'));
     scan_explain(&result, text, size, out, sizeof(out));
     check_explanation(out, sizeof(out));
     scan_explain(&result, text, size, cut, sizeof(cut));
@@ -99,7 +82,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (result.at.line > 0)
         check_match(text, size, result.at.line, result.at.column);
     for (size_t i = 0; i < size && i < 8; i++)
-        check_match(text, size, 1 + i % 3, 1 + data[i] % 32);
-    free(text);
-    return 0;
+        check_match(text, size, 1 + i % 3, 1 + (unsigned char)text[i] % 32);
 }

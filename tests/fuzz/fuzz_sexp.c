@@ -1,16 +1,10 @@
 /*
  * Any payload is rejected with the position of one of its bytes, or survives writing and parsing unchanged.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/check.h"
+#include "fuzz.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "wire/sexp.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void write_value(struct strbuf *out, const struct sexp *value)
 {
@@ -68,24 +62,19 @@ static void compare_values(const struct sexp *a, const struct sexp *b)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(bytes, size)
 {
-    /* The input is copied to a block of its own size, so that a sanitizer detects a read past its end or
-     * after the return. */
-    char *bytes = malloc(size ? size : 1);
     struct err err = {.code = ERR_NONE};
     struct sexp_document *first, *second;
     struct strbuf out;
 
-    if (size > 0)
-        memcpy(bytes, data, size);
     first = sexp_parse(bytes, size, &err);
-    free(bytes);
+    memset(bytes, 0xff, size); /* nothing of it may be read after the return */
     if (!first) {
         CHECK(err.code == ERR_SYNTAX || err.code == ERR_TOO_DEEP || err.code == ERR_TOO_LARGE);
         CHECK(err.position <= size);
         CHECK(utf8_is_valid(err.message, strlen(err.message)));
-        return 0;
+        return;
     }
     strbuf_init(&out, 0);
     write_value(&out, sexp_root(first));
@@ -96,5 +85,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sexp_document_free(first);
     sexp_document_free(second);
     strbuf_fini(&out);
-    return 0;
 }

@@ -2,29 +2,17 @@
  * Any bytes as a kind, a name and a text, each ended by the byte 1. Invariants: forms lie within the text,
  * one after another, and each has a signature.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "scan/scan.h"
 #include "scan/scan_toplevel.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
-
 /* A copy of exactly that size, so that the sanitizer detects an overrun. */
-static char *take(const uint8_t **data, size_t *size, size_t *len)
+static char *take(char **data, size_t *size, size_t *len)
 {
-    const uint8_t *end = *size == 0 ? NULL : memchr(*data, 1, *size);
+    const char *end = *size == 0 ? NULL : memchr(*data, 1, *size);
     *len = end == NULL ? *size : (size_t)(end - *data);
     char *text = malloc(*len > 0 ? *len : 1);
-    require(text != NULL);
+    CHECK(text != NULL);
     if (*len > 0)
         memcpy(text, *data, *len);
     size_t passed = *len + (end != NULL);
@@ -33,7 +21,7 @@ static char *take(const uint8_t **data, size_t *size, size_t *len)
     return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(data, size)
 {
     size_t kind_len, name_len, len;
     char *kind = take(&data, &size, &kind_len), *name = take(&data, &size, &name_len);
@@ -47,12 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         while (scan_toplevels_next(&forms, &form)) {
             struct strbuf signature;
             strbuf_init(&signature, 0);
-            require(form.lead <= form.start && form.start >= last && form.start < form.end &&
-                    form.end <= len);
-            require(form.start <= form.kind && form.kind <= form.kind_end && form.kind_end <= form.rest);
+            CHECK(form.lead <= form.start && form.start >= last && form.start < form.end && form.end <= len);
+            CHECK(form.start <= form.kind && form.kind <= form.kind_end && form.kind_end <= form.rest);
             last = form.start;
             scan_toplevel_signature(text, &form, &signature);
-            require(signature.len >= 2 && signature.bytes[0] == '(');
+            CHECK(signature.len >= 2 && signature.bytes[0] == '(');
             scan_toplevel_is(text, &form, wanted);
             strbuf_fini(&signature);
         }
@@ -61,5 +48,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(kind);
     free(name);
     free(text);
-    return 0;
 }

@@ -3,15 +3,10 @@
  * was valid, and a cut at any offset leaves whole characters.
  */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/check.h"
+#include "fuzz.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_capped(const char *bytes, size_t len, const struct strbuf *whole, size_t limit)
 {
@@ -27,14 +22,11 @@ static void check_capped(const char *bytes, size_t len, const struct strbuf *who
     strbuf_fini(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(bytes, size)
 {
-    char *bytes = malloc(size ? size : 1);
     struct strbuf out;
     size_t prefix, floor;
 
-    if (size > 0)
-        memcpy(bytes, data, size);
     prefix = utf8_valid_prefix(bytes, size);
     CHECK(prefix <= size);
     CHECK(utf8_is_valid(bytes, prefix));
@@ -62,6 +54,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     utf8_mask(bytes, size);
     CHECK(utf8_is_valid(bytes, size));
-    free(bytes);
-    return 0;
 }

@@ -5,13 +5,8 @@
 #ifndef PROC_PROC_TEST_H
 #define PROC_PROC_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <errno.h>
@@ -24,9 +19,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include <cmocka.h>
-
 #include "../assert_between.h"
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "proc/child.h"
 #include "proc/tree.h"

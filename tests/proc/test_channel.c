@@ -1,6 +1,7 @@
 /*
  * The channel over a socket pair, with this test as the other end.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include "lisp/channel.h"
@@ -123,9 +124,10 @@ static void assert_messages(struct fixture *f, size_t n)
     assert_int_equal(f->messages, n);
 }
 
-static void a_message_comes_once(void **state)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_message_comes_once)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 7, 3);
@@ -137,9 +139,8 @@ static void a_message_comes_once(void **state)
     strbuf_fini(&b);
 }
 
-static void a_message_comes_byte_by_byte(void **state)
+CASE(a_message_comes_byte_by_byte)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 20);
@@ -154,9 +155,8 @@ static void a_message_comes_byte_by_byte(void **state)
     strbuf_fini(&b);
 }
 
-static void many_messages_in_one_read_come_in_order(void **state)
+CASE(many_messages_in_one_read_come_in_order)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 1000; i++)
@@ -167,9 +167,8 @@ static void many_messages_in_one_read_come_in_order(void **state)
     strbuf_fini(&b);
 }
 
-static void messages_cut_anywhere_come_whole(void **state)
+CASE(messages_cut_anywhere_come_whole)
 {
-    struct fixture *f = *state;
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
     print_message("# TEST_SEED=%u\n", seed);
@@ -191,9 +190,8 @@ static void messages_cut_anywhere_come_whole(void **state)
     strbuf_fini(&b);
 }
 
-static void the_largest_message_comes(void **state)
+CASE(the_largest_message_comes)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     size_t len = SEXP_MAX_PAYLOAD - strlen("(1 \"\")");
@@ -206,9 +204,8 @@ static void the_largest_message_comes(void **state)
     strbuf_fini(&b);
 }
 
-static void a_message_over_the_limit_closes_the_channel(void **state)
+CASE(a_message_over_the_limit_closes_the_channel)
 {
-    struct fixture *f = *state;
     char header[32];
     snprintf(header, sizeof header, "%08x(1 \"", SEXP_MAX_PAYLOAD + 1);
     feed(f, header, strlen(header));
@@ -217,7 +214,7 @@ static void a_message_over_the_limit_closes_the_channel(void **state)
     assert_int_equal(f->messages, 0);
 }
 
-static void bytes_that_are_not_a_message_close_the_channel_with_a_reason(void **state)
+TEST(bytes_that_are_not_a_message_close_the_channel_with_a_reason)
 {
     static const char *const garbage[] = {
         "hello, world",    "0000000g",    "0000000A(1 2 3 4 5)",
@@ -244,9 +241,8 @@ static void bytes_that_are_not_a_message_close_the_channel_with_a_reason(void **
     (void)state;
 }
 
-static void a_peer_that_closes_is_noticed_after_its_last_message(void **state)
+CASE(a_peer_that_closes_is_noticed_after_its_last_message)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 5);
@@ -265,9 +261,8 @@ static void a_peer_that_closes_is_noticed_after_its_last_message(void **state)
     strbuf_fini(&b);
 }
 
-static void a_peer_that_closes_in_the_middle_of_a_message_is_gone(void **state)
+CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
 {
-    struct fixture *f = *state;
     feed(f, "00000010(1 ", 11);
     uv_run(&f->loop, UV_RUN_NOWAIT);
     close(f->peer);
@@ -276,9 +271,8 @@ static void a_peer_that_closes_in_the_middle_of_a_message_is_gone(void **state)
     assert_int_equal(f->messages, 0);
 }
 
-static void draining_delivers_what_has_come_without_the_loop(void **state)
+CASE(draining_delivers_what_has_come_without_the_loop)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 20; i++)
@@ -306,9 +300,8 @@ static void on_message_write_another(void *arg, struct sexp_document *message)
     strbuf_fini(&b);
 }
 
-static void draining_ends_although_a_writer_continues(void **state)
+CASE(draining_ends_although_a_writer_continues)
 {
-    struct fixture *f = *state;
     channel_free(f->channel);
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -327,9 +320,8 @@ static void draining_ends_although_a_writer_continues(void **state)
     assert_false(f->is_closed);
 }
 
-static void the_channel_may_be_freed_inside_a_message(void **state)
+CASE(the_channel_may_be_freed_inside_a_message)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 10; i++)
@@ -342,9 +334,8 @@ static void the_channel_may_be_freed_inside_a_message(void **state)
     strbuf_fini(&b);
 }
 
-static void the_channel_may_be_freed_inside_a_message_that_was_kept_in_part(void **state)
+CASE(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 100000);
@@ -361,18 +352,16 @@ static void the_channel_may_be_freed_inside_a_message_that_was_kept_in_part(void
     strbuf_fini(&b);
 }
 
-static void the_channel_may_be_freed_when_it_is_closed(void **state)
+CASE(the_channel_may_be_freed_when_it_is_closed)
 {
-    struct fixture *f = *state;
     f->frees_when_closed = true;
     feed(f, "garbage!", 8);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
     assert_null(f->channel);
 }
 
-static void the_channel_may_be_freed_inside_a_drain(void **state)
+CASE(the_channel_may_be_freed_inside_a_drain)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 10);
@@ -385,9 +374,8 @@ static void the_channel_may_be_freed_inside_a_drain(void **state)
     strbuf_fini(&b);
 }
 
-static void messages_arrive_unchanged(void **state)
+CASE(messages_arrive_unchanged)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     char got[200];
     strbuf_init(&b, 0);
@@ -423,9 +411,8 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
     return n;
 }
 
-static void descriptors_are_sent_with_the_first_byte_and_closed_here(void **state)
+CASE(descriptors_are_sent_with_the_first_byte_and_closed_here)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     char bytes[200];
     ssize_t len;
@@ -444,10 +431,9 @@ static void descriptors_are_sent_with_the_first_byte_and_closed_here(void **stat
     strbuf_fini(&b);
 }
 
-static void a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later(void **state)
+CASE(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later)
 {
     enum { COUNT = 200 };
-    struct fixture *f = *state;
     struct strbuf b, all, got;
     char bytes[65536];
     strbuf_init(&b, 0);
@@ -482,9 +468,8 @@ static void a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later(void 
 }
 
 /* Descriptors that wait behind other frames are sent with their own. */
-static void descriptors_wait_with_their_frame(void **state)
+CASE(descriptors_wait_with_their_frame)
 {
-    struct fixture *f = *state;
     struct strbuf big, small;
     char bytes[65536];
     ssize_t len;
@@ -518,9 +503,8 @@ static void descriptors_wait_with_their_frame(void **state)
     strbuf_fini(&small);
 }
 
-static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **state)
+CASE(descriptors_that_were_never_sent_are_closed_with_the_channel)
 {
-    struct fixture *f = *state;
     struct strbuf big;
     strbuf_init(&big, 0);
     add_frame(&big, 1, 3000000);
@@ -534,9 +518,8 @@ static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **
     strbuf_fini(&big);
 }
 
-static void unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket(void **state)
+CASE(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket)
 {
-    struct fixture *f = *state;
     struct strbuf frame;
     char got[100];
     strbuf_init(&frame, 0);
@@ -552,9 +535,8 @@ static void unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socke
     strbuf_fini(&frame);
 }
 
-static void sending_to_a_peer_that_is_gone_is_harmless(void **state)
+CASE(sending_to_a_peer_that_is_gone_is_harmless)
 {
-    struct fixture *f = *state;
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 1000000);
@@ -570,31 +552,6 @@ static void sending_to_a_peer_that_is_gone_is_harmless(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_message_comes_once),
-        TEST(a_message_comes_byte_by_byte),
-        TEST(many_messages_in_one_read_come_in_order),
-        TEST(messages_cut_anywhere_come_whole),
-        TEST(the_largest_message_comes),
-        TEST(a_message_over_the_limit_closes_the_channel),
-        cmocka_unit_test(bytes_that_are_not_a_message_close_the_channel_with_a_reason),
-        TEST(a_peer_that_closes_is_noticed_after_its_last_message),
-        TEST(a_peer_that_closes_in_the_middle_of_a_message_is_gone),
-        TEST(draining_delivers_what_has_come_without_the_loop),
-        TEST(draining_ends_although_a_writer_continues),
-        TEST(the_channel_may_be_freed_inside_a_message),
-        TEST(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part),
-        TEST(the_channel_may_be_freed_when_it_is_closed),
-        TEST(the_channel_may_be_freed_inside_a_drain),
-        TEST(messages_arrive_unchanged),
-        TEST(descriptors_are_sent_with_the_first_byte_and_closed_here),
-        TEST(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later),
-        TEST(descriptors_wait_with_their_frame),
-        TEST(descriptors_that_were_never_sent_are_closed_with_the_channel),
-        TEST(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket),
-        TEST(sending_to_a_peer_that_is_gone_is_harmless),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

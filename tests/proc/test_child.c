@@ -3,6 +3,7 @@
  */
 #include "proc/process.h"
 #include "proc/spawn.h"
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include <spawn.h>
@@ -79,10 +80,11 @@ static void wait_for_end(struct fixture *f)
     assert_int_equal(f->ends, 1);
 }
 
-static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_missing_program_is_an_error_and_not_an_exit_code)
 {
     static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         const char *argv[] = {names[i], NULL};
         struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
@@ -95,9 +97,8 @@ static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
     }
 }
 
-static void a_program_that_cannot_be_executed_is_an_error(void **state)
+CASE(a_program_that_cannot_be_executed_is_an_error)
 {
-    struct fixture *f = *state;
     const char *argv[] = {"/etc/passwd", NULL};
     struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
@@ -107,9 +108,8 @@ static void a_program_that_cannot_be_executed_is_an_error(void **state)
     assert_no_process_left();
 }
 
-static void a_missing_directory_is_an_error(void **state)
+CASE(a_missing_directory_is_an_error)
 {
-    struct fixture *f = *state;
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
     struct spawn_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
@@ -118,9 +118,8 @@ static void a_missing_directory_is_an_error(void **state)
     assert_no_process_left();
 }
 
-static void a_program_is_looked_up_in_path(void **state)
+CASE(a_program_is_looked_up_in_path)
 {
-    struct fixture *f = *state;
     const char *argv[] = {"true", NULL};
     struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err;
@@ -130,9 +129,8 @@ static void a_program_is_looked_up_in_path(void **state)
     assert_int_equal(f->end.exit_code, 0);
 }
 
-static void a_child_works_in_the_directory_it_is_given(void **state)
+CASE(a_child_works_in_the_directory_it_is_given)
 {
-    struct fixture *f = *state;
     char line[300];
     int ends[2];
     struct err err;
@@ -147,9 +145,8 @@ static void a_child_works_in_the_directory_it_is_given(void **state)
     wait_for_end(f);
 }
 
-static void a_childs_environment_is_the_servers_with_additions(void **state)
+CASE(a_childs_environment_is_the_servers_with_additions)
 {
-    struct fixture *f = *state;
     char line[300];
     int ends[2];
     struct err err;
@@ -176,9 +173,8 @@ static void a_childs_environment_is_the_servers_with_additions(void **state)
     unsetenv("PROC_TEST_REPLACED");
 }
 
-static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
+CASE(a_child_starts_with_no_signal_ignored_or_blocked)
 {
-    struct fixture *f = *state;
     char line[300];
     sigset_t blocked, before;
     sigemptyset(&blocked);
@@ -195,9 +191,8 @@ static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
 }
 
 /* A terminal's ^C is for the server, not for the programs it runs. */
-static void a_child_is_in_its_own_session(void **state)
+CASE(a_child_is_in_its_own_session)
 {
-    struct fixture *f = *state;
     start(f, "hang", NULL);
     read_pid(f->output);
     assert_int_equal(getsid(child_pid(f->child)), child_pid(f->child));
@@ -226,9 +221,8 @@ static void start_with_descriptors(struct fixture *f, const int descriptors[4])
     assert_non_null(f->child);
 }
 
-static void a_child_has_the_four_descriptors_it_is_given(void **state)
+CASE(a_child_has_the_four_descriptors_it_is_given)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], sockets[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -250,9 +244,8 @@ static void a_child_has_the_four_descriptors_it_is_given(void **state)
     wait_for_end(f);
 }
 
-static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **state)
+CASE(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -267,9 +260,8 @@ static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **
 }
 
 /* The descriptors for 0 to 3 may themselves be among 0 to 3, in any order. */
-static void a_childs_descriptors_may_be_given_crosswise(void **state)
+CASE(a_childs_descriptors_may_be_given_crosswise)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], saved[4];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -310,9 +302,8 @@ static void a_childs_descriptors_may_be_given_crosswise(void **state)
 }
 
 /* The server may inherit descriptors that are not close-on-exec. */
-static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **state)
+CASE(a_child_inherits_none_of_the_descriptors_that_we_inherited)
 {
-    struct fixture *f = *state;
     char found[16][300];
     int ends[2], leaky = open("/dev/zero", O_RDONLY);
     int high = fcntl(leaky, F_DUPFD, 15);
@@ -329,10 +320,9 @@ static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **st
     wait_for_end(f);
 }
 
-static void a_child_has_the_limit_of_files_that_we_were_started_with(void **state)
+CASE(a_child_has_the_limit_of_files_that_we_were_started_with)
 {
     struct rlimit before, now;
-    struct fixture *f = *state;
     struct err err;
     children_free(f->children);
     getrlimit(RLIMIT_NOFILE, &before);
@@ -356,10 +346,9 @@ static void a_child_has_the_limit_of_files_that_we_were_started_with(void **stat
     wait_for_end(f);
 }
 
-static void exit_codes_are_reported(void **state)
+CASE(exit_codes_are_reported)
 {
     static const char *const codes[] = {"0", "1", "42", "127", "255"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         f->has_ended = false;
         f->ends = 0;
@@ -375,10 +364,9 @@ static void exit_codes_are_reported(void **state)
     }
 }
 
-static void fatal_signals_are_reported(void **state)
+CASE(fatal_signals_are_reported)
 {
     static const char *const signals[] = {"15", "6", "11", "9"};
-    struct fixture *f = *state;
     struct rlimit before;
     getrlimit(RLIMIT_CORE, &before);
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max});
@@ -397,9 +385,8 @@ static void fatal_signals_are_reported(void **state)
     setrlimit(RLIMIT_CORE, &before);
 }
 
-static void a_signal_to_a_child_that_has_ended_is_harmless(void **state)
+CASE(a_signal_to_a_child_that_has_ended_is_harmless)
 {
-    struct fixture *f = *state;
     start(f, "exit", "0");
     wait_for_end(f);
     child_signal(f->child, SIGTERM);
@@ -408,9 +395,8 @@ static void a_signal_to_a_child_that_has_ended_is_harmless(void **state)
     assert_int_equal(f->ends, 1);
 }
 
-static void an_interrupt_carries_its_token(void **state)
+CASE(an_interrupt_carries_its_token)
 {
-    struct fixture *f = *state;
     start(f, "token", NULL);
     assert_int_equal(read_pid(f->output), child_pid(f->child));
     child_interrupt(f->child, 123456789);
@@ -418,10 +404,9 @@ static void an_interrupt_carries_its_token(void **state)
     wait_for_end(f);
 }
 
-static void many_children_end_at_once_and_each_is_reported_once(void **state)
+CASE(many_children_end_at_once_and_each_is_reported_once)
 {
     enum { COUNT = 60 };
-    struct fixture *f = *state;
     static struct fixture each[COUNT];
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "exit", "7", NULL};
@@ -449,10 +434,9 @@ static bool has_no_child(void *arg)
 }
 
 /* More than are probed by pid; those that were freed are reaped like the others, without a callback. */
-static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
+CASE(many_children_are_killed_at_once_and_all_are_reaped)
 {
     enum { COUNT = 150 };
-    struct fixture *f = *state;
     static struct fixture each[COUNT];
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "hang", NULL};
@@ -500,9 +484,8 @@ static bool has_one_ended(void *arg)
     return ((struct pair *)arg)->ends > 0;
 }
 
-static void a_callback_may_free_any_child_and_the_freed_one_is_not_notified(void **state)
+CASE(a_callback_may_free_any_child_and_the_freed_one_is_not_notified)
 {
-    struct fixture *f = *state;
     struct pair p = {0};
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
     pid_t pids[2];
@@ -534,9 +517,8 @@ static pid_t start_sibling(struct fixture *f, int input, bool waits)
     return read_pid(f->output);
 }
 
-static void a_copy_made_by_a_child_is_adopted_and_its_end_is_reported(void **state)
+CASE(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported)
 {
-    struct fixture *f = *state;
     int input[2];
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
     pid_t pid = start_sibling(f, input[0], true);
@@ -554,9 +536,8 @@ static bool has_been_reaped(void *arg)
     return kill(*(pid_t *)arg, 0) != 0 && errno == ESRCH;
 }
 
-static void a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop(void **state)
+CASE(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop)
 {
-    struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
     assert_true(has_gone(pid, LIMIT_MS));
     assert_true(run_until(&f->loop, has_been_reaped, &pid, LIMIT_MS));
@@ -569,9 +550,8 @@ static void a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop(vo
 }
 
 /* Dead, but not yet reaped, when it is adopted. */
-static void a_copy_that_is_a_zombie_when_adopted_is_reported_once(void **state)
+CASE(a_copy_that_is_a_zombie_when_adopted_is_reported_once)
 {
-    struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
     assert_true(has_gone(pid, LIMIT_MS));
     struct child *copy = child_adopt(f->children, pid, on_exit_of_child, f);
@@ -594,9 +574,8 @@ static pid_t start_sleep(char **environment)
     return pid;
 }
 
-static void a_program_that_a_lisp_has_left_is_not_adopted(void **state)
+CASE(a_program_that_a_lisp_has_left_is_not_adopted)
 {
-    struct fixture *f = *state;
     char mark[] = "TEST_MARK=1", session[] = "CL_MCP_SESSION=2";
     char *of_program[] = {mark, session, NULL}, *of_copy[] = {mark, NULL}, *cleared[] = {NULL};
     pid_t programs[] = {start_sleep(of_program), start_sleep(cleared)}, copy = start_sleep(of_copy);
@@ -613,9 +592,8 @@ static void a_program_that_a_lisp_has_left_is_not_adopted(void **state)
     child_free(adopted);
 }
 
-static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
+CASE(what_has_an_owner_or_is_the_servers_own_is_not_adopted)
 {
-    struct fixture *f = *state;
     start(f, "tree", NULL);
     assert_null(child_adopt(f->children, child_pid(f->child), on_exit_of_child, f));
     pid_t own = fork();
@@ -629,9 +607,8 @@ static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
 
 /* An orphan's end is remembered as well, since it is indistinguishable from a copy's. Its pid may be
  * reused. */
-static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
+CASE(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it)
 {
-    struct fixture *f = *state;
     pid_t copy_pid = 0;
     for (int attempt = 0; attempt < 200 && copy_pid == 0; attempt++) {
         pid_t orphan = fork();
@@ -657,9 +634,8 @@ static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **s
     child_free(copy);
 }
 
-static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own(void **state)
+CASE(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own)
 {
-    struct fixture *f = *state;
     pid_t pids[4];
     start(f, "tree", NULL);
     for (int i = 0; i < 4; i++)
@@ -673,9 +649,8 @@ static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-static void killing_a_tree_ends_those_that_ignore_every_signal(void **state)
+CASE(killing_a_tree_ends_those_that_ignore_every_signal)
 {
-    struct fixture *f = *state;
     start(f, "deaf", NULL);
     read_pid(f->output);
     child_signal(f->child, SIGTERM);
@@ -684,9 +659,8 @@ static void killing_a_tree_ends_those_that_ignore_every_signal(void **state)
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-static void killing_a_tree_ends_a_deep_one(void **state)
+CASE(killing_a_tree_ends_a_deep_one)
 {
-    struct fixture *f = *state;
     pid_t pids[30];
     start(f, "deep", "30");
     for (int i = 0; i < 30; i++)
@@ -697,10 +671,9 @@ static void killing_a_tree_ends_a_deep_one(void **state)
     wait_for_end(f);
 }
 
-static void killing_a_tree_ends_a_wide_one(void **state)
+CASE(killing_a_tree_ends_a_wide_one)
 {
     enum { COUNT = 300 };
-    struct fixture *f = *state;
     static pid_t pids[COUNT];
     start(f, "many", "300");
     for (int i = 0; i < COUNT; i++)
@@ -714,9 +687,8 @@ static void killing_a_tree_ends_a_wide_one(void **state)
         fail_msg("%zu of %d go on", running, COUNT);
 }
 
-static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state)
+CASE(freeing_a_child_that_runs_kills_it_with_its_descendants)
 {
-    struct fixture *f = *state;
     pid_t pids[4], self;
     start(f, "tree", NULL);
     self = child_pid(f->child);
@@ -731,9 +703,8 @@ static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state
     assert_int_equal(f->ends, 0);
 }
 
-static void orphans_become_children_and_are_reaped(void **state)
+CASE(orphans_become_children_and_are_reaped)
 {
-    struct fixture *f = *state;
     int input[2];
     struct err err;
     const char *argv[] = {helper_path("helper"), "brief-orphan", NULL};
@@ -752,9 +723,8 @@ static void orphans_become_children_and_are_reaped(void **state)
     assert_true(run_until(&f->loop, has_been_reaped, &orphan, LIMIT_MS));
 }
 
-static void children_free_leaves_nothing(void **state)
+CASE(children_free_leaves_nothing)
 {
-    struct fixture *f = *state;
     struct fixture others[3] = {{{0}}};
     pid_t pids[4 + 1 + 1];
     size_t n = 0;
@@ -779,9 +749,8 @@ static void children_free_leaves_nothing(void **state)
     f->children = children_new(&f->loop, &err);
 }
 
-static void a_child_dies_with_a_parent_that_is_killed(void **state)
+CASE(a_child_dies_with_a_parent_that_is_killed)
 {
-    struct fixture *f = *state;
     int input[2], ends[2];
     struct err err;
     char helper[4200];
@@ -810,43 +779,6 @@ static void a_child_dies_with_a_parent_that_is_killed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_missing_program_is_an_error_and_not_an_exit_code),
-        TEST(a_program_that_cannot_be_executed_is_an_error),
-        TEST(a_missing_directory_is_an_error),
-        TEST(a_program_is_looked_up_in_path),
-        TEST(a_child_works_in_the_directory_it_is_given),
-        TEST(a_childs_environment_is_the_servers_with_additions),
-        TEST(a_child_starts_with_no_signal_ignored_or_blocked),
-        TEST(a_child_is_in_its_own_session),
-        TEST(a_child_has_the_four_descriptors_it_is_given),
-        TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
-        TEST(a_childs_descriptors_may_be_given_crosswise),
-        TEST(a_child_inherits_none_of_the_descriptors_that_we_inherited),
-        TEST(a_child_has_the_limit_of_files_that_we_were_started_with),
-        TEST(exit_codes_are_reported),
-        TEST(fatal_signals_are_reported),
-        TEST(a_signal_to_a_child_that_has_ended_is_harmless),
-        TEST(an_interrupt_carries_its_token),
-        TEST(many_children_end_at_once_and_each_is_reported_once),
-        TEST(many_children_are_killed_at_once_and_all_are_reaped),
-        TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_notified),
-        TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported),
-        TEST(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop),
-        TEST(a_copy_that_is_a_zombie_when_adopted_is_reported_once),
-        TEST(a_program_that_a_lisp_has_left_is_not_adopted),
-        TEST(what_has_an_owner_or_is_the_servers_own_is_not_adopted),
-        TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
-        TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
-        TEST(killing_a_tree_ends_those_that_ignore_every_signal),
-        TEST(killing_a_tree_ends_a_deep_one),
-        TEST(killing_a_tree_ends_a_wide_one),
-        TEST(freeing_a_child_that_runs_kills_it_with_its_descendants),
-        TEST(orphans_become_children_and_are_reaped),
-        TEST(children_free_leaves_nothing),
-        TEST(a_child_dies_with_a_parent_that_is_killed),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

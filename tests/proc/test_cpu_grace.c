@@ -55,9 +55,8 @@ static void assert_last_look(struct cpu_grace *p, pid_t pid)
     assert_int_equal(cpu_grace_more_ms(p, pid), 0);
 }
 
-static void one_that_has_had_no_processor_is_given_more_time(void **state)
+TEST(one_that_has_had_no_processor_is_given_more_time)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_for_state(pid, 'R');
@@ -69,9 +68,8 @@ static void one_that_has_had_no_processor_is_given_more_time(void **state)
     end(pid);
 }
 
-static void one_that_has_used_its_time_is_not(void **state)
+TEST(one_that_has_used_its_time_is_not)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(RUNS);
     cpu_grace_begin(&p, LIMIT, pid);
@@ -80,9 +78,8 @@ static void one_that_has_used_its_time_is_not(void **state)
     end(pid);
 }
 
-static void earlier_use_does_not_count(void **state)
+TEST(earlier_use_does_not_count)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_until_used(pid, LIMIT);
@@ -92,9 +89,8 @@ static void earlier_use_does_not_count(void **state)
     end(pid);
 }
 
-static void one_that_waits_gets_a_last_look(void **state)
+TEST(one_that_waits_gets_a_last_look)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(WAITS);
     wait_for_state(pid, 'S');
@@ -103,9 +99,8 @@ static void one_that_waits_gets_a_last_look(void **state)
     end(pid);
 }
 
-static void one_that_is_stopped_gets_a_last_look(void **state)
+TEST(one_that_is_stopped_gets_a_last_look)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(RUNS);
     kill(pid, SIGSTOP);
@@ -115,9 +110,8 @@ static void one_that_is_stopped_gets_a_last_look(void **state)
     end(pid);
 }
 
-static void a_copy_that_takes_over_begins_at_nothing(void **state)
+TEST(a_copy_that_takes_over_begins_at_nothing)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t one = start(RUNS), other = start(RUNS);
     wait_until_used(one, LIMIT);
@@ -130,9 +124,8 @@ static void a_copy_that_takes_over_begins_at_nothing(void **state)
     end(one);
 }
 
-static void no_process_is_known_and_none_exists(void **state)
+TEST(no_process_is_known_and_none_exists)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(WAITS);
     end(pid);
@@ -142,28 +135,12 @@ static void no_process_is_known_and_none_exists(void **state)
     }
 }
 
-static void without_a_limit_the_deadline_counts(void **state)
+TEST(without_a_limit_the_deadline_counts)
 {
-    (void)state;
     struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_for_state(pid, 'R');
     cpu_grace_begin(&p, 0, pid);
     assert_int_equal(cpu_grace_more_ms(&p, pid), 0);
     end(pid);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_has_had_no_processor_is_given_more_time),
-        cmocka_unit_test(one_that_has_used_its_time_is_not),
-        cmocka_unit_test(earlier_use_does_not_count),
-        cmocka_unit_test(one_that_waits_gets_a_last_look),
-        cmocka_unit_test(one_that_is_stopped_gets_a_last_look),
-        cmocka_unit_test(a_copy_that_takes_over_begins_at_nothing),
-        cmocka_unit_test(no_process_is_known_and_none_exists),
-        cmocka_unit_test(without_a_limit_the_deadline_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * The guardian: what a killed server leaves behind is ended, what an orderly one leaves is not touched.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include "proc/guardian.h"
@@ -82,9 +83,10 @@ static void start_server(struct fixture *f, const char *how)
         f->pids[i] = read_pid(f->output);
 }
 
-static void a_killed_server_leaves_nothing_behind(void **state)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_killed_server_leaves_nothing_behind)
 {
-    struct fixture *f = *state;
     start_server(f, "guardian");
     for (int i = 0; i < 5; i++)
         assert_true(is_running(f->pids[i]));
@@ -95,9 +97,8 @@ static void a_killed_server_leaves_nothing_behind(void **state)
     assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
 }
 
-static void without_a_guardian_the_grandchildren_would_stay(void **state)
+CASE(without_a_guardian_the_grandchildren_would_stay)
 {
-    struct fixture *f = *state;
     start_server(f, "alone");
     child_signal(f->server, SIGKILL);
     assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
@@ -107,9 +108,8 @@ static void without_a_guardian_the_grandchildren_would_stay(void **state)
     assert_between(running, 4, 5);
 }
 
-static void a_server_that_ends_in_order_leaves_nothing_behind(void **state)
+CASE(a_server_that_ends_in_order_leaves_nothing_behind)
 {
-    struct fixture *f = *state;
     start_server(f, "guardian");
     close(f->input);
     f->input = -1;
@@ -118,9 +118,8 @@ static void a_server_that_ends_in_order_leaves_nothing_behind(void **state)
         assert_true(has_gone(f->pids[i], LIMIT_MS));
 }
 
-static void a_dismissed_guardian_kills_nothing(void **state)
+CASE(a_dismissed_guardian_kills_nothing)
 {
-    struct fixture *f = *state;
     char line[100];
     start_server(f, "dismiss");
     assert_int_equal(write(f->input, "x", 1), 1);
@@ -131,9 +130,8 @@ static void a_dismissed_guardian_kills_nothing(void **state)
 }
 
 /* In this process: only processes with the mark may be touched. */
-static void a_guardian_has_its_own_mark_and_ends_when_freed(void **state)
+CASE(a_guardian_has_its_own_mark_and_ends_when_freed)
 {
-    struct fixture *f = *state;
     struct err err;
     struct guardian *one = guardian_new(&f->loop, &err), *other = guardian_new(&f->loop, &err);
     assert_non_null(one);
@@ -149,9 +147,8 @@ static void a_guardian_has_its_own_mark_and_ends_when_freed(void **state)
     (void)f;
 }
 
-static void a_guardian_touches_nothing_that_has_another_mark(void **state)
+CASE(a_guardian_touches_nothing_that_has_another_mark)
 {
-    struct fixture *f = *state;
     struct err err;
     int ends[2];
     bool has_ended = false;
@@ -173,9 +170,8 @@ static void a_guardian_touches_nothing_that_has_another_mark(void **state)
 }
 
 /* It holds none of the descriptors that others wait for. */
-static void a_guardian_keeps_no_descriptor_but_its_own(void **state)
+CASE(a_guardian_keeps_no_descriptor_but_its_own)
 {
-    struct fixture *f = *state;
     struct err err;
     int ends[2];
     char c;
@@ -197,9 +193,8 @@ static bool is_another(void *arg)
     return tree_children(getpid(), found, 2) == 1 && found[0] != *(pid_t *)arg;
 }
 
-static void a_guardian_that_is_killed_is_started_again_with_its_mark(void **state)
+CASE(a_guardian_that_is_killed_is_started_again_with_its_mark)
 {
-    struct fixture *f = *state;
     struct err err;
     struct guardian *g = guardian_new(&f->loop, &err);
     assert_non_null(g);
@@ -218,17 +213,6 @@ static void a_guardian_that_is_killed_is_started_again_with_its_mark(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_guardian_that_is_killed_is_started_again_with_its_mark),
-        TEST(a_killed_server_leaves_nothing_behind),
-        TEST(without_a_guardian_the_grandchildren_would_stay),
-        TEST(a_server_that_ends_in_order_leaves_nothing_behind),
-        TEST(a_dismissed_guardian_kills_nothing),
-        TEST(a_guardian_has_its_own_mark_and_ends_when_freed),
-        TEST(a_guardian_touches_nothing_that_has_another_mark),
-        TEST(a_guardian_keeps_no_descriptor_but_its_own),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("guardian", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /*
  * Programs that a subcommand runs: what they write and how they end, or that they do not end in time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,7 +17,7 @@ static bool run(const char *script, const char *input, int limit_ms, struct prog
     return run_program((const char *const[]){"/bin/sh", "-c", script, NULL}, input, limit_ms, result, err);
 }
 
-static void output_errors_and_status_are_returned(void **state)
+TEST(output_errors_and_status_are_returned)
 {
     struct program_result result;
     struct err err;
@@ -45,33 +39,22 @@ static void assert_too_late(const char *script)
     program_result_fini(&result);
 }
 
-static void a_program_that_does_not_end_is_ended(void **state)
+TEST(a_program_that_does_not_end_is_ended)
 {
     assert_too_late("exec sleep 1000");
     assert_too_late("while :; do echo error >&2; done");
 }
 
-static void so_is_one_that_has_closed_its_output(void **state)
+TEST(so_is_one_that_has_closed_its_output)
 {
     assert_too_late("exec >&- 2>&- sleep 1000");
 }
 
-static void output_without_end_is_refused(void **state)
+TEST(output_without_end_is_refused)
 {
     struct program_result result;
     struct err err;
     assert_false(run("exec yes", "", LONG_MS, &result, &err));
     assert_int_equal(ERR_TOO_LARGE, err.code);
     program_result_fini(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_errors_and_status_are_returned),
-        cmocka_unit_test(a_program_that_does_not_end_is_ended),
-        cmocka_unit_test(so_is_one_that_has_closed_its_output),
-        cmocka_unit_test(output_without_end_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,12 @@
  * The whole life of sessions over a fake Lisp: the escalation, cancels, deaths in each state, resets, failing
  * starts. In all cases, each operation is answered exactly once.
  */
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "lisp/zygotes.h"
@@ -26,6 +28,8 @@ struct fixture {
     struct session *s;
     char cache[64];
     int checkpoints; /* how many checkpoints a session keeps; 0 unless the test is about them */
+    uint64_t idle_timeout_ms;
+    int most_processes;
     size_t descriptors;
 };
 
@@ -228,8 +232,10 @@ static void open_all(struct fixture *f)
                                                               .zygotes = f->zygotes,
                                                               .limits = &limits,
                                                               .most_sessions = MOST_SESSIONS,
+                                                              .most_processes = f->most_processes,
                                                               .wording = &report_wording,
-                                                              .waits = &f->waits});
+                                                              .waits = &f->waits,
+                                                              .idle_timeout_ms = f->idle_timeout_ms});
     f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
     assert_non_null(f->s);
@@ -308,9 +314,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void the_first_operation_starts_a_process(void **state)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(the_first_operation_starts_a_process)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     assert_string_equal(session_state_name(f->s), "absent");
     assert_int_equal(session_pid(f->s), 0);
@@ -327,9 +334,8 @@ static void the_first_operation_starts_a_process(void **state)
     assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
 }
 
-static void operations_run_one_after_the_other_in_the_order_given(void **state)
+CASE(operations_run_one_after_the_other_in_the_order_given)
 {
-    struct fixture *f = *state;
     struct call calls[20] = {{0}};
     for (int i = 0; i < 20; i++)
         submit(f, &calls[i], "count", 0, true);
@@ -340,9 +346,8 @@ static void operations_run_one_after_the_other_in_the_order_given(void **state)
     }
 }
 
-static void output_belongs_to_its_own_operation(void **state)
+CASE(output_belongs_to_its_own_operation)
 {
-    struct fixture *f = *state;
     struct call one = evaluated(f, "print first;complain !!;value 1", 0),
                 two = evaluated(f, "print second;value 2", 0);
     assert_string_equal(one.printed, "first");
@@ -351,18 +356,16 @@ static void output_belongs_to_its_own_operation(void **state)
     assert_int_equal(two.output[1], 0);
 }
 
-static void a_refusal_is_not_an_error(void **state)
+CASE(a_refusal_is_not_an_error)
 {
-    struct fixture *f = *state;
     struct call c = evaluated(f, "refuse", 0);
     assert_int_equal(c.kind, OUTCOME_REFUSED);
     assert_int_equal(session_error_count(f->s), 0);
     assert_string_equal(session_state_name(f->s), "idle");
 }
 
-static void progress_is_reported_at_its_interval(void **state)
+CASE(progress_is_reported_at_its_interval)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     submit(f, &c, "progress compiling;wait 0", 0, true);
     assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
@@ -377,10 +380,9 @@ static void progress_is_reported_at_its_interval(void **state)
     assert_int_equal(c.answers, 0);
 }
 
-static void an_operation_may_be_submitted_inside_done(void **state)
+CASE(an_operation_may_be_submitted_inside_done)
 {
     static const char *const codes[] = {"value 1", "error E", "exit 3", "refuse"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 4; i++) {
         struct call second = {0}, first = {.next = &second};
         submit(f, &first, codes[i], 0, true);
@@ -391,10 +393,9 @@ static void an_operation_may_be_submitted_inside_done(void **state)
     }
 }
 
-static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **state)
+CASE(an_error_is_recorded_with_its_locals_and_cleared_by_success)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
-    struct fixture *f = *state;
     struct call c = evaluated(f, "print so far;error MY-ERROR", 0);
     assert_int_equal(c.kind, OUTCOME_ERROR);
     assert_string_equal(c.type, "MY-ERROR");
@@ -412,9 +413,8 @@ static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **s
     assert_ptr_equal(session_error(f->s, 0), r);
 }
 
-static void an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one(void **state)
+CASE(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one)
 {
-    struct fixture *f = *state;
     struct call c = {0}, look = {0};
     evaluated(f, "error KEPT", 0);
     submit(f, &c, "error PASSING", 0, false);
@@ -428,9 +428,8 @@ static void an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one(vo
     assert_int_equal(session_evaluations(f->s), 1);
 }
 
-static void the_history_keeps_the_last_thirty_two(void **state)
+CASE(the_history_keeps_the_last_thirty_two)
 {
-    struct fixture *f = *state;
     char code[40], type[40];
     for (int i = 1; i <= 40; i++) {
         snprintf(code, sizeof code, "error E-%d", i);
@@ -445,9 +444,8 @@ static void the_history_keeps_the_last_thirty_two(void **state)
     assert_null(session_error(f->s, 32));
 }
 
-static void a_record_survives_the_death_of_its_process(void **state)
+CASE(a_record_survives_the_death_of_its_process)
 {
-    struct fixture *f = *state;
     evaluated(f, "error FIRST", 0);
     evaluated(f, "exit 9", 0);
     assert_string_equal(session_error(f->s, 1)->type, "FIRST");
@@ -455,7 +453,7 @@ static void a_record_survives_the_death_of_its_process(void **state)
 }
 
 /* After a failure: how the request for the frames and the unwinding can go wrong. */
-static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
+CASE(a_failure_after_the_failure_does_not_change_the_reply)
 {
     setenv("FAKE_FREEZE", "refuse", 1); /* otherwise the frames are not requested */
     static const struct {
@@ -466,7 +464,6 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         {"die", "ok", false}, {"deaf", "ok", false}, {"ok", "error", true},
         {"ok", "wait", true}, {"ok", "die", false},  {"ok", "deaf", false},
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char code[200];
         struct call c = {0}, after = {0};
@@ -493,9 +490,8 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
     }
 }
 
-static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact(void **state)
+CASE(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact)
 {
-    struct fixture *f = *state;
     assert_value(f, "value 1", "1");
     pid_t pid = session_pid(f->s);
     struct call c = evaluated(f, "print before;wait 1", 300);
@@ -511,9 +507,8 @@ static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact
     assert_int_equal(session_pid(f->s), pid);
 }
 
-static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact(void **state)
+CASE(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact)
 {
-    struct fixture *f = *state;
     assert_value(f, "value 1", "1");
     pid_t pid = session_pid(f->s);
     uint64_t before = uv_hrtime();
@@ -526,9 +521,8 @@ static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intac
     assert_value(f, "count", "3");
 }
 
-static void one_that_never_obeys_is_killed_and_the_session_starts_afresh(void **state)
+CASE(one_that_never_obeys_is_killed_and_the_session_starts_afresh)
 {
-    struct fixture *f = *state;
     struct call queued = {0}, c = {0};
     assert_value(f, "value 1", "1");
     pid_t pid = session_pid(f->s);
@@ -548,9 +542,8 @@ static void one_that_never_obeys_is_killed_and_the_session_starts_afresh(void **
     assert_string_equal(session_last_error(f->s)->type, "TIMEOUT");
 }
 
-static void one_that_finishes_when_interrupted_is_a_success(void **state)
+CASE(one_that_finishes_when_interrupted_is_a_success)
 {
-    struct fixture *f = *state;
     struct call first = evaluated(f, "finish 1", 20), second = evaluated(f, "finish 2", 20);
     assert_int_equal(first.kind, OUTCOME_OK);
     assert_string_equal(first.value, "done");
@@ -558,14 +551,13 @@ static void one_that_finishes_when_interrupted_is_a_success(void **state)
     assert_null(session_last_error(f->s));
 }
 
-static void a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound(void **state)
+CASE(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
         const char *code;
         bool is_killed;
     } rows[] = {{"frames deaf;wait 1", true}, {"abort deaf;wait 1", true}, {"abort wait;wait 1", false}};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         struct call c = evaluated(f, rows[i].code, 20);
         assert_string_equal(c.type, "TIMEOUT");
@@ -579,18 +571,16 @@ static void a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound(v
     }
 }
 
-static void the_limit_is_the_sessions_when_the_call_has_none(void **state)
+CASE(the_limit_is_the_sessions_when_the_call_has_none)
 {
-    struct fixture *f = *state;
     struct err err;
     assert_true(limits_set(session_limits(f->s), LIMIT_TIMEOUT, 0.25, &err));
     struct call c = evaluated(f, "wait 1", 0);
     assert_non_null(strstr(c.message, "limit of 0.25 s."));
 }
 
-static void a_queued_operation_that_is_cancelled_never_runs(void **state)
+CASE(a_queued_operation_that_is_cancelled_never_runs)
 {
-    struct fixture *f = *state;
     struct call first = {0}, second = {0}, third = {0};
     submit(f, &first, "count", 0, true);
     submit(f, &second, "count", 0, true);
@@ -602,9 +592,8 @@ static void a_queued_operation_that_is_cancelled_never_runs(void **state)
     assert_int_equal(second.answers, 0);
 }
 
-static void the_only_operation_may_be_cancelled_while_the_process_starts(void **state)
+CASE(the_only_operation_may_be_cancelled_while_the_process_starts)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     submit(f, &c, "count", 0, true);
     session_cancel(c.op);
@@ -613,10 +602,9 @@ static void the_only_operation_may_be_cancelled_while_the_process_starts(void **
     assert_value(f, "count", "1");
 }
 
-static void a_running_operation_that_is_cancelled_is_stopped_and_not_answered(void **state)
+CASE(a_running_operation_that_is_cancelled_is_stopped_and_not_answered)
 {
     static const char *const codes[] = {"wait 1", "wait 2", "wait 0", "finish 1", "exit 4"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct call c = {0}, after = {0};
         submit(f, &c, codes[i], 0, true);
@@ -629,9 +617,8 @@ static void a_running_operation_that_is_cancelled_is_stopped_and_not_answered(vo
     }
 }
 
-static void a_stopped_operation_says_that_it_was_cancelled(void **state)
+CASE(a_stopped_operation_says_that_it_was_cancelled)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     struct strbuf what;
     strbuf_init(&what, 0);
@@ -649,9 +636,8 @@ static void a_stopped_operation_says_that_it_was_cancelled(void **state)
     strbuf_fini(&what);
 }
 
-static void an_operation_may_be_stopped_again_and_again(void **state)
+CASE(an_operation_may_be_stopped_again_and_again)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     struct strbuf what;
     strbuf_init(&what, 0);
@@ -667,9 +653,8 @@ static void an_operation_may_be_stopped_again_and_again(void **state)
     strbuf_fini(&what);
 }
 
-static void running_code_is_reported_in_whole_characters(void **state)
+CASE(running_code_is_reported_in_whole_characters)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     struct strbuf what;
     char code[400] = "wait 0;";
@@ -685,7 +670,7 @@ static void running_code_is_reported_in_whole_characters(void **state)
     strbuf_fini(&what);
 }
 
-static void a_death_while_running_is_reported_with_how_and_what_was_printed(void **state)
+CASE(a_death_while_running_is_reported_with_how_and_what_was_printed)
 {
     static const struct {
         const char *code, *type, *words;
@@ -701,7 +686,6 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
         {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6",
          "STORAGE-CONDITION", "Control stack exhausted. The Lisp process was killed by signal 6 ("},
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct call c = {0}, queued = {0};
         assert_value(f, "value 1", "1");
@@ -720,7 +704,7 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
     }
 }
 
-static void a_death_in_each_state_of_the_escalation_is_answered_once(void **state)
+CASE(a_death_in_each_state_of_the_escalation_is_answered_once)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -730,7 +714,6 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
         {"frames deaf;wait 1", "examining"},    {"frames deaf;wait 1", "examining, then stopping"},
         {"abort deaf;wait 1", "unwinding"},     {"abort deaf;wait 1", "unwinding, then stopping"},
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct call c = {0}, after = {0};
         submit(f, &c, rows[i].code, strcmp(rows[i].state, "running") == 0 ? 20000 : 100, true);
@@ -751,9 +734,8 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
     }
 }
 
-static void a_death_between_two_calls_is_reported_in_the_next_reply(void **state)
+CASE(a_death_between_two_calls_is_reported_in_the_next_reply)
 {
-    struct fixture *f = *state;
     evaluated(f, "error E", 0);
     wait_for_state(f, "standing");
     kill(session_pid(f->s), SIGTERM);
@@ -765,9 +747,8 @@ static void a_death_between_two_calls_is_reported_in_the_next_reply(void **state
 }
 
 /* Already dead when the operation is submitted, but unnoticed. */
-static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
+CASE(an_operation_sent_to_a_dead_process_is_answered_once)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 20; i++) {
         struct call c = {0};
         assert_value(f, "value 1", "1");
@@ -781,9 +762,8 @@ static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
     }
 }
 
-static void a_last_reply_before_the_death_counts(void **state)
+CASE(a_last_reply_before_the_death_counts)
 {
-    struct fixture *f = *state;
     struct call c = evaluated(f, "value last;exit 3", 0);
     assert_int_equal(c.kind, OUTCOME_OK);
     assert_string_equal(c.value, "last");
@@ -798,9 +778,8 @@ static void with_checkpoints(struct fixture *f, int count)
     open_again(f);
 }
 
-static void a_death_returns_to_the_state_before_it(void **state)
+CASE(a_death_returns_to_the_state_before_it)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     assert_value(f, "count", "2");
@@ -813,9 +792,8 @@ static void a_death_returns_to_the_state_before_it(void **state)
     assert_int_not_equal(session_pid(f->s), pid);
 }
 
-static void a_death_between_two_calls_returns_to_the_last_state(void **state)
+CASE(a_death_between_two_calls_returns_to_the_last_state)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     wait_for_state(f, "idle");
@@ -825,9 +803,20 @@ static void a_death_between_two_calls_returns_to_the_last_state(void **state)
     assert_value(f, "count", "2");
 }
 
-static void a_lisp_that_cannot_be_copied_starts_afresh(void **state)
+CASE(a_state_that_never_lasts_is_given_up)
 {
-    struct fixture *f = *state;
+    setenv("FAKE_FREEZE", "doomed:2", 1);
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    kill(session_pid(f->s), SIGKILL);
+    assert_value(f, "count", "2");
+    assert_non_null(strstr(notices_of(f), "state after evaluation 1"));
+}
+
+CASE(a_lisp_that_cannot_be_copied_starts_afresh)
+{
     setenv("FAKE_FREEZE", "refuse", 1);
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
@@ -856,9 +845,8 @@ static void wait_for_processes(struct fixture *f, size_t count)
         fail_msg("there are %zu processes, not %zu", session_host_processes(f->host), count);
 }
 
-static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(void **state)
+CASE(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 8);
     size_t kept = 0;
     for (int i = 1; i <= 40; i++) {
@@ -882,9 +870,8 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
     assert_int_equal(session_host_processes(f->host), 1 + 8);
 }
 
-static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **state)
+CASE(a_copy_that_was_put_off_is_made_although_somebody_looked)
 {
-    struct fixture *f = *state;
     setenv("FAKE_TOOK", "30000", 1);
     with_checkpoints(f, 8);
     /* The duration of the last two counts. */
@@ -904,11 +891,63 @@ static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **stat
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 3);
 }
 
-static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **state)
+/* Submit an entry: 0 is one to a copy of the process. */
+static void enter(struct fixture *f, struct call *c, const char *code, int sequence, bool resumes)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, strlen(code));
+    struct operation_options options = {
+        .request = &request, .what = code, .keeps_record = resumes, .done = on_done, .arg = c};
+    c->fixture = f;
+    c->is_over = false;
+    c->op = session_enter(f->s, &options, sequence, resumes);
+    strbuf_fini(&request);
+}
+
+/* The process stands in an error and tells of a copy when that has done its work. */
+CASE(a_process_that_is_late_to_tell_of_a_copy_is_waited_for)
+{
+    setenv("FAKE_FREEZE", "late:2", 1);
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    struct call in_copies[2] = {0}, look = {0};
+    for (int i = 0; i < 2; i++)
+        enter(f, &in_copies[i], "count", 0, false);
+    for (int i = 0; i < 2; i++) {
+        wait_for(f, &in_copies[i]);
+        assert_string_equal(in_copies[i].value, "3");
+    }
+    submit(f, &look, "pid", 0, false);
+    wait_for(f, &look);
+    assert_int_equal(atoi(look.value), session_pid(f->s));
+    assert_string_equal(session_state_name(f->s), "standing");
+    enter(f, &in_copies[0], "count", 0, false);
+    assert_value(f, "count", "4");
+    assert_true(error_record_is_enterable(session_error(f->s, 0)));
+}
+
+CASE(a_copy_that_outlasts_the_idle_timeout_is_made)
+{
+    struct call c = {.fixture = f};
+    setenv("FAKE_FREEZE", "slow:1", 1);
+    f->idle_timeout_ms = (uint64_t)stretched(200);
+    open_again(f);
+    assert_value(f, "count", "1");
+    pid_t pid = session_pid(f->s);
+    c.op = session_checkpoint(f->s, "good", on_done, &c);
+    wait_for(f, &c);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_int_equal(session_pid(f->s), pid);
+}
+
+CASE(an_evaluation_behind_a_copy_that_kills_is_taken_up_again)
 {
     static const char *const values[] = {"1", "2", "3", "3", "3", "3"};
     enum { COUNT = sizeof values / sizeof values[0] };
-    struct fixture *f = *state;
     struct call calls[COUNT] = {0};
     setenv("FAKE_FREEZE", "die:3", 1);
     with_checkpoints(f, 8);
@@ -924,9 +963,8 @@ static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **stat
     assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process exited with code 9."));
 }
 
-static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
+CASE(the_time_of_an_evaluation_behind_a_copy_begins_with_it)
 {
-    struct fixture *f = *state;
     struct call calls[4] = {0};
     setenv("FAKE_FREEZE", "slow:3", 1);
     with_checkpoints(f, 8);
@@ -942,9 +980,8 @@ static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
     assert_value(f, "count", "5");
 }
 
-static void a_copy_is_made_whatever_becomes_of_the_evaluation(void **state)
+CASE(a_copy_is_made_whatever_becomes_of_the_evaluation)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 4);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
@@ -972,9 +1009,8 @@ static void ask(struct fixture *f, struct call *c, const char *code, int timeout
         fail_msg("no question; the session is %s", session_state_name(f->s));
 }
 
-static void a_question_is_answered_once_and_only_by_its_own_answer(void **state)
+CASE(a_question_is_answered_once_and_only_by_its_own_answer)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7;ask 8", 0);
@@ -991,9 +1027,8 @@ static void a_question_is_answered_once_and_only_by_its_own_answer(void **state)
 }
 
 /* The time limit is shorter than the time for the answer. */
-static void a_question_that_nobody_answers_ends_the_input(void **state)
+CASE(a_question_that_nobody_answers_ends_the_input)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7", stretched(100));
@@ -1005,9 +1040,8 @@ static void a_question_that_nobody_answers_ends_the_input(void **state)
 }
 
 /* The code has read end of file and goes on: a person who now dismisses the question does not stop it. */
-static void a_question_whose_time_is_over_stops_nothing(void **state)
+CASE(a_question_whose_time_is_over_stops_nothing)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7;finish 1", 0);
@@ -1030,9 +1064,8 @@ static void a_question_whose_time_is_over_stops_nothing(void **state)
     assert_string_equal(c.type, "CANCELLED");
 }
 
-static void an_operation_that_asks_can_die_and_be_stopped(void **state)
+CASE(an_operation_that_asks_can_die_and_be_stopped)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7;wait 1", 0);
@@ -1058,9 +1091,8 @@ static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
     return c;
 }
 
-static void an_operation_that_continues_keeps_its_error_and_is_answered_once(void **state)
+CASE(an_operation_that_continues_keeps_its_error_and_is_answered_once)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 8);
     struct call c = gone_on(f, "print before;goes-on E", 0);
     assert_int_equal(c.kind, OUTCOME_OK);
@@ -1074,18 +1106,16 @@ static void an_operation_that_continues_keeps_its_error_and_is_answered_once(voi
     assert_null(session_last_error(f->s));
 }
 
-static void an_operation_that_does_not_announce_it_does_not_continue(void **state)
+CASE(an_operation_that_does_not_announce_it_does_not_continue)
 {
-    struct fixture *f = *state;
     with_checkpoints(f, 8);
     assert_string_equal(evaluated(f, "goes-on E", 0).type, "E"); /* the option is not given */
     assert_string_equal(gone_on(f, "error E", 0).type, "E");     /* the Lisp does not report it */
     assert_value(f, "value 1", "1");
 }
 
-static void an_operation_continues_although_no_copy_can_be_made(void **state)
+CASE(an_operation_continues_although_no_copy_can_be_made)
 {
-    struct fixture *f = *state;
     assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
     assert_non_null(strstr(report_why_not(session_last_error(f->s)), "checkpoint-limit is 0"));
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -1095,9 +1125,8 @@ static void an_operation_continues_although_no_copy_can_be_made(void **state)
     assert_false(error_record_is_enterable(session_last_error(f->s)));
 }
 
-static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **state)
+CASE(an_operation_that_continues_can_fail_die_and_run_out_of_time)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *code, *type;
         int timeout_ms;
@@ -1117,9 +1146,18 @@ static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **
     }
 }
 
-static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
+/* The process ends between its error and the request to continue. */
+CASE(an_operation_that_met_an_error_is_not_begun_again)
 {
-    struct fixture *f = *state;
+    struct call c = gone_on(f, "print once;goes-on E;exit 3", 0);
+    assert_string_equal(c.type, "PROCESS-EXITED");
+    assert_string_equal(c.printed, "once");
+    assert_int_equal(session_error_count(f->s), 2);
+    assert_value(f, "count", "1");
+}
+
+CASE(a_reset_gives_a_fresh_process_and_no_errors)
+{
     struct call reset = {.fixture = f};
     evaluated(f, "error E", 0);
     wait_for_state(f, "standing");
@@ -1135,9 +1173,8 @@ static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void a_reset_waits_for_its_turn(void **state)
+CASE(a_reset_waits_for_its_turn)
 {
-    struct fixture *f = *state;
     struct call first = {0}, reset = {.fixture = f}, last = {0};
     assert_value(f, "count", "1");
     submit(f, &first, "count", 0, true);
@@ -1150,9 +1187,8 @@ static void a_reset_waits_for_its_turn(void **state)
     assert_string_equal(last.value, "1");
 }
 
-static void a_reset_keeps_the_limits_and_starts_at_once(void **state)
+CASE(a_reset_keeps_the_limits_and_starts_at_once)
 {
-    struct fixture *f = *state;
     struct call reset = {.fixture = f};
     struct err err;
     limits_set(session_limits(f->s), LIMIT_TIMEOUT, 7, &err);
@@ -1163,9 +1199,8 @@ static void a_reset_keeps_the_limits_and_starts_at_once(void **state)
     wait_for_state(f, "idle");
 }
 
-static void a_reset_may_be_taken_back(void **state)
+CASE(a_reset_may_be_taken_back)
 {
-    struct fixture *f = *state;
     struct call first = {0}, reset = {.fixture = f};
     assert_value(f, "count", "1");
     submit(f, &first, "count", 0, true);
@@ -1180,9 +1215,8 @@ static void a_reset_may_be_taken_back(void **state)
     assert_int_equal(reset.answers, 0);
 }
 
-static void a_reset_ends_what_the_process_had_started(void **state)
+CASE(a_reset_ends_what_the_process_had_started)
 {
-    struct fixture *f = *state;
     struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
     pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
     assert_true(is_running(grandchild));
@@ -1192,9 +1226,8 @@ static void a_reset_ends_what_the_process_had_started(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void closing_answers_all_that_waits_and_kills_the_process(void **state)
+CASE(closing_answers_all_that_waits_and_kills_the_process)
 {
-    struct fixture *f = *state;
     struct call c = evaluated(f, "child", 0), calls[5] = {{0}}, reset = {.fixture = f};
     pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
     for (int i = 0; i < 5; i++)
@@ -1214,7 +1247,7 @@ static void closing_answers_all_that_waits_and_kills_the_process(void **state)
     assert_true(has_gone(pid, LIMIT_MS));
 }
 
-static void a_session_may_be_closed_in_every_state(void **state)
+CASE(a_session_may_be_closed_in_every_state)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -1230,7 +1263,6 @@ static void a_session_may_be_closed_in_every_state(void **state)
         {"abort deaf;error E", "unwinding"},
         {"abort deaf;wait 1", "unwinding, then stopping"},
     };
-    struct fixture *f = *state;
     struct err err;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct call c = {0}, waiting = {0};
@@ -1246,9 +1278,8 @@ static void a_session_may_be_closed_in_every_state(void **state)
     }
 }
 
-static void names_are_checked_and_made_up(void **state)
+CASE(names_are_checked_and_made_up)
 {
-    struct fixture *f = *state;
     struct err err;
     char longest[66];
     memset(longest, 'a', sizeof longest);
@@ -1277,9 +1308,8 @@ static void names_are_checked_and_made_up(void **state)
     f->s = NULL;
 }
 
-static void owners_see_only_their_own_sessions(void **state)
+CASE(owners_see_only_their_own_sessions)
 {
-    struct fixture *f = *state;
     struct err err;
     struct sessions *other =
         sessions_new(f->host, &(struct sessions_options){.owner = "other", .most_sessions = 2});
@@ -1310,9 +1340,8 @@ static void owners_see_only_their_own_sessions(void **state)
     assert_null(session_host_next(f->all));
 }
 
-static void sessions_run_side_by_side(void **state)
+CASE(sessions_run_side_by_side)
 {
-    struct fixture *f = *state;
     struct err err;
     struct call held = {0};
     struct session *first = f->s, *second = sessions_create(f->all, "second", &err);
@@ -1326,9 +1355,8 @@ static void sessions_run_side_by_side(void **state)
     f->s = first;
 }
 
-static void kept_outputs_are_found_by_their_reference(void **state)
+CASE(kept_outputs_are_found_by_their_reference)
 {
-    struct fixture *f = *state;
     for (int i = 1; i <= 20; i++) {
         struct capture c;
         capture_init(&c);
@@ -1349,10 +1377,9 @@ static void kept_outputs_are_found_by_their_reference(void **state)
     assert_null(session_kept(f->s, INT32_MAX));
 }
 
-static void three_copies_that_die_early_make_the_operation_unavailable(void **state)
+CASE(three_copies_that_die_early_make_the_operation_unavailable)
 {
     static const char *const ways[] = {"die", "close", "garbage"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         char how[40];
         struct err err;
@@ -1376,9 +1403,8 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
     }
 }
 
-static void a_missing_lisp_makes_operations_unavailable_until_it_is_installed(void **state)
+CASE(a_missing_lisp_makes_operations_unavailable_until_it_is_installed)
 {
-    struct fixture *f = *state;
     char path[200];
     const char *real = f->options.lisp;
     snprintf(path, sizeof path, "%s/later-lisp", f->cache);
@@ -1401,9 +1427,8 @@ static void a_missing_lisp_makes_operations_unavailable_until_it_is_installed(vo
     unlink(path);
 }
 
-static void a_core_that_cannot_be_built_is_reported_in_the_lisps_words(void **state)
+CASE(a_core_that_cannot_be_built_is_reported_in_the_lisps_words)
 {
-    struct fixture *f = *state;
     setenv("FAKE_BUILD", "fail", 1);
     struct call c = evaluated(f, "value 1", 0);
     assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
@@ -1415,9 +1440,8 @@ static void a_core_that_cannot_be_built_is_reported_in_the_lisps_words(void **st
     assert_value(f, "value 1", "1");
 }
 
-static void a_lisp_that_never_builds_its_core_is_given_up(void **state)
+CASE(a_lisp_that_never_builds_its_core_is_given_up)
 {
-    struct fixture *f = *state;
     setenv("FAKE_BUILD", "hang", 1);
     f->options.build_limit_ms = 100;
     open_again(f);
@@ -1426,19 +1450,17 @@ static void a_lisp_that_never_builds_its_core_is_given_up(void **state)
     assert_non_null(strstr(c.why, "did not build its image within 0.1 s"));
 }
 
-static void a_lisp_that_gets_no_processor_may_take_longer_for_its_core(void **state)
+CASE(a_lisp_that_gets_no_processor_may_take_longer_for_its_core)
 {
-    struct fixture *f = *state;
     setenv("FAKE_BUILD", "starve", 1);
     f->options.build_limit_ms = 100;
     open_again(f);
     assert_value(f, "value 1", "1");
 }
 
-static void a_lisp_that_does_not_start_is_reported_in_its_words(void **state)
+CASE(a_lisp_that_does_not_start_is_reported_in_its_words)
 {
     static const char *const ways[] = {"exit", "close", "garbage"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         setenv("FAKE_START", ways[i], 1);
         open_again(f);
@@ -1454,10 +1476,9 @@ static void a_lisp_that_does_not_start_is_reported_in_its_words(void **state)
     }
 }
 
-static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable(void **state)
+CASE(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable)
 {
     static const char *const ways[] = {"refuse", "die"};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         setenv("FAKE_FORK", ways[i], 1);
         open_again(f);
@@ -1469,9 +1490,8 @@ static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable
     }
 }
 
-static void an_old_reason_is_not_given_for_a_new_failure(void **state)
+CASE(an_old_reason_is_not_given_for_a_new_failure)
 {
-    struct fixture *f = *state;
     setenv("FAKE_BUILD", "fail", 1);
     struct call c = evaluated(f, "value 1", 0);
     assert_non_null(strstr(c.why, "The fake cannot build."));
@@ -1484,9 +1504,8 @@ static void an_old_reason_is_not_given_for_a_new_failure(void **state)
 }
 
 /* Its pid is not known yet, so only a limit helps. */
-static void a_copy_that_never_says_hello_does_not_hang_the_session(void **state)
+CASE(a_copy_that_never_says_hello_does_not_hang_the_session)
 {
-    struct fixture *f = *state;
     setenv("FAKE_COPY", "no-hello:1", 1);
     f->waits.hello_ms = stretched(500);
     open_again(f);
@@ -1505,9 +1524,8 @@ static inline bool has_one_child(void *arg)
     return tree_children(getpid(), found, 8) == 1;
 }
 
-static void closing_ends_a_copy_that_never_said_hello(void **state)
+CASE(closing_ends_a_copy_that_never_said_hello)
 {
-    struct fixture *f = *state;
     struct call c = {0};
     pid_t found[8];
     setenv("FAKE_COPY", "no-hello", 1);
@@ -1520,7 +1538,7 @@ static void closing_ends_a_copy_that_never_said_hello(void **state)
         fail_msg("a copy continues without a session");
 }
 
-static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
+CASE(a_step_that_ends_the_zygote_is_left_out_and_reported)
 {
     static const struct {
         const char *how, *words;
@@ -1533,7 +1551,6 @@ static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
         {"print", "Printed while loading the init file /home/nobody/.sbclrc:\nGood morning."},
         {"notice", "Mind the gap."},
     };
-    struct fixture *f = *state;
     f->options.user_init = "/home/nobody/.sbclrc";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         setenv("FAKE_USER_INIT", rows[i].how, 1);
@@ -1545,9 +1562,8 @@ static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
     }
 }
 
-static void a_killed_zygote_is_started_again(void **state)
+CASE(a_killed_zygote_is_started_again)
 {
-    struct fixture *f = *state;
     struct err err;
     pid_t found[8];
     assert_value(f, "value 1", "1");
@@ -1569,9 +1585,8 @@ static void reset_with_heap(struct fixture *f, double heap_mib)
     wait_for(f, &reset);
 }
 
-static void sessions_of_different_heaps_leave_each_others_zygotes_alone(void **state)
+CASE(sessions_of_different_heaps_leave_each_others_zygotes_alone)
 {
-    struct fixture *f = *state;
     struct err err;
     pid_t found[16];
     assert_value(f, "value 1", "1");
@@ -1591,9 +1606,8 @@ static void sessions_of_different_heaps_leave_each_others_zygotes_alone(void **s
     assert_int_equal(kill(zygote, 0), 0);
 }
 
-static void zygotes_of_many_heaps_are_bounded(void **state)
+CASE(zygotes_of_many_heaps_are_bounded)
 {
-    struct fixture *f = *state;
     struct err err;
     struct session *all[4] = {f->s};
     struct call calls[4] = {{0}};
@@ -1621,9 +1635,8 @@ static void zygotes_of_many_heaps_are_bounded(void **state)
     "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session " \
     "ends some."
 
-static void processes_are_bounded_and_old_states_give_way(void **state)
+CASE(processes_are_bounded_and_old_states_give_way)
 {
-    struct fixture *f = *state;
     struct err err;
     with_checkpoints(f, 8);
     close_sessions(f);
@@ -1670,7 +1683,90 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     assert_value(f, "count", "6");
 }
 
-static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
+/* A copy that is needed less takes no session its newest state, of which an older error is no substitute. */
+CASE(the_newest_state_does_not_give_way_to_a_look_up)
+{
+    struct call in_copy = {0};
+    f->most_processes = 3;
+    with_checkpoints(f, 8);
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 3);
+    enter(f, &in_copy, "count", 0, false);
+    wait_for(f, &in_copy);
+    assert_string_equal(in_copy.why, TOO_MANY);
+    assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
+}
+
+CASE(thousands_are_refused_without_a_large_stack)
+{
+    enum { COUNT = 3000 };
+    static struct call calls[COUNT];
+    struct rlimit before;
+    f->most_processes = 1;
+    open_again(f);
+    memset(calls, 0, sizeof calls);
+    getrlimit(RLIMIT_STACK, &before);
+    setrlimit(RLIMIT_STACK, &(struct rlimit){.rlim_cur = 512u << 10, .rlim_max = before.rlim_max});
+    for (int i = 0; i < COUNT; i++)
+        enter(f, &calls[i], "count", 0, false);
+    for (int i = 0; i < COUNT; i++)
+        wait_for(f, &calls[i]);
+    setrlimit(RLIMIT_STACK, &before);
+    assert_int_equal(calls[COUNT - 1].kind, OUTCOME_UNAVAILABLE);
+    assert_value(f, "count", "1");
+}
+
+CASE(an_error_that_cannot_be_left_can_still_be_entered)
+{
+    struct call in_copy = {0};
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_string_equal(evaluated(f, "abort die;error E", 0).type, "E");
+    assert_value(f, "count", "2");
+    assert_null(strstr(notices_of(f), "damaged"));
+    enter(f, &in_copy, "count", 1, false);
+    wait_for(f, &in_copy);
+    assert_string_equal(in_copy.value, "3");
+}
+
+/* The first of six errors, whose copy only the number of checkpoints holds. */
+CASE(a_copy_does_not_give_way_to_an_entry_into_itself)
+{
+    struct call in_copy = {0};
+    f->most_processes = 8;
+    with_checkpoints(f, 8);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    assert_value(f, "count", "7");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 8);
+    enter(f, &in_copy, "count", 1, false);
+    wait_for(f, &in_copy);
+    assert_non_null(strstr(in_copy.why, "at most 8 processes"));
+    assert_true(error_record_is_enterable(session_error(f->s, 5)));
+    assert_value(f, "count", "8");
+}
+
+/* The copy from before an entry takes the room of the one from before the last, whose state is another. */
+CASE(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit)
+{
+    static const char *const codes[] = {"count", "exit 3", "count"};
+    struct call entries[3] = {0};
+    f->most_processes = 2;
+    with_checkpoints(f, 8);
+    assert_string_equal(evaluated(f, "error E", 0).type, "E");
+    for (int i = 0; i < 3; i++) {
+        enter(f, &entries[i], codes[i], 1, false);
+        wait_for(f, &entries[i]);
+    }
+    assert_string_equal(entries[0].value, "2");
+    assert_string_equal(entries[1].type, "PROCESS-EXITED");
+    assert_string_equal(entries[2].value, "3");
+}
+
+CASE(whatever_happens_each_operation_is_answered_exactly_once)
 {
     enum { COUNT = 250 };
     static const char *const codes[] = {"value 1",
@@ -1687,7 +1783,6 @@ static void whatever_happens_each_operation_is_answered_exactly_once(void **stat
                                         "frames die;error E",
                                         "abort die;error E",
                                         "wait 1"};
-    struct fixture *f = *state;
     static struct call calls[COUNT];
     bool is_taken_back[COUNT] = {false};
     const char *wanted = getenv("TEST_SEED");
@@ -1729,81 +1824,7 @@ static void whatever_happens_each_operation_is_answered_exactly_once(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(the_first_operation_starts_a_process),
-        TEST(operations_run_one_after_the_other_in_the_order_given),
-        TEST(output_belongs_to_its_own_operation),
-        TEST(a_refusal_is_not_an_error),
-        TEST(progress_is_reported_at_its_interval),
-        TEST(an_operation_may_be_submitted_inside_done),
-        TEST(an_error_is_recorded_with_its_locals_and_cleared_by_success),
-        TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
-        TEST(the_history_keeps_the_last_thirty_two),
-        TEST(a_record_survives_the_death_of_its_process),
-        TEST(an_operation_that_continues_keeps_its_error_and_is_answered_once),
-        TEST(an_operation_that_does_not_announce_it_does_not_continue),
-        TEST(an_operation_continues_although_no_copy_can_be_made),
-        TEST(an_operation_that_continues_can_fail_die_and_run_out_of_time),
-        TEST(a_question_is_answered_once_and_only_by_its_own_answer),
-        TEST(a_question_that_nobody_answers_ends_the_input),
-        TEST(a_question_whose_time_is_over_stops_nothing),
-        TEST(an_operation_that_asks_can_die_and_be_stopped),
-        TEST(a_failure_after_the_failure_does_not_change_the_reply),
-        TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
-        TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),
-        TEST(one_that_never_obeys_is_killed_and_the_session_starts_afresh),
-        TEST(one_that_finishes_when_interrupted_is_a_success),
-        TEST(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound),
-        TEST(the_limit_is_the_sessions_when_the_call_has_none),
-        TEST(a_queued_operation_that_is_cancelled_never_runs),
-        TEST(the_only_operation_may_be_cancelled_while_the_process_starts),
-        TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
-        TEST(a_stopped_operation_says_that_it_was_cancelled),
-        TEST(an_operation_may_be_stopped_again_and_again),
-        TEST(running_code_is_reported_in_whole_characters),
-        TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
-        TEST(a_death_in_each_state_of_the_escalation_is_answered_once),
-        TEST(a_death_between_two_calls_is_reported_in_the_next_reply),
-        TEST(an_operation_sent_to_a_dead_process_is_answered_once),
-        TEST(a_last_reply_before_the_death_counts),
-        TEST(a_death_returns_to_the_state_before_it),
-        TEST(a_death_between_two_calls_returns_to_the_last_state),
-        TEST(a_lisp_that_cannot_be_copied_starts_afresh),
-        TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
-        TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
-        TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
-        TEST(the_time_of_an_evaluation_behind_a_copy_begins_with_it),
-        TEST(a_copy_is_made_whatever_becomes_of_the_evaluation),
-        TEST(a_reset_gives_a_fresh_process_and_no_errors),
-        TEST(a_reset_waits_for_its_turn),
-        TEST(a_reset_keeps_the_limits_and_starts_at_once),
-        TEST(a_reset_may_be_taken_back),
-        TEST(a_reset_ends_what_the_process_had_started),
-        TEST(closing_answers_all_that_waits_and_kills_the_process),
-        TEST(a_session_may_be_closed_in_every_state),
-        TEST(names_are_checked_and_made_up),
-        TEST(owners_see_only_their_own_sessions),
-        TEST(sessions_run_side_by_side),
-        TEST(kept_outputs_are_found_by_their_reference),
-        TEST(three_copies_that_die_early_make_the_operation_unavailable),
-        TEST(a_missing_lisp_makes_operations_unavailable_until_it_is_installed),
-        TEST(a_core_that_cannot_be_built_is_reported_in_the_lisps_words),
-        TEST(a_lisp_that_never_builds_its_core_is_given_up),
-        TEST(a_lisp_that_gets_no_processor_may_take_longer_for_its_core),
-        TEST(a_lisp_that_does_not_start_is_reported_in_its_words),
-        TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
-        TEST(an_old_reason_is_not_given_for_a_new_failure),
-        TEST(a_copy_that_never_says_hello_does_not_hang_the_session),
-        TEST(closing_ends_a_copy_that_never_said_hello),
-        TEST(a_step_that_ends_the_zygote_is_left_out_and_reported),
-        TEST(a_killed_zygote_is_started_again),
-        TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
-        TEST(zygotes_of_many_heaps_are_bounded),
-        TEST(processes_are_bounded_and_old_states_give_way),
-        TEST(whatever_happens_each_operation_is_answered_exactly_once),
-    };
     log_set_level(LOG_LEVEL_ERROR); /* the fake causes many warnings */
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

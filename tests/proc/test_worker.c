@@ -2,6 +2,7 @@
  * One Lisp process seen from C, with a fake behind it that misbehaves on request.
  */
 #include "proc/spawn.h"
+#define OWN_MAIN
 #include "proc_test.h"
 
 #include "lisp/worker.h"
@@ -202,7 +203,7 @@ static void wait_for_gone(struct fixture *f)
     }
 }
 
-static void a_worker_is_ready_when_its_hello_has_come(void **state)
+TEST_BETWEEN(a_worker_is_ready_when_its_hello_has_come, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -211,7 +212,7 @@ static void a_worker_is_ready_when_its_hello_has_come(void **state)
     assert_int_equal(f->readies, 1);
 }
 
-static void a_worker_answers_one_call_after_the_other(void **state)
+TEST_BETWEEN(a_worker_answers_one_call_after_the_other, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -250,7 +251,7 @@ static void ask_for_copy(struct fixture *f, int channel)
     assert_true(worker_fork(f->worker, &channel, 1, WORKER_SILENT, &err));
 }
 
-static void requests_for_copies_wait_behind_one_another(void **state)
+TEST_BETWEEN(requests_for_copies_wait_behind_one_another, set_up, tear_down)
 {
     struct fixture *f = *state;
     int channels[2];
@@ -277,7 +278,7 @@ static void requests_for_copies_wait_behind_one_another(void **state)
 }
 
 /* One that does not answer does not make the server hold descriptors without end. */
-static void requests_for_copies_are_bounded(void **state)
+TEST_BETWEEN(requests_for_copies_are_bounded, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err;
@@ -293,7 +294,7 @@ static void requests_for_copies_are_bounded(void **state)
 }
 
 /* We could neither stop the copy nor learn of its end. */
-static void a_copy_that_claims_the_process_of_another_is_given_up(void **state)
+TEST_BETWEEN(a_copy_that_claims_the_process_of_another_is_given_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     int channel;
@@ -306,7 +307,7 @@ static void a_copy_that_claims_the_process_of_another_is_given_up(void **state)
     worker_free(copy);
 }
 
-static void output_before_a_reply_is_delivered_before_it(void **state)
+TEST_BETWEEN(output_before_a_reply_is_delivered_before_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -318,7 +319,7 @@ static void output_before_a_reply_is_delivered_before_it(void **state)
     }
 }
 
-static void a_flood_of_output_comes_whole(void **state)
+TEST_BETWEEN(a_flood_of_output_comes_whole, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -327,7 +328,7 @@ static void a_flood_of_output_comes_whole(void **state)
     assert_int_equal(f->output_at_reply, 20000000);
 }
 
-static void progress_comes_while_a_call_runs(void **state)
+TEST_BETWEEN(progress_comes_while_a_call_runs, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -340,7 +341,7 @@ static void progress_comes_while_a_call_runs(void **state)
     assert_true(f->was_error);
 }
 
-static void messages_that_answer_nothing_are_dropped(void **state)
+TEST_BETWEEN(messages_that_answer_nothing_are_dropped, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -356,7 +357,7 @@ static void messages_that_answer_nothing_are_dropped(void **state)
     assert_int_equal(f->replies, 3);
 }
 
-static void an_interrupt_reaches_only_the_call_under_way(void **state)
+TEST_BETWEEN(an_interrupt_reaches_only_the_call_under_way, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -374,7 +375,7 @@ static void an_interrupt_reaches_only_the_call_under_way(void **state)
     assert_string_equal(f->value, "done");
 }
 
-static void a_process_without_a_hello_can_be_killed(void **state)
+TEST_BETWEEN(a_process_without_a_hello_can_be_killed, set_up, tear_down)
 {
     struct fixture *f = *state;
     spawn(f, "no-hello");
@@ -386,7 +387,7 @@ static void a_process_without_a_hello_can_be_killed(void **state)
     assert_int_equal(f->readies, 0);
 }
 
-static void a_process_that_exits_at_once_is_gone_and_its_output_is_kept(void **state)
+TEST_BETWEEN(a_process_that_exits_at_once_is_gone_and_its_output_is_kept, set_up, tear_down)
 {
     struct fixture *f = *state;
     spawn(f, "exit");
@@ -396,7 +397,7 @@ static void a_process_that_exits_at_once_is_gone_and_its_output_is_kept(void **s
     assert_string_equal(strbuf_string(&f->output[1]), "The fake does not start.\n");
 }
 
-static void a_process_that_sends_garbage_is_killed(void **state)
+TEST_BETWEEN(a_process_that_sends_garbage_is_killed, set_up, tear_down)
 {
     struct fixture *f = *state;
     spawn(f, "garbage");
@@ -405,7 +406,7 @@ static void a_process_that_sends_garbage_is_killed(void **state)
     assert_int_equal(f->readies, 0);
 }
 
-static void a_process_that_closes_its_channel_is_killed(void **state)
+TEST_BETWEEN(a_process_that_closes_its_channel_is_killed, set_up, tear_down)
 {
     struct fixture *f = *state;
     spawn(f, "close");
@@ -413,7 +414,7 @@ static void a_process_that_closes_its_channel_is_killed(void **state)
     assert_int_equal(f->end.signal, SIGKILL);
 }
 
-static void a_busy_process_that_breaks_off_is_gone_without_a_reply(void **state)
+TEST(a_busy_process_that_breaks_off_is_gone_without_a_reply)
 {
     static const struct {
         const char *code;
@@ -436,7 +437,7 @@ static void a_busy_process_that_breaks_off_is_gone_without_a_reply(void **state)
     (void)state;
 }
 
-static void a_last_reply_before_the_death_is_delivered(void **state)
+TEST_BETWEEN(a_last_reply_before_the_death_is_delivered, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -448,7 +449,7 @@ static void a_last_reply_before_the_death_is_delivered(void **state)
 }
 
 /* More than one read takes: the rest is read once the death is known. */
-static void a_long_last_reply_before_the_death_is_delivered(void **state)
+TEST_BETWEEN(a_long_last_reply_before_the_death_is_delivered, set_up, tear_down)
 {
     struct fixture *f = *state;
     char code[150100] = "value ";
@@ -465,7 +466,7 @@ static void a_long_last_reply_before_the_death_is_delivered(void **state)
     assert_int_equal(f->end.exit_code, 3);
 }
 
-static void a_killed_process_takes_its_descendants_with_it(void **state)
+TEST_BETWEEN(a_killed_process_takes_its_descendants_with_it, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -479,7 +480,7 @@ static void a_killed_process_takes_its_descendants_with_it(void **state)
 }
 
 /* A grandchild that holds the output pipes open must not delay the report of the end. */
-static void a_death_is_reported_while_others_hold_its_pipes(void **state)
+TEST_BETWEEN(a_death_is_reported_while_others_hold_its_pipes, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -493,7 +494,7 @@ static void a_death_is_reported_while_others_hold_its_pipes(void **state)
     assert_int_equal(f->end.exit_code, 4);
 }
 
-static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **state)
+TEST_BETWEEN(a_call_to_a_process_that_is_dying_is_answered_by_its_end, set_up, tear_down)
 {
     struct fixture *f = *state;
     start_and_kill(f);
@@ -509,7 +510,7 @@ static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **stat
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
-static void a_call_that_cannot_reach_its_process_is_known_to_be_missed(void **state)
+TEST_BETWEEN(a_call_that_cannot_reach_its_process_is_known_to_be_missed, set_up, tear_down)
 {
     struct fixture *f = *state;
     start_and_kill(f);
@@ -519,7 +520,7 @@ static void a_call_that_cannot_reach_its_process_is_known_to_be_missed(void **st
     assert_true(worker_has_missed(f->worker));
 }
 
-static void an_abandoned_worker_is_gone_without_an_exit_status(void **state)
+TEST_BETWEEN(an_abandoned_worker_is_gone_without_an_exit_status, set_up, tear_down)
 {
     struct fixture *f = *state;
     close(f->ends.channel);
@@ -529,7 +530,7 @@ static void an_abandoned_worker_is_gone_without_an_exit_status(void **state)
     assert_false(f->end.is_known);
 }
 
-static void a_program_that_cannot_be_run_is_an_error(void **state)
+TEST_BETWEEN(a_program_that_cannot_be_run_is_an_error, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err = {0};
@@ -539,7 +540,7 @@ static void a_program_that_cannot_be_run_is_an_error(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-static void a_worker_may_be_freed_in_each_of_its_events(void **state)
+TEST(a_worker_may_be_freed_in_each_of_its_events)
 {
     for (int i = 0; i < 3; i++) {
         struct fixture *f;
@@ -563,7 +564,7 @@ static void a_worker_may_be_freed_in_each_of_its_events(void **state)
 }
 
 /* The reply is read in the drain that its death causes. */
-static void a_worker_may_be_freed_at_a_reply_that_its_death_delivers(void **state)
+TEST_BETWEEN(a_worker_may_be_freed_at_a_reply_that_its_death_delivers, set_up, tear_down)
 {
     struct fixture *f = *state;
     start(f);
@@ -577,7 +578,7 @@ static void a_worker_may_be_freed_at_a_reply_that_its_death_delivers(void **stat
     assert_int_equal(f->gones, 0);
 }
 
-static void a_worker_without_a_process_may_be_freed(void **state)
+TEST_BETWEEN(a_worker_without_a_process_may_be_freed, set_up, tear_down)
 {
     struct fixture *f = *state;
     close(f->ends.channel);
@@ -589,35 +590,6 @@ static void a_worker_without_a_process_may_be_freed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(a_worker_is_ready_when_its_hello_has_come),
-        TEST(a_worker_answers_one_call_after_the_other),
-        TEST(requests_for_copies_wait_behind_one_another),
-        TEST(requests_for_copies_are_bounded),
-        TEST(a_copy_that_claims_the_process_of_another_is_given_up),
-        TEST(output_before_a_reply_is_delivered_before_it),
-        TEST(a_flood_of_output_comes_whole),
-        TEST(progress_comes_while_a_call_runs),
-        TEST(messages_that_answer_nothing_are_dropped),
-        TEST(an_interrupt_reaches_only_the_call_under_way),
-        TEST(a_process_without_a_hello_can_be_killed),
-        TEST(a_process_that_exits_at_once_is_gone_and_its_output_is_kept),
-        TEST(a_process_that_sends_garbage_is_killed),
-        TEST(a_process_that_closes_its_channel_is_killed),
-        cmocka_unit_test(a_busy_process_that_breaks_off_is_gone_without_a_reply),
-        TEST(a_last_reply_before_the_death_is_delivered),
-        TEST(a_long_last_reply_before_the_death_is_delivered),
-        TEST(a_killed_process_takes_its_descendants_with_it),
-        TEST(a_death_is_reported_while_others_hold_its_pipes),
-        TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
-        TEST(a_call_that_cannot_reach_its_process_is_known_to_be_missed),
-        TEST(an_abandoned_worker_is_gone_without_an_exit_status),
-        TEST(a_program_that_cannot_be_run_is_an_error),
-        cmocka_unit_test(a_worker_may_be_freed_in_each_of_its_events),
-        TEST(a_worker_may_be_freed_at_a_reply_that_its_death_delivers),
-        TEST(a_worker_without_a_process_may_be_freed),
-    };
     keep_only_standard_descriptors();
-    return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

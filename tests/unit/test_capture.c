@@ -1,18 +1,12 @@
 /*
  * Captured output: its invariants, what it shows, and a naive model that remembers every byte.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -79,13 +73,12 @@ static void assert_counts(const char *text, uint64_t total)
         fail_msg("%zu bytes are shown, but %zu should be", around, left);
 }
 
-static void capture_of_nothing_is_empty(void **state)
+TEST(capture_of_nothing_is_empty)
 {
     struct capture c;
     bool is_cut;
     uint64_t start, end;
     char byte;
-    (void)state;
     capture_init(&c);
     assert_invariants(&c);
     assert_false(capture_gap(&c, &start, &end));
@@ -98,11 +91,10 @@ static void capture_of_nothing_is_empty(void **state)
     capture_fini(&c);
 }
 
-static void capture_shows_everything_within_the_limit(void **state)
+TEST(capture_shows_everything_within_the_limit)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     add_repeated(&c, "0123456789", 20);
     char *text = shown(&c, 200, &is_cut);
@@ -117,11 +109,10 @@ static void capture_shows_everything_within_the_limit(void **state)
     capture_fini(&c);
 }
 
-static void capture_cuts_with_exact_counts_and_the_reference(void **state)
+TEST(capture_cuts_with_exact_counts_and_the_reference)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     add_repeated(&c, "a", 104304);
     char *text = shown(&c, 6000, &is_cut);
@@ -135,11 +126,10 @@ static void capture_cuts_with_exact_counts_and_the_reference(void **state)
     capture_fini(&c);
 }
 
-static void capture_cuts_at_line_ends_where_one_is_near(void **state)
+TEST(capture_cuts_at_line_ends_where_one_is_near)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     add_repeated(&c, "a line of thirty bytes, always\n", 1000);
     char *text = shown(&c, 3000, &is_cut);
@@ -155,11 +145,10 @@ static void capture_cuts_at_line_ends_where_one_is_near(void **state)
     capture_fini(&c);
 }
 
-static void capture_cuts_no_character_in_two(void **state)
+TEST(capture_cuts_no_character_in_two)
 {
     static const char *const characters[] = {"é", "€", "𝄞"};
     bool is_cut;
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         for (size_t shift = 0; shift < 8; shift++)
             for (size_t most = 200; most < 212; most++) {
@@ -176,11 +165,10 @@ static void capture_cuts_no_character_in_two(void **state)
             }
 }
 
-static void capture_shows_invalid_bytes_as_replacement_characters(void **state)
+TEST(capture_shows_invalid_bytes_as_replacement_characters)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     capture_add(&c,
                 "a\xFF"
@@ -206,11 +194,10 @@ static void capture_shows_invalid_bytes_as_replacement_characters(void **state)
     capture_fini(&c);
 }
 
-static void capture_shows_a_head_of_bytes_that_begin_no_character(void **state)
+TEST(capture_shows_a_head_of_bytes_that_begin_no_character)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     add_repeated(&c, "\x80", 5000);
     char *text = shown(&c, 300, &is_cut);
@@ -219,11 +206,10 @@ static void capture_shows_a_head_of_bytes_that_begin_no_character(void **state)
     capture_fini(&c);
 }
 
-static void capture_keeps_everything_that_fits_into_head_and_tail(void **state)
+TEST(capture_keeps_everything_that_fits_into_head_and_tail)
 {
     struct capture c;
     uint64_t start, end;
-    (void)state;
     capture_init(&c);
     size_t len = 2 * CAPTURE_PART;
     char *bytes = malloc(len + 1), *read = malloc(len + 1);
@@ -250,11 +236,10 @@ static void capture_keeps_everything_that_fits_into_head_and_tail(void **state)
 }
 
 /* The limit may be larger than either part: what is kept whole is shown whole, and nothing is shown twice. */
-static void capture_shows_everything_it_keeps_under_a_large_limit(void **state)
+TEST(capture_shows_everything_it_keeps_under_a_large_limit)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     size_t total = 2 * CAPTURE_PART / 2;
     for (size_t i = 0; i < total / 16; i++) {
@@ -272,11 +257,10 @@ static void capture_shows_everything_it_keeps_under_a_large_limit(void **state)
     capture_fini(&c);
 }
 
-static void capture_counts_exactly_when_it_shows_both_parts_and_a_gap(void **state)
+TEST(capture_counts_exactly_when_it_shows_both_parts_and_a_gap)
 {
     struct capture c;
     bool is_cut;
-    (void)state;
     capture_init(&c);
     add_repeated(&c, "0123456789abcde\n", 3 * CAPTURE_PART / 16);
     static const size_t limits[] = {200, 16384, 1000000, 1500000, 2500000, 4000000};
@@ -290,13 +274,12 @@ static void capture_counts_exactly_when_it_shows_both_parts_and_a_gap(void **sta
     capture_fini(&c);
 }
 
-static void capture_of_small_parts_takes_little_memory(void **state)
+TEST(capture_of_small_parts_takes_little_memory)
 {
     enum { PART = 1000 };
     struct capture c, kept;
     char bytes[2 * PART];
     uint64_t start, end;
-    (void)state;
     capture_init_small(&c, PART);
     for (int round = 0; round < 2; round++) {
         add_repeated(&c, "0123456789", 100000);
@@ -312,11 +295,10 @@ static void capture_of_small_parts_takes_little_memory(void **state)
     capture_fini(&c);
 }
 
-static void capture_moves_leave_an_empty_one_behind(void **state)
+TEST(capture_moves_leave_an_empty_one_behind)
 {
     struct capture from, to;
     char byte;
-    (void)state;
     capture_init(&from);
     add_repeated(&from, "0123456789", CAPTURE_PART / 10 + 10);
     uint64_t total = from.total;
@@ -341,11 +323,10 @@ static long peak_kib(void)
     return usage.ru_maxrss;
 }
 
-static void capture_of_a_hundred_megabytes_stays_small(void **state)
+TEST(capture_of_a_hundred_megabytes_stays_small)
 {
     struct capture c;
     char chunk[65536], last[100];
-    (void)state;
     capture_init(&c);
     memset(chunk, 'z', sizeof chunk);
     long before = peak_kib();
@@ -401,11 +382,10 @@ static void assert_agrees(const struct capture *c, const struct model *m)
     }
 }
 
-static void capture_agrees_with_a_naive_model(void **state)
+TEST(capture_agrees_with_a_naive_model)
 {
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    (void)state;
     print_message("# TEST_SEED=%u\n", seed);
     srandom(seed);
     size_t most = 8u << 20;
@@ -435,10 +415,9 @@ static void capture_agrees_with_a_naive_model(void **state)
     free(m.bytes);
 }
 
-static void capture_shows_random_text_as_its_beginning_and_its_end(void **state)
+TEST(capture_shows_random_text_as_its_beginning_and_its_end)
 {
     static const char *const pieces[] = {"a", "é", "€", "𝄞", "\n", "word ", "0123456789\n"};
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct capture c;
         struct strbuf all;
@@ -469,9 +448,8 @@ static void capture_shows_random_text_as_its_beginning_and_its_end(void **state)
     }
 }
 
-static void capture_forgets_an_end_that_is_cut(void **state)
+TEST(capture_forgets_an_end_that_is_cut)
 {
-    (void)state;
     struct capture c;
     char text[8];
     capture_init(&c);
@@ -493,7 +471,7 @@ static void capture_forgets_an_end_that_is_cut(void **state)
     capture_fini(&c);
 }
 
-static void a_floor_is_the_beginning_of_a_character_that_is_not_complete(void **state)
+TEST(a_floor_is_the_beginning_of_a_character_that_is_not_complete)
 {
     static const struct {
         const char *text;
@@ -511,7 +489,6 @@ static void a_floor_is_the_beginning_of_a_character_that_is_not_complete(void **
     };
     struct capture c;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         capture_init(&c);
         capture_add(&c, cases[i].text, strlen(cases[i].text));
@@ -523,7 +500,7 @@ static void a_floor_is_the_beginning_of_a_character_that_is_not_complete(void **
     }
 }
 
-static void the_last_line_is_the_last_that_is_not_blank(void **state)
+TEST(the_last_line_is_the_last_that_is_not_blank)
 {
     static const struct {
         const char *text, *line;
@@ -542,7 +519,6 @@ static void the_last_line_is_the_last_that_is_not_blank(void **state)
     struct capture c;
     struct strbuf out;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         capture_init(&c);
         strbuf_init(&out, 0);
@@ -554,13 +530,12 @@ static void the_last_line_is_the_last_that_is_not_blank(void **state)
     }
 }
 
-static void the_last_line_of_a_flood_is_found(void **state)
+TEST(the_last_line_of_a_flood_is_found)
 {
     struct capture c;
     struct strbuf out;
     char line[40];
 
-    (void)state;
     capture_init(&c);
     strbuf_init(&out, 0);
     for (int i = 0; i < 300000; i++) {
@@ -577,30 +552,4 @@ static void the_last_line_of_a_flood_is_found(void **state)
     assert_between(out.len, 190, 200);
     strbuf_fini(&out);
     capture_fini(&c);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(capture_of_nothing_is_empty),
-        cmocka_unit_test(capture_of_a_hundred_megabytes_stays_small),
-        cmocka_unit_test(capture_shows_everything_within_the_limit),
-        cmocka_unit_test(capture_cuts_with_exact_counts_and_the_reference),
-        cmocka_unit_test(capture_cuts_at_line_ends_where_one_is_near),
-        cmocka_unit_test(capture_cuts_no_character_in_two),
-        cmocka_unit_test(capture_shows_invalid_bytes_as_replacement_characters),
-        cmocka_unit_test(capture_shows_a_head_of_bytes_that_begin_no_character),
-        cmocka_unit_test(capture_keeps_everything_that_fits_into_head_and_tail),
-        cmocka_unit_test(capture_shows_everything_it_keeps_under_a_large_limit),
-        cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
-        cmocka_unit_test(capture_of_small_parts_takes_little_memory),
-        cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
-        cmocka_unit_test(capture_forgets_an_end_that_is_cut),
-        cmocka_unit_test(capture_agrees_with_a_naive_model),
-        cmocka_unit_test(capture_shows_random_text_as_its_beginning_and_its_end),
-        cmocka_unit_test(a_floor_is_the_beginning_of_a_character_that_is_not_complete),
-        cmocka_unit_test(the_last_line_is_the_last_that_is_not_blank),
-        cmocka_unit_test(the_last_line_of_a_flood_is_found),
-    };
-    return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
 }

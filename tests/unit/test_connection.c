@@ -1,16 +1,10 @@
 /*
  * One client's conversation: both eras, requests under way, batches, and that no bytes at all bring it down.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "fake_tools.h"
 #include "guarded.h"
@@ -179,6 +173,11 @@ static void shake_hands(struct client *client, const char *revision)
     ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
+#define BARE(id, method) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\"}"
+#define REQUEST(id, method, params)                                                                          \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+#define NOTICE(method, params) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\",\"params\":" params "}"
+#define DONE(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{}}"
 #define CALL(id, tool, arguments)                                                                            \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool              \
     "\",\"arguments\":" arguments "}}"
@@ -186,17 +185,31 @@ static void shake_hands(struct client *client, const char *revision)
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" text          \
     "}],\"isError\":false}}"
 
-static void initialize_answers_with_name_and_version(void **state)
+static int set_up(void **state)
 {
-    struct client client;
+    struct client *client = calloc(1, sizeof *client);
+    start(client);
+    *state = client;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stop_client(*state);
+    free(*state);
+    return 0;
+}
+
+#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
+
+CASE(initialize_answers_with_name_and_version)
+{
     json_t *answer, *result;
 
-    (void)state;
-    start(&client);
-    say(&client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
-                 "{},\"clientInfo\":"
-                 "{\"name\":\"t\",\"version\":\"0\"}},\"jsonrpc\":\"2.0\",\"id\":0}");
-    answer = json_loads(sent(&client), 0, NULL);
+    say(client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
+                "{},\"clientInfo\":"
+                "{\"name\":\"t\",\"version\":\"0\"}},\"jsonrpc\":\"2.0\",\"id\":0}");
+    answer = json_loads(sent(client), 0, NULL);
     assert_non_null(answer);
     assert_int_equal(json_integer_value(json_object_get(answer, "id")), 0);
     result = json_object_get(answer, "result");
@@ -215,206 +228,143 @@ static void initialize_answers_with_name_and_version(void **state)
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         assert_in_range(strstr(instructions, named[i]) - instructions, 0, 512);
     json_decref(answer);
-    stop_client(&client);
 }
 
-static void initialize_negotiates(void **state)
+CASE(initialize_negotiates)
 {
     static const char *const asked[] = {"2026-07-28", "2024-10-07", "x"};
     char json[200];
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < 3; i++) {
-        snprintf(json, sizeof json,
-                 "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"initialize\",\"params\":{"
-                 "\"protocolVersion\":\"%s\"}}",
-                 asked[i]);
-        say(&client, json);
-        assert_non_null(strstr(sent(&client), "\"protocolVersion\":\"2025-11-25\""));
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(json, sizeof json, REQUEST("\"i\"", "initialize", "{\"protocolVersion\":\"%s\"}"), asked[i]);
+        say(client, json);
+        assert_non_null(strstr(sent(client), "\"protocolVersion\":\"2025-11-25\""));
     }
-    shake_hands(&client, "2024-11-05");
-    stop_client(&client);
+    shake_hands(client, "2024-11-05");
 }
 
-static void initialize_refuses_params_of_the_wrong_shape(void **state)
+CASE(initialize_refuses_params_of_the_wrong_shape)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "1", -32602,
-              "protocolVersion");
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}",
-              "1", -32602, "protocolVersion");
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-              "\"2025-06-18\","
-              "\"capabilities\":[]}}",
+    ask_wrong(client, BARE("1", "initialize"), "1", -32602, "protocolVersion");
+    ask_wrong(client, REQUEST("1", "initialize", "{\"protocolVersion\":1}"), "1", -32602, "protocolVersion");
+    ask_wrong(client, REQUEST("1", "initialize", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":[]}"),
               "1", -32602, "capabilities");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
-    stop_client(&client);
+    ask_wrong(client, BARE("2", "tools/list"), "2", -32602, "initialize");
 }
 
-static void before_initialize_only_ping_is_served(void **state)
+CASE(before_initialize_only_ping_is_served)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "1", -32602, "_meta");
-    ask_wrong(&client, CALL("\"c\"", "echo-text", "{}"), "\"c\"", -32602, "initialize");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32602, "_meta");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
-              "Method not found: nope");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}");
-    assert_int_equal(client.handshake_count, 0);
-    stop_client(&client);
+    ask(client, BARE("1", "ping"), DONE("1"));
+    ask_wrong(client, BARE("1", "tools/list"), "1", -32602, "_meta");
+    ask_wrong(client, CALL("\"c\"", "echo-text", "{}"), "\"c\"", -32602, "initialize");
+    ask_wrong(client, BARE("1", "server/discover"), "1", -32602, "_meta");
+    ask_wrong(client, BARE("1", "nope"), "1", -32601, "Method not found: nope");
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}");
+    assert_int_equal(client->handshake_count, 0);
 }
 
-static void requests_are_served_before_initialized_arrives(void **state)
+CASE(requests_are_served_before_initialized_arrives)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-                 "\"2025-11-25\"}}");
-    ask(&client, CALL("1", "echo-text", "{\"code\":\"hi\"}"), TEXT_RESULT("1", "\"hi\""));
-    assert_int_equal(client.handshake_count, 1);
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-    assert_int_equal(client.handshake_count, 1);
-    stop_client(&client);
+    say(client, REQUEST("0", "initialize", "{\"protocolVersion\":\"2025-11-25\"}"));
+    ask(client, CALL("1", "echo-text", "{\"code\":\"hi\"}"), TEXT_RESULT("1", "\"hi\""));
+    assert_int_equal(client->handshake_count, 1);
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    assert_int_equal(client->handshake_count, 1);
 }
 
-static void tools_list_is_one_page(void **state)
+CASE(tools_list_is_one_page)
 {
-    struct client client;
     json_t *answer, *tools;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-06-18");
-    assert_int_equal(client.handshake_count, 1);
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
-    answer = json_loads(sent(&client), 0, NULL);
+    shake_hands(client, "2025-06-18");
+    assert_int_equal(client->handshake_count, 1);
+    say(client, BARE("1", "tools/list"));
+    answer = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_object_size(json_object_get(answer, "result")), 1);
     tools = json_object_get(json_object_get(answer, "result"), "tools");
     assert_int_equal(json_array_size(tools), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(tools, 0), "name")), "echo-text");
     json_decref(answer);
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"\"}}", "1",
-              -32602, "cursor");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":7}}",
-              "1", -32602, "cursor");
-    stop_client(&client);
+    ask_wrong(client, REQUEST("1", "tools/list", "{\"cursor\":\"\"}"), "1", -32602, "cursor");
+    ask_wrong(client, REQUEST("1", "tools/list", "{\"cursor\":7}"), "1", -32602, "cursor");
 }
 
-static void tools_call_returns_the_text_of_the_tool(void **state)
+CASE(tools_call_returns_the_text_of_the_tool)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-06-18");
-    ask(&client, CALL("5", "Echo_Text", "{\"form\":\"a \\\"q\\\"\\n\\u0000\\u00e9\"}"),
+    shake_hands(client, "2025-06-18");
+    ask(client, CALL("5", "Echo_Text", "{\"form\":\"a \\\"q\\\"\\n\\u0000\\u00e9\"}"),
         TEXT_RESULT("5", "\"a \\\"q\\\"\\n\\u0000\xc3\xa9\""));
-    ask(&client, CALL("6", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("6", "\"x\""));
-    say(&client, CALL("7", "wait", "{}"));
-    assert_int_equal(client.count, 0);
-    assert_false(connection_is_idle(client.connection));
+    ask(client, CALL("6", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("6", "\"x\""));
+    say(client, CALL("7", "wait", "{}"));
+    assert_int_equal(client->count, 0);
+    assert_false(connection_is_idle(client->connection));
     fake_finish(0, "boom", true);
-    assert_string_equal(sent(&client),
+    assert_string_equal(sent(client),
                         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
                         "\"boom\"}],\"isError\":true}}\n");
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
+    say(client, REQUEST("8", "tools/call", "{\"name\":\"wait\"}"));
     fake_finish(0, "", false);
-    assert_string_equal(sent(&client), TEXT_RESULT("8", "\"\"") "\n");
-    say(&client, CALL("9", "wait", "null"));
+    assert_string_equal(sent(client), TEXT_RESULT("8", "\"\"") "\n");
+    say(client, CALL("9", "wait", "null"));
     fake_finish(0, "", false);
-    assert_int_equal(client.count, 1);
-    stop_client(&client);
+    assert_int_equal(client->count, 1);
 }
 
-static void tools_call_repairs_invalid_utf8(void **state)
+CASE(tools_call_repairs_invalid_utf8)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-06-18");
-    say(&client, CALL("1", "wait", "{}"));
+    shake_hands(client, "2025-06-18");
+    say(client, CALL("1", "wait", "{}"));
     fake_finish(0, "a\xff", false);
-    assert_string_equal(sent(&client), TEXT_RESULT("1", "\"a\xef\xbf\xbd\"") "\n");
-    stop_client(&client);
+    assert_string_equal(sent(client), TEXT_RESULT("1", "\"a\xef\xbf\xbd\"") "\n");
 }
 
-static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
+CASE(an_unknown_tool_is_a_protocol_error_in_every_revision)
 {
     static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < 4; i++) {
-        shake_hands(&client, revisions[i]);
-        ask_wrong(&client, CALL("1", "ehco-text", "{}"), "1", -32602,
+    for (size_t i = 0; i < 4; i++) {
+        shake_hands(client, revisions[i]);
+        ask_wrong(client, CALL("1", "ehco-text", "{}"), "1", -32602,
                   "Unknown tool: ehco-text. Did you mean echo-text?");
-        ask_wrong(&client, CALL("1", "frobnicate", "{}"), "1", -32602, "\"Unknown tool: frobnicate\"");
-        ask_wrong(&client, CALL("1", "wait\\u0000", "{}"), "1", -32602, "Unknown tool");
-        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", "1", -32602, "name");
-        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}",
-                  "1", -32602, "name");
-        ask_wrong(&client, CALL("1", "wait", "[]"), "1", -32602, "arguments must be an object");
+        ask_wrong(client, CALL("1", "frobnicate", "{}"), "1", -32602, "\"Unknown tool: frobnicate\"");
+        ask_wrong(client, CALL("1", "wait\\u0000", "{}"), "1", -32602, "Unknown tool");
+        ask_wrong(client, BARE("1", "tools/call"), "1", -32602, "name");
+        ask_wrong(client, REQUEST("1", "tools/call", "{\"name\":5}"), "1", -32602, "name");
+        ask_wrong(client, CALL("1", "wait", "[]"), "1", -32602, "arguments must be an object");
     }
-    stop_client(&client);
 }
 
-static void wrong_arguments_are_errors_first_and_results_later(void **state)
+CASE(wrong_arguments_are_errors_first_and_results_later)
 {
     static const char *const early[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < 3; i++) {
-        shake_hands(&client, early[i]);
-        ask_wrong(&client, CALL("1", "echo-text", "{\"code\":5}"), "1", -32602,
+    for (size_t i = 0; i < 3; i++) {
+        shake_hands(client, early[i]);
+        ask_wrong(client, CALL("1", "echo-text", "{\"code\":5}"), "1", -32602,
                   "Invalid params: Argument code must be a string, got 5");
     }
-    shake_hands(&client, "2025-11-25");
-    ask(&client, CALL("1", "echo-text", "{\"code\":5}"),
+    shake_hands(client, "2025-11-25");
+    ask(client, CALL("1", "echo-text", "{\"code\":5}"),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Argument code "
         "must be a string, got "
         "5\"}],\"isError\":true}}");
-    say(&client,
+    say(client,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo-text\"," MODERN
         "}}");
-    assert_non_null(strstr(sent(&client), "Missing argument code"));
-    assert_non_null(strstr(sent(&client), "\"isError\":true"));
-    stop_client(&client);
+    assert_non_null(strstr(sent(client), "Missing argument code"));
+    assert_non_null(strstr(sent(client), "\"isError\":true"));
 }
 
-static void structured_content_is_sent_where_it_exists(void **state)
+TEST(structured_content_is_sent_where_it_exists)
 {
     static const struct {
         const char *revision;
         bool has;
     } rows[] = {{"2024-11-05", false}, {"2025-03-26", false}, {"2025-06-18", true}, {"2025-11-25", true}};
     struct client client;
-    size_t i;
 
-    (void)state;
     start_with(&client, true);
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         shake_hands(&client, rows[i].revision);
         say(&client, CALL("1", "echo-text", "{\"code\":\"abc\"}"));
         assert_true(rows[i].has ==
@@ -423,11 +373,10 @@ static void structured_content_is_sent_where_it_exists(void **state)
     stop_client(&client);
 }
 
-static void structured_content_is_an_object_until_it_may_be_anything(void **state)
+TEST(structured_content_is_an_object_until_it_may_be_anything)
 {
     struct client client;
 
-    (void)state;
     start_with(&client, true);
     shake_hands(&client, "2025-11-25");
     ask(&client, CALL("1", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("1", "\"x\""));
@@ -438,138 +387,99 @@ static void structured_content_is_an_object_until_it_may_be_anything(void **stat
     stop_client(&client);
 }
 
-static void ids_that_begin_alike_are_different(void **state)
+CASE(ids_that_begin_alike_are_different)
 {
     char json[1000], ones[601];
-    struct client client;
-    int len;
 
-    (void)state;
     memset(ones, '1', sizeof ones);
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    for (len = 300; len <= 600; len++) {
+    shake_hands(client, "2025-11-25");
+    for (int len = 300; len <= 600; len++) {
         snprintf(json, sizeof json, CALL("\"%.*s\"", "wait", "{}"), len, ones);
-        ask_nothing(&client, json);
+        ask_nothing(client, json);
     }
-    for (len = 1; len < 300; len++) {
+    for (int len = 1; len < 300; len++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"method\":\"ping\"}", len, ones);
-        say(&client, json);
-        assert_non_null(strstr(sent(&client), "\"result\":{}"));
+        say(client, json);
+        assert_non_null(strstr(sent(client), "\"result\":{}"));
     }
     snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"method\":\"ping\"}", 450, ones);
-    say(&client, json);
-    assert_non_null(strstr(sent(&client), "in progress"));
-    stop_client(&client);
+    say(client, json);
+    assert_non_null(strstr(sent(client), "in progress"));
 }
 
-static void ids_are_echoed(void **state)
+CASE(ids_are_echoed)
 {
     static const char *const ids[] = {
         "0", "-1", "9223372036854775807", "\"\"", "\"1\"", "\"A/\\n\\u0000\"", "\"\xe2\x82\xac\""};
     char json[200], answer[200];
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"method\":\"ping\",\"id\" : %s ,\"jsonrpc\":\"2.0\"}", ids[i]);
         snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
-        ask(&client, json, answer);
+        ask(client, json, answer);
     }
-    stop_client(&client);
 }
 
-static void ids_of_other_types_are_refused(void **state)
+CASE(ids_of_other_types_are_refused)
 {
     static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
     char json[200];
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
-        ask_wrong(&client, json, "null", -32600, "id must be");
+        ask_wrong(client, json, "null", -32600, "id must be");
     }
-    stop_client(&client);
 }
 
-static void a_duplicate_of_an_id_under_way_is_refused(void **state)
+CASE(a_duplicate_of_an_id_under_way_is_refused)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    say(&client, CALL("1", "wait", "{}"));
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1", -32600, "in progress");
-    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
+    shake_hands(client, "2025-11-25");
+    say(client, CALL("1", "wait", "{}"));
+    ask_wrong(client, BARE("1", "ping"), "1", -32600, "in progress");
+    ask(client, BARE("\"1\"", "ping"), DONE("\"1\""));
     fake_finish(0, "", false);
-    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    stop_client(&client);
+    ask(client, BARE("1", "ping"), DONE("1"));
 }
 
-static void cancelled_requests_are_not_answered(void **state)
+CASE(cancelled_requests_are_not_answered)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    say(&client, CALL("1", "wait", "{}"));
-    say(&client, CALL("\"1\"", "wait", "{}"));
-    say(&client, CALL("1234567890123456789", "wait", "{}"));
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}");
-    ask_nothing(
-        &client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1.0}}");
-    ask_nothing(
-        &client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1e99}}");
-    ask_nothing(
-        &client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":[1]}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"cancelled\",\"params\":{\"requestId\":1}}");
+    shake_hands(client, "2025-11-25");
+    say(client, CALL("1", "wait", "{}"));
+    say(client, CALL("\"1\"", "wait", "{}"));
+    say(client, CALL("1234567890123456789", "wait", "{}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":2}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":1.0}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":1e99}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":null}"));
+    ask_nothing(client, NOTICE("notifications/cancelled", "[1]"));
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
+    ask_nothing(client, NOTICE("cancelled", "{\"requestId\":1}"));
     assert_int_equal(fake_cancel_count, 0);
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"reason\":\"r\","
-                "\"requestId\":\"1\"}}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"reason\":\"r\",\"requestId\":\"1\"}"));
     assert_int_equal(fake_cancel_count, 1);
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                "1234567890123456789}}");
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":1234567890123456789}"));
     assert_int_equal(fake_cancel_count, 2);
     assert_int_equal(fake_call_count, 1);
     fake_finish(0, "still here", false);
-    assert_string_equal(sent(&client), TEXT_RESULT("1", "\"still here\"") "\n");
-    stop_client(&client);
+    assert_string_equal(sent(client), TEXT_RESULT("1", "\"still here\"") "\n");
 }
 
-static void idle_is_reported_when_the_last_request_ends(void **state)
+TEST(idle_is_reported_when_the_last_request_ends)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
     say(&client, CALL("2", "wait", "{}"));
     client.idle_count = 0;
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    say(&client, BARE("3", "ping"));
     fake_finish(0, "", false);
     assert_int_equal(client.idle_count, 0);
     fake_finish(0, "", false);
     assert_int_equal(client.idle_count, 1);
     say(&client, CALL("1", "wait", "{}"));
-    say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
+    say(&client, NOTICE("notifications/cancelled", "{\"requestId\":1}"));
     assert_int_equal(client.idle_count, 2);
     say(&client, CALL("1", "wait", "{}"));
     stop_client(&client);
@@ -577,11 +487,10 @@ static void idle_is_reported_when_the_last_request_ends(void **state)
     assert_int_equal(fake_cancel_count, 2);
 }
 
-static void a_connection_may_be_freed_when_idle_is_reported(void **state)
+TEST(a_connection_may_be_freed_when_idle_is_reported)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
@@ -591,21 +500,16 @@ static void a_connection_may_be_freed_when_idle_is_reported(void **state)
     stop_client(&client);
     start(&client);
     client.frees_when_idle = true;
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    say(&client, BARE("3", "ping"));
     assert_null(client.connection);
     stop_client(&client);
 }
 
-static void progress_carries_the_token_and_grows(void **state)
+CASE(progress_carries_the_token_and_grows)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    say(&client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":1234567890123456789}}}");
+    shake_hands(client, "2025-11-25");
+    say(client,
+        REQUEST("1", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":1234567890123456789}}"));
     assert_true(fake_wanted_progress);
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, "one");
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, NULL);
@@ -617,165 +521,132 @@ static void progress_carries_the_token_and_grows(void **state)
     ",\"progress\":" value
 #define TOKEN "1234567890123456789"
     assert_string_equal(
-        sent(&client),
+        sent(client),
         PROGRESS(TOKEN, "0.000") ",\"message\":\"one\"}}\n" PROGRESS(TOKEN, "0.001") "}}\n" PROGRESS(
             TOKEN,
             "2.500") ",\"message\":\"two \\\"q\\\"\"}}\n" PROGRESS(TOKEN,
                                                                    "2.501") "}}\n" PROGRESS(TOKEN,
                                                                                             "2.502") "}}\n");
     fake_finish(0, "", false);
-    shake_hands(&client, "2024-11-05");
-    say(&client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":\"\"}}}");
+    shake_hands(client, "2024-11-05");
+    say(client, REQUEST("1", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\"}}"));
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "not in this revision");
-    assert_string_equal(sent(&client), PROGRESS("\"\"", "1.000") "}}\n");
-    stop_client(&client);
+    assert_string_equal(sent(client), PROGRESS("\"\"", "1.000") "}}\n");
 }
 
-static void without_a_token_there_is_no_progress(void **state)
+CASE(without_a_token_there_is_no_progress)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    say(&client, CALL("1", "wait", "{}"));
+    shake_hands(client, "2025-11-25");
+    say(client, CALL("1", "wait", "{}"));
     assert_false(fake_wanted_progress);
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "x");
-    assert_int_equal(client.count, 0);
-    say(&client,
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":null}}}");
+    assert_int_equal(client->count, 0);
+    say(client, REQUEST("2", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":null}}"));
     assert_false(fake_wanted_progress);
-    ask_wrong(
-        &client,
-        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":1.5}}}",
-        "3", -32602, "progressToken");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"_meta\":5}}", "3",
-              -32602, "_meta");
-    stop_client(&client);
+    ask_wrong(client, REQUEST("3", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":1.5}}"),
+              "3", -32602, "progressToken");
+    ask_wrong(client, REQUEST("3", "ping", "{\"_meta\":5}"), "3", -32602, "_meta");
 }
 
-static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
+CASE(a_token_of_any_length_is_not_echoed_again_and_again)
 {
     char json[6000], token[5000];
-    struct client client;
-    int len;
 
-    (void)state;
     memset(token, 't', sizeof token);
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    for (len = 4094; len <= 4095; len++) {
+    shake_hands(client, "2025-11-25");
+    for (int len = 4094; len <= 4095; len++) {
         snprintf(json, sizeof json,
                  "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/"
                  "call\",\"params\":{\"name\":\"wait\",\"_meta\":"
                  "{\"progressToken\":\"%.*s\"}}}",
                  len, len, token);
-        ask_nothing(&client, json);
+        ask_nothing(client, json);
         assert_true(fake_wanted_progress == (len == 4094));
     }
-    stop_client(&client);
 }
 
-static void unknown_methods_name_the_nearest(void **state)
+CASE(unknown_methods_name_the_nearest)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tool/list\"}", "1", -32601,
+    shake_hands(client, "2025-11-25");
+    ask_wrong(client, BARE("1", "tool/list"), "1", -32601,
               "Method not found: tool/list. Did you mean tools/list?");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "1", -32601,
-              "Method not found: roots/list");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32601,
-              "server/discover");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", "1", -32601, "not found");
-    stop_client(&client);
+    ask_wrong(client, BARE("1", "roots/list"), "1", -32601, "Method not found: roots/list");
+    ask_wrong(client, BARE("1", "server/discover"), "1", -32601, "server/discover");
+    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
+    ask_wrong(client, BARE("1", ""), "1", -32601, "not found");
 }
 
-static void notifications_and_responses_are_never_answered(void **state)
+CASE(notifications_and_responses_are_never_answered)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"nope\"}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}");
-    ask_nothing(&client, "{\"jsonrpc\":\"1.0\",\"method\":\"notifications/initialized\",\"params\":7}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
-    assert_true(connection_is_idle(client.connection));
-    stop_client(&client);
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"nope\"}");
+    ask_nothing(client, NOTICE("tools/call", "{\"name\":\"wait\"}"));
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}");
+    ask_nothing(client, "{\"jsonrpc\":\"1.0\",\"method\":\"notifications/initialized\",\"params\":7}");
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+    ask_nothing(client, NOTICE("notifications/progress", "{}"));
+    ask_nothing(client, DONE("1"));
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
+    assert_true(connection_is_idle(client->connection));
 }
 
-static void modern_requests_need_no_handshake(void **state)
+CASE(modern_requests_need_no_handshake)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"server/discover\",\"params\":{" MODERN "}}");
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"server/discover\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(
-        sent(&client),
+        sent(client),
         "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"resultType\":\"complete\",\"supportedVersions\":"
         "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],\"capabilities\":"
         "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
         "\"prompts\":{},\"completions\":{},\"extensions\":{\"io.modelcontextprotocol/"
         "tasks\":{}}},\"instructions\":\"A live"));
-    assert_non_null(
-        strstr(sent(&client), ",\"ttlMs\":3600000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
-    ask(&client,
+    assert_non_null(strstr(sent(client), ",\"ttlMs\":3600000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
+    ask(client,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
         "call\",\"params\":{\"name\":\"echo-text\",\"arguments\":{\"code\":"
         "\"hi\"}," MODERN "}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":"
         "\"text\",\"text\":"
         "\"hi\"}],\"isError\":false," SERVER_META "}}");
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}}");
-    assert_non_null(strstr(sent(&client), "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"echo-text\""));
-    assert_non_null(strstr(sent(&client), "],\"ttlMs\":0,\"cacheScope\":\"private\"," SERVER_META "}}\n"));
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
-    shake_hands(&client, "2025-06-18");
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
-    assert_null(strstr(sent(&client), "resultType"));
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\",\"params\":{" MODERN "}}");
-    assert_non_null(strstr(sent(&client), "resultType"));
-    stop_client(&client);
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}}");
+    assert_non_null(strstr(sent(client), "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"echo-text\""));
+    assert_non_null(strstr(sent(client), "],\"ttlMs\":0,\"cacheScope\":\"private\"," SERVER_META "}}\n"));
+    ask_wrong(client, BARE("2", "tools/list"), "2", -32602, "initialize");
+    shake_hands(client, "2025-06-18");
+    say(client, BARE("2", "tools/list"));
+    assert_null(strstr(sent(client), "resultType"));
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\",\"params\":{" MODERN "}}");
+    assert_non_null(strstr(sent(client), "resultType"));
 }
 
-static void modern_envelopes_are_checked(void **state)
+CASE(modern_envelopes_are_checked)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
+    ask_wrong(client,
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/"
+                      "protocolVersion\":null,\"io.modelcontextprotocol/clientCapabilities\":{}}}"),
+              "1", -32602, "");
+    ask_wrong(client,
+              REQUEST("1", "tools/list", "{\"_meta\":{\"io.modelcontextprotocol/clientCapabilities\":{}}}"),
+              "1", -32602, "");
+    ask_wrong(client,
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"),
               "1", -32602, "clientCapabilities");
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
-              "clientCapabilities\":[]}}}",
+    ask_wrong(client,
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/"
+                      "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":[]}}"),
               "1", -32602, "clientCapabilities");
-    ask_wrong(
-        &client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-        "\"io.modelcontextprotocol/protocolVersion\":5,\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-        "1", -32602, "protocolVersion");
-    ask_wrong(&client,
+    ask_wrong(client,
+              REQUEST("1", "tools/list",
+                      "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":5,\"io.modelcontextprotocol/"
+                      "clientCapabilities\":{}}}"),
+              "1", -32602, "protocolVersion");
+    ask_wrong(client,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
               "\"io.modelcontextprotocol/logLevel\":\"loud\"," MODERN_KEYS("2026-07-28") "}}}",
               "1", -32602, "logLevel");
-    ask(&client,
+    ask(client,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
             "2027-01-01") "}}}",
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,\"message\":\"Unsupported protocol "
@@ -783,61 +654,48 @@ static void modern_envelopes_are_checked(void **state)
         "{\"supported\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],"
         "\"requested\":"
         "\"2027-01-01\"}}}");
-    ask_wrong(&client,
+    ask_wrong(client,
               "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
                   "2025-06-18") "}}}",
               "7", -32022, "\"requested\":\"2025-06-18\"");
-    stop_client(&client);
 }
 
-static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
+CASE(legacy_methods_do_not_exist_in_the_modern_era)
 {
     static const char *const methods[] = {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                                           "resources/unsubscribe"};
     char json[400];
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    for (i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++) {
         snprintf(json, sizeof json,
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" MODERN "}}", methods[i]);
-        ask_wrong(&client, json, "1", -32601, methods[i]);
+        ask_wrong(client, json, "1", -32601, methods[i]);
     }
-    stop_client(&client);
 }
 
-static void batches_belong_to_one_revision(void **state)
+CASE(batches_belong_to_one_revision)
 {
     static const char *const others[] = {"2024-11-05", "2025-06-18", "2025-11-25"};
     static const char batch[] = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]";
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client);
-    ask_wrong(&client, batch, "null", -32600, "batches");
-    for (i = 0; i < 3; i++) {
-        shake_hands(&client, others[i]);
-        ask_wrong(&client, batch, "null", -32600, "batches");
+    ask_wrong(client, batch, "null", -32600, "batches");
+    for (size_t i = 0; i < 3; i++) {
+        shake_hands(client, others[i]);
+        ask_wrong(client, batch, "null", -32600, "batches");
     }
-    shake_hands(&client, "2025-03-26");
-    ask(&client, batch, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
-    stop_client(&client);
+    shake_hands(client, "2025-03-26");
+    ask(client, batch, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
 }
 
-static void a_batch_is_answered_when_all_of_it_is_done(void **state)
+TEST(a_batch_is_answered_when_all_of_it_is_done)
 {
     struct client client;
 
-    (void)state;
     start(&client);
     shake_hands(&client, "2025-03-26");
     ask_nothing(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "," CALL(
                              "3", "wait", "{}") "," CALL("4", "wait", "{}") "]");
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}");
+    ask_nothing(&client, NOTICE("notifications/cancelled", "{\"requestId\":3}"));
     fake_finish(1, "four", false);
     assert_int_equal(client.count, 0);
     fake_finish(0, "one", false);
@@ -853,24 +711,21 @@ static void a_batch_is_answered_when_all_of_it_is_done(void **state)
     assert_int_equal(client.count, 0);
 }
 
-static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
+CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
 {
-    struct client client;
     json_t *answers;
     int codes[8], i;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-03-26");
-    say(&client,
+    shake_hands(client, "2025-03-26");
+    say(client,
         "[5,[],{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
         "\"2025-11-25\"}},"
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}},"
         "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"ping\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\",\"params\":1},{}]");
-    assert_int_equal(client.count, 1);
-    answers = json_loads(sent(&client), 0, NULL);
+    assert_int_equal(client->count, 1);
+    answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 8);
     for (i = 0; i < 8; i++)
         codes[i] = (int)json_integer_value(
@@ -884,53 +739,44 @@ static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
     assert_int_equal(codes[6], -32602);
     assert_int_equal(codes[7], -32600);
     json_decref(answers);
-    ask_wrong(&client, "[]", "null", -32600, "empty");
-    ask_wrong(&client, "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":1e999}]", "null",
-              -32600, "overflow");
-    ask_nothing(&client,
+    ask_wrong(client, "[]", "null", -32600, "empty");
+    ask_wrong(client, "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":1e999}]", "null", -32600,
+              "overflow");
+    ask_nothing(client,
                 "[{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}]");
-    stop_client(&client);
 }
 
-static void a_batch_has_at_most_100_messages(void **state)
+CASE(a_batch_has_at_most_100_messages)
 {
-    struct client client;
     struct strbuf json;
-    int count, i;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-03-26");
+    shake_hands(client, "2025-03-26");
     strbuf_init(&json, 0);
-    for (count = 100; count <= 101; count++) {
+    for (int count = 100; count <= 101; count++) {
         strbuf_clear(&json);
-        for (i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
             strbuf_addf(&json, "%s{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i ? "," : "[", i);
         strbuf_addc(&json, ']');
         if (count == 100) {
-            say_bytes(&client, json.bytes, json.len);
-            assert_memory_equal(sent(&client), "[{", 2);
-            assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}]"));
+            say_bytes(client, json.bytes, json.len);
+            assert_memory_equal(sent(client), "[{", 2);
+            assert_non_null(strstr(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}]"));
         } else {
-            ask_wrong(&client, json.bytes, "null", -32600, "100");
+            ask_wrong(client, json.bytes, "null", -32600, "100");
         }
     }
     strbuf_fini(&json);
-    stop_client(&client);
 }
 
-static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **state)
+CASE(a_batch_whose_answers_are_too_many_is_answered_with_errors)
 {
     static const char last[] = "\"}}}," CALL("3", "echo-text", "{\"code\":\"y\"}") "]";
     size_t len = (16u << 20) + 1;
     char *text = malloc(len);
-    struct client client;
     struct strbuf json;
     json_t *answers;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-03-26");
+    shake_hands(client, "2025-03-26");
     memset(text, 'x', len);
     strbuf_init(&json, 0);
     strbuf_adds(&json,
@@ -938,11 +784,11 @@ static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **st
                                             "\"params\":{\"name\":\"echo-text\",\"arguments\":{\"code\":\"");
     strbuf_add(&json, text, len);
     strbuf_adds(&json, last);
-    say_bytes(&client, json.bytes, json.len);
-    assert_int_equal(client.count, 0);
+    say_bytes(client, json.bytes, json.len);
+    assert_int_equal(client->count, 0);
     fake_finish(0, "one", false);
-    assert_int_equal(client.count, 1);
-    answers = json_loads(sent(&client), 0, NULL);
+    assert_int_equal(client->count, 1);
+    answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 3);
     for (size_t i = 0; i < 3; i++) {
         const json_t *answer = json_array_get(answers, i), *error = json_object_get(answer, "error");
@@ -956,88 +802,67 @@ static void a_batch_whose_answers_are_too_many_is_answered_with_errors(void **st
         assert_non_null(strstr(json_string_value(json_object_get(error, "message")), parts[i]));
     }
     json_decref(answers);
-    ask(&client, "[" CALL("1", "echo-text", "{\"code\":\"x\"}") "]", "[" TEXT_RESULT("1", "\"x\"") "]");
+    ask(client, "[" CALL("1", "echo-text", "{\"code\":\"x\"}") "]", "[" TEXT_RESULT("1", "\"x\"") "]");
     strbuf_fini(&json);
     free(text);
-    stop_client(&client);
 }
 
-static void texts_that_are_not_json_say_where(void **state)
+CASE(texts_that_are_not_json_say_where)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700,
+    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700,
               "column 39 (byte 39)");
-    ask_wrong(&client, "garbage", "null", -32700,
+    ask_wrong(client, "garbage", "null", -32700,
               "Parse error: line 1, column 7 (byte 7): invalid token near 'garbage'");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700,
+    ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700,
               "unable to decode byte 0xff");
-    say_bytes(&client, "{\"id\":1\0}", 9);
-    assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
-    say_bytes(&client, "", 0);
-    assert_int_equal(client.count, 1);
-    ask_wrong(&client, "5", "null", -32600, "object");
-    ask_wrong(&client, "\"x\"", "null", -32600, "object");
-    ask_wrong(&client, "null", "null", -32600, "object");
-    stop_client(&client);
+    say_bytes(client, "{\"id\":1\0}", 9);
+    assert_non_null(strstr(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
+    say_bytes(client, "", 0);
+    assert_int_equal(client->count, 1);
+    ask_wrong(client, "5", "null", -32600, "object");
+    ask_wrong(client, "\"x\"", "null", -32600, "object");
+    ask_wrong(client, "null", "null", -32600, "object");
 }
 
-static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
+CASE(json_that_is_more_than_we_take_is_answered_with_its_id)
 {
-    struct client client;
     struct strbuf json;
-    int i;
 
-    (void)state;
-    start(&client);
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":1e999},\"id\":\"a\"}",
-              "\"a\"", -32600, "overflow");
-    ask_wrong(&client,
-              "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":99999999999999999999},\"id\":2}",
-              "2", -32600, "big");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"\\u0000\":1},\"id\":3}", "3",
-              -32600, "NUL");
+    ask_wrong(client, NOTICE("ping", "{\"x\":1e999},\"id\":\"a\""), "\"a\"", -32600, "overflow");
+    ask_wrong(client, NOTICE("ping", "{\"x\":99999999999999999999},\"id\":2"), "2", -32600, "big");
+    ask_wrong(client, NOTICE("ping", "{\"\\u0000\":1},\"id\":3"), "3", -32600, "NUL");
     strbuf_init(&json, 0);
     strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":");
-    for (i = 0; i < 100000; i++)
+    for (int i = 0; i < 100000; i++)
         strbuf_addc(&json, '[');
-    for (i = 0; i < 100000; i++)
+    for (int i = 0; i < 100000; i++)
         strbuf_addc(&json, ']');
     strbuf_adds(&json, "},\"id\":4}");
-    ask_wrong(&client, json.bytes, "4", -32600, "depth");
+    ask_wrong(client, json.bytes, "4", -32600, "depth");
     strbuf_clear(&json);
     strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":[0");
-    for (i = 0; i < 1000000; i++)
+    for (int i = 0; i < 1000000; i++)
         strbuf_adds(&json, ",0");
     strbuf_adds(&json, "]},\"id\":5}");
-    ask_wrong(&client, json.bytes, "5", -32600, "values");
+    ask_wrong(client, json.bytes, "5", -32600, "values");
     strbuf_fini(&json);
-    stop_client(&client);
 }
 
-static void lone_surrogates_become_replacement_characters(void **state)
+CASE(lone_surrogates_become_replacement_characters)
 {
-    struct client client;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    ask(&client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
+    shake_hands(client, "2025-11-25");
+    ask(client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
         TEXT_RESULT("1", "\"a\xef\xbf\xbd"
                          "b\xf0\x9f\x98\x80\""));
-    stop_client(&client);
 }
 
-static void a_message_of_the_largest_size_is_taken(void **state)
+TEST(a_message_of_the_largest_size_is_taken)
 {
     struct client client;
     size_t len = TRANSPORT_MAX_MESSAGE;
     char *bytes = malloc(len), *at;
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"";
 
-    (void)state;
     assert_non_null(bytes);
     memset(bytes, 'x', len);
     memcpy(bytes, head, sizeof head - 1);
@@ -1053,13 +878,12 @@ static void a_message_of_the_largest_size_is_taken(void **state)
     free(bytes);
 }
 
-static void too_much_under_way_is_refused(void **state)
+TEST(too_much_under_way_is_refused)
 {
     struct client client;
     size_t len = 60u << 20, i;
     char *bytes = malloc(len), *again = malloc(len);
 
-    (void)state;
     assert_non_null(bytes);
     assert_non_null(again);
     start(&client);
@@ -1159,14 +983,13 @@ static const char *const fragments[] = {
 };
 
 static const char *const bases[] = {
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\",\"params\":{}}",
-    "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/"
-    "call\",\"params\":{\"name\":\"nope\",\"arguments\":{\"code\":\"1\"}}}",
-    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+    REQUEST("1", "nope", "{}"),
+    REQUEST("\"x\"", "tools/call", "{\"name\":\"nope\",\"arguments\":{\"code\":\"1\"}}"),
+    REQUEST("7", "tools/list", "{\"cursor\":\"x\"}"),
     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
         "2027-01-01") "}}}",
     "[{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}]",
-    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\",\"params\":{\"protocolVersion\":17}}",
+    REQUEST("9", "initialize", "{\"protocolVersion\":17}"),
 };
 
 /* An invalid request, or at least one that was changed: at least 1 byte. */
@@ -1207,224 +1030,182 @@ static size_t make_invalid(char *bytes, size_t room)
     }
 }
 
-static void ten_thousand_invalid_requests_are_survived(void **state)
+CASE(ten_thousand_invalid_requests_are_survived)
 {
     const char *given = getenv("CL_MCP_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     char bytes[1024];
-    struct client client;
     size_t i, len, answered = 0;
 
-    (void)state;
     print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
     random_state = seed | 1;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
+    shake_hands(client, "2025-11-25");
     for (i = 0; i < 10000; i++) {
         len = make_invalid(bytes, sizeof bytes);
-        say_bytes(&client, bytes, len);
+        say_bytes(client, bytes, len);
         /* Damage can make a valid request of an invalid one, such as another method's name: not counted on.
          */
-        check_answers(&client, bytes, len, strstr(sent(&client), "\"error\"") != NULL || client.count == 0);
-        answered += client.count;
+        check_answers(client, bytes, len, strstr(sent(client), "\"error\"") != NULL || client->count == 0);
+        answered += client->count;
         while (fake_call_count > 0)
             fake_finish(0, "", false);
     }
     assert_between(answered, 8000, 10000);
-    ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
-    assert_non_null(strstr(sent(&client), "\"result\":{\"tools\":["));
-    stop_client(&client);
+    ask(client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
+    say(client, BARE("2", "tools/list"));
+    assert_non_null(strstr(sent(client), "\"result\":{\"tools\":["));
 }
 
-static void the_invalid_requests_of_the_law_have_their_codes(void **state)
+CASE(the_invalid_requests_of_the_law_have_their_codes)
 {
-    struct client client;
-    size_t i;
-
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-06-18");
-    for (i = 0; i < 10000; i++) {
-        ask_wrong(&client, "{nope", "null", -32700, "Parse error");
-        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1}", "1", -32600, "Invalid Request");
-        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
-                  "Method not found");
-        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}", "1",
-                  -32602, "Invalid params");
+    shake_hands(client, "2025-06-18");
+    for (size_t i = 0; i < 2500; i++) {
+        ask_wrong(client, "{nope", "null", -32700, "Parse error");
+        ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1}", "1", -32600, "Invalid Request");
+        ask_wrong(client, BARE("1", "nope"), "1", -32601, "Method not found");
+        ask_wrong(client, REQUEST("1", "tools/call", "{}"), "1", -32602, "Invalid params");
     }
-    ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
-    stop_client(&client);
+    ask(client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
 }
 
-static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void **state)
+CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
 {
-    static const char whole[] =
-        "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
-        "{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}}";
+    static const char whole[] = REQUEST(
+        "12", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}");
     char copy[sizeof whole];
-    struct client client;
     size_t at, len = sizeof whole - 1;
-    int byte;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
+    shake_hands(client, "2025-11-25");
     for (at = 0; at < len; at++) {
-        say_bytes(&client, whole, at);
-        assert_int_equal(client.count, 1);
-        check_answers(&client, whole, at, true);
+        say_bytes(client, whole, at);
+        assert_int_equal(client->count, 1);
+        check_answers(client, whole, at, true);
     }
     for (at = 0; at < len; at++) {
-        for (byte = 0; byte < 256; byte += 3) {
+        for (int byte = 0; byte < 256; byte += 3) {
             memcpy(copy, whole, sizeof whole);
             copy[at] = (char)byte;
-            say_bytes(&client, copy, len);
+            say_bytes(client, copy, len);
             while (fake_call_count > 0)
                 fake_finish(0, "", false);
-            check_answers(&client, copy, len, false);
+            check_answers(client, copy, len, false);
         }
     }
-    stop_client(&client);
 }
 
-static void messages_go_back_the_way_they_came(void **state)
+CASE(messages_go_back_the_way_they_came)
 {
     struct transport_origin first = {0}, second = {0}, third = {0};
-    struct client client;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    client.over_count = 0;
-    client.origin = client.expected = &first;
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","
-                "\"_meta\":{\"progressToken\":1}}}");
-    assert_int_equal(client.over_count, 0);
-    client.origin = client.expected = &second;
-    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
-    assert_int_equal(client.over_count, 1);
-    assert_ptr_equal(client.over, &second);
-    assert_int_equal(client.kind, TRANSPORT_RESULT);
-    client.expected = &first;
+    shake_hands(client, "2025-11-25");
+    client->over_count = 0;
+    client->origin = client->expected = &first;
+    ask_nothing(client, REQUEST("1", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":1}}"));
+    assert_int_equal(client->over_count, 0);
+    client->origin = client->expected = &second;
+    ask(client, BARE("2", "ping"), DONE("2"));
+    assert_int_equal(client->over_count, 1);
+    assert_ptr_equal(client->over, &second);
+    assert_int_equal(client->kind, TRANSPORT_RESULT);
+    client->expected = &first;
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, NULL);
-    assert_int_equal(client.kind, TRANSPORT_NOTIFICATION);
-    assert_int_equal(client.over_count, 1);
+    assert_int_equal(client->kind, TRANSPORT_NOTIFICATION);
+    assert_int_equal(client->over_count, 1);
     fake_finish(0, "x", false);
-    assert_int_equal(client.over_count, 2);
-    assert_ptr_equal(client.over, &first);
-    client.origin = client.expected = &third;
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}");
-    assert_int_equal(client.over_count, 3);
-    assert_ptr_equal(client.over, &third);
-    stop_client(&client);
+    assert_int_equal(client->over_count, 2);
+    assert_ptr_equal(client->over, &first);
+    client->origin = client->expected = &third;
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}");
+    assert_int_equal(client->over_count, 3);
+    assert_ptr_equal(client->over, &third);
 }
 
-static void errors_say_whether_a_method_has_run(void **state)
+CASE(errors_say_whether_a_method_has_run)
 {
     struct transport_origin origin = {0};
-    struct client client;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    client.origin = client.expected = &origin;
-    ask_wrong(&client, "{", "null", -32700, "");
-    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
-    assert_int_equal(client.code, -32700);
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601, "");
-    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
-    assert_int_equal(client.code, -32601);
-    ask_wrong(&client, CALL("1", "nope", "{}"), "1", -32602, "");
-    assert_int_equal(client.kind, TRANSPORT_ERROR);
-    assert_int_equal(client.code, -32602);
-    ask_wrong(&client, "[]", "null", -32600, "");
-    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
-    stop_client(&client);
+    shake_hands(client, "2025-11-25");
+    client->origin = client->expected = &origin;
+    ask_wrong(client, "{", "null", -32700, "");
+    assert_int_equal(client->kind, TRANSPORT_REFUSAL);
+    assert_int_equal(client->code, -32700);
+    ask_wrong(client, BARE("1", "nope"), "1", -32601, "");
+    assert_int_equal(client->kind, TRANSPORT_REFUSAL);
+    assert_int_equal(client->code, -32601);
+    ask_wrong(client, CALL("1", "nope", "{}"), "1", -32602, "");
+    assert_int_equal(client->kind, TRANSPORT_ERROR);
+    assert_int_equal(client->code, -32602);
+    ask_wrong(client, "[]", "null", -32600, "");
+    assert_int_equal(client->kind, TRANSPORT_REFUSAL);
 }
 
-static void a_cancelled_request_is_over_without_an_answer(void **state)
+CASE(a_cancelled_request_is_over_without_an_answer)
 {
     struct transport_origin first = {0}, second = {0};
-    struct client client;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    client.origin = client.expected = &first;
-    ask_nothing(&client, CALL("7", "wait", "{}"));
-    client.over_count = 0;
-    client.origin = &second;
-    ask_nothing(&client,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}");
+    shake_hands(client, "2025-11-25");
+    client->origin = client->expected = &first;
+    ask_nothing(client, CALL("7", "wait", "{}"));
+    client->over_count = 0;
+    client->origin = &second;
+    ask_nothing(client, NOTICE("notifications/cancelled", "{\"requestId\":7}"));
     assert_int_equal(fake_cancel_count, 1);
-    assert_int_equal(client.over_count, 2);
-    assert_ptr_equal(client.over, &second);
-    stop_client(&client);
+    assert_int_equal(client->over_count, 2);
+    assert_ptr_equal(client->over, &second);
 }
 
-static void an_origin_that_is_abandoned_is_not_answered(void **state)
+CASE(an_origin_that_is_abandoned_is_not_answered)
 {
     struct transport_origin first = {0}, second = {0};
-    struct client client;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-03-26");
-    client.origin = &first;
-    ask_nothing(&client,
+    shake_hands(client, "2025-03-26");
+    client->origin = &first;
+    ask_nothing(client,
                 "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}," CALL(
                     "2", "wait", "{}") "]");
-    client.origin = &second;
-    ask_nothing(&client, CALL("3", "wait", "{}"));
-    client.over_count = client.idle_count = 0;
-    connection_abandon(client.connection, &first);
+    client->origin = &second;
+    ask_nothing(client, CALL("3", "wait", "{}"));
+    client->over_count = client->idle_count = 0;
+    connection_abandon(client->connection, &first);
     assert_int_equal(fake_cancel_count, 2);
     assert_int_equal(fake_call_count, 1);
-    assert_int_equal(client.count, 0);
-    assert_int_equal(client.over_count, 0);
-    assert_int_equal(client.idle_count, 0);
-    client.expected = &second;
+    assert_int_equal(client->count, 0);
+    assert_int_equal(client->over_count, 0);
+    assert_int_equal(client->idle_count, 0);
+    client->expected = &second;
     fake_finish(0, "x", false);
-    assert_int_equal(client.count, 1);
-    assert_int_equal(client.over_count, 1);
-    assert_int_equal(client.idle_count, 1);
-    stop_client(&client);
+    assert_int_equal(client->count, 1);
+    assert_int_equal(client->over_count, 1);
+    assert_int_equal(client->idle_count, 1);
 }
 
-static void a_batch_goes_back_the_way_it_came(void **state)
+CASE(a_batch_goes_back_the_way_it_came)
 {
     struct transport_origin first = {0};
-    struct client client;
 
-    (void)state;
-    start(&client);
-    shake_hands(&client, "2025-03-26");
-    client.over_count = 0;
-    client.origin = client.expected = &first;
-    ask_nothing(&client, "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]");
-    assert_int_equal(client.over_count, 0);
+    shake_hands(client, "2025-03-26");
+    client->over_count = 0;
+    client->origin = client->expected = &first;
+    ask_nothing(client, "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]");
+    assert_int_equal(client->over_count, 0);
     fake_finish(0, "x", false);
-    assert_int_equal(client.count, 1);
-    assert_int_equal(client.kind, TRANSPORT_RESULT);
-    assert_int_equal(client.over_count, 1);
-    stop_client(&client);
+    assert_int_equal(client->count, 1);
+    assert_int_equal(client->kind, TRANSPORT_RESULT);
+    assert_int_equal(client->over_count, 1);
 }
 
 /* A client that shows forms has called a tool, whose code asks. */
 static void start_asking(struct client *client)
 {
     start(client);
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-                "\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}");
+    say(client, REQUEST("0", "initialize",
+                        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}"));
     ask_nothing(client, CALL("1", "wait", "{}"));
     fake_dismiss_count = 0;
     fake_ask("Name?");
 }
 
-static void a_question_whose_time_is_over_is_withdrawn(void **state)
+TEST(a_question_whose_time_is_over_is_withdrawn)
 {
     struct client client;
 
@@ -1443,7 +1224,7 @@ static void a_question_whose_time_is_over_is_withdrawn(void **state)
     stop_client(&client);
 }
 
-static void a_question_that_is_dismissed_stops_the_code(void **state)
+TEST(a_question_that_is_dismissed_stops_the_code)
 {
     struct client client;
 
@@ -1460,86 +1241,27 @@ static void a_question_that_is_dismissed_stops_the_code(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}"
 
 /* The client repeats its call to get the result. */
-static void a_parked_question_whose_time_is_over_is_not_asked_again(void **state)
+CASE(a_parked_question_whose_time_is_over_is_not_asked_again)
 {
     static const char *const answers[] = {
         "", "\"inputResponses\":{\"input\":{\"action\":\"cancel\"}},",
         "\"inputResponses\":{\"input\":{\"action\":\"accept\",\"content\":{\"line\":\"late\"}}},"};
-    struct client client;
 
-    start(&client);
     fake_dismiss_count = 0;
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         char json[700], secret[33];
-        ask_nothing(&client, ASKED_CALL("1", ""));
+        ask_nothing(client, ASKED_CALL("1", ""));
         fake_ask("Name?");
-        const char *at = strstr(sent(&client), "\"requestState\":\"");
+        const char *at = strstr(sent(client), "\"requestState\":\"");
         assert_non_null(at);
         snprintf(secret, sizeof secret, "%s", at + strlen("\"requestState\":\""));
         fake_expire();
         snprintf(json, sizeof json, ASKED_CALL("2", "\"requestState\":\"%s\",%s"), secret, answers[i]);
-        ask_nothing(&client, json);
+        ask_nothing(client, json);
         assert_int_equal(fake_dismiss_count, 0);
         fake_finish(0, "end of file", false);
-        assert_int_equal(client.count, 1);
-        assert_non_null(strstr(sent(&client), "\"id\":2,"));
-        assert_non_null(strstr(sent(&client), "end of file"));
+        assert_int_equal(client->count, 1);
+        assert_non_null(strstr(sent(client), "\"id\":2,"));
+        assert_non_null(strstr(sent(client), "end of file"));
     }
-    stop_client(&client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initialize_answers_with_name_and_version),
-        cmocka_unit_test(initialize_negotiates),
-        cmocka_unit_test(initialize_refuses_params_of_the_wrong_shape),
-        cmocka_unit_test(before_initialize_only_ping_is_served),
-        cmocka_unit_test(requests_are_served_before_initialized_arrives),
-        cmocka_unit_test(tools_list_is_one_page),
-        cmocka_unit_test(tools_call_returns_the_text_of_the_tool),
-        cmocka_unit_test(tools_call_repairs_invalid_utf8),
-        cmocka_unit_test(an_unknown_tool_is_a_protocol_error_in_every_revision),
-        cmocka_unit_test(wrong_arguments_are_errors_first_and_results_later),
-        cmocka_unit_test(structured_content_is_sent_where_it_exists),
-        cmocka_unit_test(structured_content_is_an_object_until_it_may_be_anything),
-        cmocka_unit_test(ids_are_echoed),
-        cmocka_unit_test(ids_that_begin_alike_are_different),
-        cmocka_unit_test(ids_of_other_types_are_refused),
-        cmocka_unit_test(a_duplicate_of_an_id_under_way_is_refused),
-        cmocka_unit_test(cancelled_requests_are_not_answered),
-        cmocka_unit_test(idle_is_reported_when_the_last_request_ends),
-        cmocka_unit_test(a_connection_may_be_freed_when_idle_is_reported),
-        cmocka_unit_test(progress_carries_the_token_and_grows),
-        cmocka_unit_test(without_a_token_there_is_no_progress),
-        cmocka_unit_test(a_token_of_any_length_is_not_echoed_again_and_again),
-        cmocka_unit_test(unknown_methods_name_the_nearest),
-        cmocka_unit_test(notifications_and_responses_are_never_answered),
-        cmocka_unit_test(modern_requests_need_no_handshake),
-        cmocka_unit_test(modern_envelopes_are_checked),
-        cmocka_unit_test(legacy_methods_do_not_exist_in_the_modern_era),
-        cmocka_unit_test(batches_belong_to_one_revision),
-        cmocka_unit_test(a_batch_is_answered_when_all_of_it_is_done),
-        cmocka_unit_test(wrong_messages_in_a_batch_are_answered_one_by_one),
-        cmocka_unit_test(a_batch_has_at_most_100_messages),
-        cmocka_unit_test(a_batch_whose_answers_are_too_many_is_answered_with_errors),
-        cmocka_unit_test(texts_that_are_not_json_say_where),
-        cmocka_unit_test(json_that_is_more_than_we_take_is_answered_with_its_id),
-        cmocka_unit_test(lone_surrogates_become_replacement_characters),
-        cmocka_unit_test(a_message_of_the_largest_size_is_taken),
-        cmocka_unit_test(too_much_under_way_is_refused),
-        cmocka_unit_test(messages_go_back_the_way_they_came),
-        cmocka_unit_test(errors_say_whether_a_method_has_run),
-        cmocka_unit_test(a_cancelled_request_is_over_without_an_answer),
-        cmocka_unit_test(an_origin_that_is_abandoned_is_not_answered),
-        cmocka_unit_test(a_batch_goes_back_the_way_it_came),
-        cmocka_unit_test(ten_thousand_invalid_requests_are_survived),
-        cmocka_unit_test(the_invalid_requests_of_the_law_have_their_codes),
-        cmocka_unit_test(every_truncation_and_every_changed_byte_gets_at_most_one_answer),
-        cmocka_unit_test(a_question_whose_time_is_over_is_withdrawn),
-        cmocka_unit_test(a_question_that_is_dismissed_stops_the_code),
-        cmocka_unit_test(a_parked_question_whose_time_is_over_is_not_asked_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /*
  * Where the image of the Lisp is kept: only in a directory that nobody else can change.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "lisp/core.h"
 
 struct place {
@@ -57,7 +51,7 @@ static bool is_used(const struct place *p)
     return result;
 }
 
-static void a_missing_directory_is_made_for_the_user_alone(void **state)
+TEST_BETWEEN(a_missing_directory_is_made_for_the_user_alone, set_up, tear_down)
 {
     struct place *p = *state;
     struct stat s;
@@ -66,14 +60,14 @@ static void a_missing_directory_is_made_for_the_user_alone(void **state)
     assert_int_equal(s.st_mode & 0777, 0700);
 }
 
-static void a_link_is_not_followed(void **state)
+TEST_BETWEEN(a_link_is_not_followed, set_up, tear_down)
 {
     struct place *p = *state;
     assert_int_equal(symlink(p->other, p->leaf), 0);
     assert_false(is_used(p));
 }
 
-static void a_directory_that_others_can_write_is_not_used(void **state)
+TEST_BETWEEN(a_directory_that_others_can_write_is_not_used, set_up, tear_down)
 {
     struct place *p = *state;
     mkdir(p->leaf, 0700);
@@ -85,7 +79,7 @@ static void a_directory_that_others_can_write_is_not_used(void **state)
     assert_true(is_used(p));
 }
 
-static void a_directory_that_others_can_replace_is_not_used(void **state)
+TEST_BETWEEN(a_directory_that_others_can_replace_is_not_used, set_up, tear_down)
 {
     struct place *p = *state;
     mkdir(p->leaf, 0700);
@@ -103,7 +97,7 @@ static void skip_unless_root(void)
     }
 }
 
-static void a_directory_that_a_group_can_replace_is_not_used(void **state)
+TEST_BETWEEN(a_directory_that_a_group_can_replace_is_not_used, set_up, tear_down)
 {
     struct place *p = *state;
     skip_unless_root();
@@ -116,7 +110,7 @@ static void a_directory_that_a_group_can_replace_is_not_used(void **state)
     assert_true(is_used(p));
 }
 
-static void a_directory_of_another_user_is_not_used(void **state)
+TEST_BETWEEN(a_directory_of_another_user_is_not_used, set_up, tear_down)
 {
     struct place *p = *state;
     skip_unless_root();
@@ -126,19 +120,4 @@ static void a_directory_of_another_user_is_not_used(void **state)
     assert_int_equal(chown(p->leaf, 0, 0), 0);
     assert_int_equal(chown(p->top, 1, 1), 0);
     assert_false(is_used(p));
-}
-
-#define with_place(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_place(a_missing_directory_is_made_for_the_user_alone),
-        with_place(a_link_is_not_followed),
-        with_place(a_directory_that_others_can_write_is_not_used),
-        with_place(a_directory_that_others_can_replace_is_not_used),
-        with_place(a_directory_that_a_group_can_replace_is_not_used),
-        with_place(a_directory_of_another_user_is_not_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /*
  * Error records: made of replies, and made by the server for what only it can know.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "session/records/error_history.h"
 #include "session/records/error_record.h"
 
@@ -22,10 +17,9 @@ static struct sexp_document *parsed(const char *text)
     return document;
 }
 
-static void record_takes_type_message_and_time_of_a_reply(void **state)
+TEST(record_takes_type_message_and_time_of_a_reply)
 {
     struct timespec before, after;
-    (void)state;
     clock_gettime(CLOCK_REALTIME, &before);
     struct error_record *r =
         error_record_new(parsed("(3 :error :type \"TYPE-ERROR\" :message \"two\nlines\" :frames ((\"(F)\" "
@@ -40,12 +34,11 @@ static void record_takes_type_message_and_time_of_a_reply(void **state)
     error_record_free(r);
 }
 
-static void record_of_a_reply_without_anything_is_an_error_without_frames(void **state)
+TEST(record_of_a_reply_without_anything_is_an_error_without_frames)
 {
     static const char *const replies[] = {"(1 :error)",
                                           "(1 :error :type 5 :message (1) :frames \"x\" :total-frames \"y\")",
                                           "(1 :error :type)", "nil"};
-    (void)state;
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         struct error_record *r = error_record_new(parsed(replies[i]));
         assert_string_equal(r->type, "ERROR");
@@ -56,7 +49,7 @@ static void record_of_a_reply_without_anything_is_an_error_without_frames(void *
     }
 }
 
-static void record_total_frames_may_be_negative_and_stays_an_int(void **state)
+TEST(record_total_frames_may_be_negative_and_stays_an_int)
 {
     static const struct {
         const char *reply;
@@ -67,7 +60,6 @@ static void record_total_frames_may_be_negative_and_stays_an_int(void **state)
         {"(1 :error :total-frames 9223372036854775807)", INT32_MAX},
         {"(1 :error :total-frames -9223372036854775808)", INT32_MAX},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct error_record *r = error_record_new(parsed(rows[i].reply));
         assert_int_equal(error_record_total_frames(r), rows[i].total);
@@ -75,9 +67,8 @@ static void record_total_frames_may_be_negative_and_stays_an_int(void **state)
     }
 }
 
-static void record_prefers_the_frames_that_have_locals(void **state)
+TEST(record_prefers_the_frames_that_have_locals)
 {
-    (void)state;
     struct error_record *r =
         error_record_new(parsed("(1 :error :type \"E\" :frames ((\"(F)\" nil)) :total-frames 1)"));
     r->details = parsed("(2 :ok :frames ((\"(F)\" nil (\"X\" \"1\"))) :total 1)");
@@ -89,9 +80,8 @@ static void record_prefers_the_frames_that_have_locals(void **state)
     error_record_free(r);
 }
 
-static void record_made_by_the_server_reads_like_a_reply(void **state)
+TEST(record_made_by_the_server_reads_like_a_reply)
 {
-    (void)state;
     struct error_record *r = error_record_make("PROCESS-EXITED", "It \"exited\" \\ with\ncode 3.", NULL);
     assert_string_equal(r->type, "PROCESS-EXITED");
     assert_string_equal(r->message, "It \"exited\" \\ with\ncode 3.");
@@ -113,9 +103,8 @@ static const char crash[] =
     "   2: fp=0x7f3344556679 pc=0x5349f00e COMMON-LISP-USER::FILL-IT\n"
     "no frame: fp=1\n";
 
-static void record_takes_the_frames_of_a_crash(void **state)
+TEST(record_takes_the_frames_of_a_crash)
 {
-    (void)state;
     struct error_record *r = error_record_make("STORAGE-CONDITION", "Heap exhausted.", crash);
     const struct sexp *frames = error_record_frames(r);
     assert_int_equal(sexp_count(frames), 3);
@@ -129,10 +118,9 @@ static void record_takes_the_frames_of_a_crash(void **state)
     error_record_free(r);
 }
 
-static void record_takes_at_most_twenty_frames_of_a_crash(void **state)
+TEST(record_takes_at_most_twenty_frames_of_a_crash)
 {
     struct strbuf text;
-    (void)state;
     strbuf_init(&text, 0);
     for (int i = 0; i < 100; i++)
         strbuf_addf(&text, "%4d: fp=0x7f%02x pc=0x53%02x F%d\n", i, i, i, i);
@@ -143,7 +131,7 @@ static void record_takes_at_most_twenty_frames_of_a_crash(void **state)
 }
 
 /* A program may print what looks like a crash, or a part of one. */
-static void record_is_not_led_astray_by_crash_like_text(void **state)
+TEST(record_is_not_led_astray_by_crash_like_text)
 {
     static const struct {
         const char *text;
@@ -162,7 +150,6 @@ static void record_is_not_led_astray_by_crash_like_text(void **state)
          2},
         {"1: fp=0x12 pc=0x12 \"quote\\ \xFF\n", 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct error_record *r = error_record_make("T", "m", rows[i].text);
         if (sexp_count(error_record_frames(r)) != rows[i].frames)
@@ -171,11 +158,10 @@ static void record_is_not_led_astray_by_crash_like_text(void **state)
     }
 }
 
-static void record_keeps_all_of_a_message_with_a_nul(void **state)
+TEST(record_keeps_all_of_a_message_with_a_nul)
 {
     static const char reply[] = "(1 :error :type \"E\" :message \"before\0after\")";
     struct err err;
-    (void)state;
     struct sexp_document *document = sexp_parse(reply, sizeof reply - 1, &err);
     assert_non_null(document);
     struct error_record *r = error_record_new(document);
@@ -185,11 +171,10 @@ static void record_keeps_all_of_a_message_with_a_nul(void **state)
     error_record_free(NULL);
 }
 
-static void the_history_drops_the_oldest_but_none_in_use(void **state)
+TEST(the_history_drops_the_oldest_but_none_in_use)
 {
     struct error_history h = {0};
     struct errors_in_use in_use = {.standing = NULL};
-    (void)state;
     for (int i = 1; i <= 3 * ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = error_record_new(parsed("(1 :error :type \"E\")"));
         error_history_add(&h, r, &in_use);
@@ -232,11 +217,10 @@ static size_t bytes_of(const struct error_history *h)
     return bytes;
 }
 
-static void the_history_keeps_to_its_budget_in_bytes(void **state)
+TEST(the_history_keeps_to_its_budget_in_bytes)
 {
     struct error_history h = {0};
     struct errors_in_use in_use = {.standing = NULL};
-    (void)state;
     for (int i = 1; i <= 40; i++) {
         struct error_record *r = error_record_new(large("(1 :error :hint ", 300000, ")"));
         error_history_add(&h, r, &in_use);
@@ -267,22 +251,4 @@ static void the_history_keeps_to_its_budget_in_bytes(void **state)
     assert_int_equal(error_history_kept(&h), 2);
     assert_int_equal(error_history_at(&h, 0)->sequence, 42);
     error_history_clear(&h);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(record_takes_type_message_and_time_of_a_reply),
-        cmocka_unit_test(record_of_a_reply_without_anything_is_an_error_without_frames),
-        cmocka_unit_test(record_total_frames_may_be_negative_and_stays_an_int),
-        cmocka_unit_test(record_prefers_the_frames_that_have_locals),
-        cmocka_unit_test(record_made_by_the_server_reads_like_a_reply),
-        cmocka_unit_test(record_takes_the_frames_of_a_crash),
-        cmocka_unit_test(record_takes_at_most_twenty_frames_of_a_crash),
-        cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
-        cmocka_unit_test(record_keeps_all_of_a_message_with_a_nul),
-        cmocka_unit_test(the_history_drops_the_oldest_but_none_in_use),
-        cmocka_unit_test(the_history_keeps_to_its_budget_in_bytes),
-    };
-    return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);
 }

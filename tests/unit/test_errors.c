@@ -2,23 +2,17 @@
  * struct err is always a well-formed, NUL-terminated sentence, whatever it was made of.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/errors.h"
 #include "base/utf8.h"
 
-static void err_set_fills_every_field_and_returns_false(void **state)
+TEST(err_set_fills_every_field_and_returns_false)
 {
     struct err e;
 
-    (void)state;
     memset(&e, 0xff, sizeof e);
     assert_false(err_set(&e, ERR_NOT_FOUND, "no %s in %d places", "lisp", 3));
     assert_int_equal(e.code, ERR_NOT_FOUND);
@@ -26,12 +20,11 @@ static void err_set_fills_every_field_and_returns_false(void **state)
     assert_string_equal(e.message, "no lisp in 3 places");
 }
 
-static void err_set_errno_appends_the_systems_message(void **state)
+TEST(err_set_errno_appends_the_systems_message)
 {
     struct err e;
     char expected[256];
 
-    (void)state;
     memset(&e, 0xff, sizeof e);
     assert_false(err_set_errno(&e, ERR_SYSTEM, ENOENT, "open %s", "core"));
     snprintf(expected, sizeof expected, "open core: %s", strerror(ENOENT));
@@ -40,18 +33,16 @@ static void err_set_errno_appends_the_systems_message(void **state)
     assert_string_equal(e.message, expected);
 }
 
-static void err_set_accepts_no_place_to_write_to(void **state)
+TEST(err_set_accepts_no_place_to_write_to)
 {
-    (void)state;
     assert_false(err_set(NULL, ERR_BUSY, "%s", "busy"));
     assert_false(err_set_errno(NULL, ERR_SYSTEM, EIO, "%s", "busy"));
 }
 
-static void err_set_can_wrap_the_error_it_overwrites(void **state)
+TEST(err_set_can_wrap_the_error_it_overwrites)
 {
     struct err e;
 
-    (void)state;
     err_set(&e, ERR_GONE, "the pipe is closed");
     err_set(&e, ERR_START, "cannot start: %s", e.message);
     assert_string_equal(e.message, "cannot start: the pipe is closed");
@@ -59,12 +50,11 @@ static void err_set_can_wrap_the_error_it_overwrites(void **state)
     assert_memory_equal(e.message, "again: cannot start: the pipe is closed: ", 41);
 }
 
-static void err_set_cuts_a_long_message_between_characters(void **state)
+TEST(err_set_cuts_a_long_message_between_characters)
 {
     char text[2000];
     struct err e;
 
-    (void)state;
     /* Each shift of the two-, three- and four-byte characters puts the cut at another of their bytes. */
     for (size_t shift = 0; shift < 12; shift++) {
         memset(text, 'x', shift);
@@ -79,14 +69,13 @@ static void err_set_cuts_a_long_message_between_characters(void **state)
     }
 }
 
-static void err_set_errno_keeps_the_reason_of_a_long_message(void **state)
+TEST(err_set_errno_keeps_the_reason_of_a_long_message)
 {
     char text[700];
     struct err e;
     const char *reason = strerror(EACCES);
     size_t room = sizeof e.message - 1, whole;
 
-    (void)state;
     memset(text, 'x', sizeof text);
     for (size_t len = 450; len < sizeof text; len++) {
         whole = len + strlen(": ") + strlen(reason);
@@ -96,28 +85,12 @@ static void err_set_errno_keeps_the_reason_of_a_long_message(void **state)
     }
 }
 
-static void err_set_masks_bytes_that_are_not_utf8(void **state)
+TEST(err_set_masks_bytes_that_are_not_utf8)
 {
     struct err e;
 
-    (void)state;
     err_set(&e, ERR_NOT_FOUND, "no file %s", "a\xff\xc3(\xc3\xa9\xe2\x82");
     assert_string_equal(e.message, "no file a?"
                                    "?(\xc3\xa9?"
                                    "?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(err_set_fills_every_field_and_returns_false),
-        cmocka_unit_test(err_set_errno_appends_the_systems_message),
-        cmocka_unit_test(err_set_accepts_no_place_to_write_to),
-        cmocka_unit_test(err_set_can_wrap_the_error_it_overwrites),
-        cmocka_unit_test(err_set_cuts_a_long_message_between_characters),
-        cmocka_unit_test(err_set_errno_keeps_the_reason_of_a_long_message),
-        cmocka_unit_test(err_set_masks_bytes_that_are_not_utf8),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

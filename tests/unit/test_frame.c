@@ -1,15 +1,10 @@
 /*
  * Frames: each input at once, byte by byte, and against memory that cannot be read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "guarded.h"
 #include "wire/frame.h"
@@ -85,9 +80,8 @@ static void check_result(const struct row *row, const char *bytes, size_t len, s
     }
 }
 
-static void frame_scan_judges_each_row_at_once(void **state)
+TEST(frame_scan_judges_each_row_at_once)
 {
-    (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
 
@@ -97,9 +91,8 @@ static void frame_scan_judges_each_row_at_once(void **state)
     }
 }
 
-static void frame_scan_judges_each_row_byte_by_byte(void **state)
+TEST(frame_scan_judges_each_row_byte_by_byte)
 {
-    (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
         for (size_t len = 0; len <= row->len; len++) {
             struct guarded g = guarded_copy(row->bytes, len);
@@ -113,14 +106,13 @@ static void frame_scan_judges_each_row_byte_by_byte(void **state)
         }
 }
 
-static void frame_scan_accepts_the_largest_payload(void **state)
+TEST(frame_scan_accepts_the_largest_payload)
 {
     struct strbuf b;
     struct frame_result r;
     size_t at;
     char *room;
 
-    (void)state;
     strbuf_init(&b, 0);
     at = frame_begin(&b);
     room = strbuf_reserve(&b, SEXP_MAX_PAYLOAD);
@@ -137,7 +129,7 @@ static void frame_scan_accepts_the_largest_payload(void **state)
     strbuf_fini(&b);
 }
 
-static void frames_that_were_written_are_found_again(void **state)
+TEST(frames_that_were_written_are_found_again)
 {
     static const size_t lengths[] = {0, 1, 9, 10, 15, 16, 17, 255, 256, 4095, 4096, 65535, 65536, 1 << 20};
     struct strbuf b;
@@ -145,7 +137,6 @@ static void frames_that_were_written_are_found_again(void **state)
     size_t from = 0, at;
     char header[9];
 
-    (void)state;
     strbuf_init(&b, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         at = frame_begin(&b);
@@ -168,12 +159,11 @@ static void frames_that_were_written_are_found_again(void **state)
     strbuf_fini(&b);
 }
 
-static void a_value_written_into_a_frame_has_no_space_in_front(void **state)
+TEST(a_value_written_into_a_frame_has_no_space_in_front)
 {
     struct strbuf b;
     size_t at;
 
-    (void)state;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 2; i++) {
         at = frame_begin(&b);
@@ -190,12 +180,11 @@ static void a_value_written_into_a_frame_has_no_space_in_front(void **state)
     strbuf_fini(&b);
 }
 
-static void a_frame_that_does_not_fit_leaves_nothing_behind(void **state)
+TEST(a_frame_that_does_not_fit_leaves_nothing_behind)
 {
     struct strbuf b;
     size_t at, whole;
 
-    (void)state;
     /* Caps that are passed in the header, in the payload, at its last byte, and not at all. */
     for (size_t limit = 18; limit <= 36; limit++) {
         strbuf_init(&b, limit);
@@ -223,12 +212,11 @@ static void a_frame_that_does_not_fit_leaves_nothing_behind(void **state)
     strbuf_fini(&b);
 }
 
-static void a_frame_over_the_largest_payload_is_taken_out(void **state)
+TEST(a_frame_over_the_largest_payload_is_taken_out)
 {
     struct strbuf b;
     size_t at;
 
-    (void)state;
     strbuf_init(&b, 0);
     at = frame_begin(&b);
     memset(strbuf_reserve(&b, SEXP_MAX_PAYLOAD + 1), ' ', SEXP_MAX_PAYLOAD + 1);
@@ -237,19 +225,4 @@ static void a_frame_over_the_largest_payload_is_taken_out(void **state)
     assert_true(b.is_overflown);
     assert_int_equal(b.len, 0);
     strbuf_fini(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frame_scan_judges_each_row_at_once),
-        cmocka_unit_test(frame_scan_judges_each_row_byte_by_byte),
-        cmocka_unit_test(frame_scan_accepts_the_largest_payload),
-        cmocka_unit_test(frames_that_were_written_are_found_again),
-        cmocka_unit_test(a_value_written_into_a_frame_has_no_space_in_front),
-        cmocka_unit_test(a_frame_that_does_not_fit_leaves_nothing_behind),
-        cmocka_unit_test(a_frame_over_the_largest_payload_is_taken_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

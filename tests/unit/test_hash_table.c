@@ -1,16 +1,11 @@
 /*
  * The intrusive hash table: finding among many, equal hashes, growing, removing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "base/hash_table.h"
 
@@ -41,19 +36,17 @@ static void add_many(struct hash_table *t)
     }
 }
 
-static void hash_table_that_is_empty_finds_nothing(void **state)
+TEST(hash_table_that_is_empty_finds_nothing)
 {
     struct hash_table t;
-    (void)state;
     hash_table_init(&t);
     assert_null(hash_table_first(&t, 0));
     hash_table_fini(&t);
 }
 
-static void hash_table_finds_each_of_many(void **state)
+TEST(hash_table_finds_each_of_many)
 {
     struct hash_table t;
-    (void)state;
     add_many(&t);
     assert_int_equal(t.count, MANY);
     for (int i = 0; i < MANY; i++)
@@ -62,10 +55,9 @@ static void hash_table_finds_each_of_many(void **state)
     hash_table_fini(&t);
 }
 
-static void hash_table_removes_only_the_given_entry(void **state)
+TEST(hash_table_removes_only_the_given_entry)
 {
     struct hash_table t;
-    (void)state;
     add_many(&t);
     for (int i = 0; i < MANY; i += 2)
         hash_table_remove(&t, &items[i].node);
@@ -79,11 +71,10 @@ static void hash_table_removes_only_the_given_entry(void **state)
     hash_table_fini(&t);
 }
 
-static void hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth(void **state)
+TEST(hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth)
 {
     struct hash_table t;
     static struct item same[50], others[200];
-    (void)state;
     hash_table_init(&t);
     for (int i = 0; i < 50; i++)
         hash_table_add(&t, &same[i].node, 5);
@@ -96,10 +87,9 @@ static void hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth
     hash_table_fini(&t);
 }
 
-static void hash_table_keeps_its_chains_short(void **state)
+TEST(hash_table_keeps_its_chains_short)
 {
     struct hash_table t;
-    (void)state;
     add_many(&t);
     size_t longest = 0;
     for (size_t i = 0; i < t.bucket_count; i++) {
@@ -110,17 +100,4 @@ static void hash_table_keeps_its_chains_short(void **state)
     }
     assert_between(longest, 1, 12);
     hash_table_fini(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_table_that_is_empty_finds_nothing),
-        cmocka_unit_test(hash_table_finds_each_of_many),
-        cmocka_unit_test(hash_table_removes_only_the_given_entry),
-        cmocka_unit_test(hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth),
-        cmocka_unit_test(hash_table_keeps_its_chains_short),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
  * Streams of server-sent events: their text, readers that come, go and do not read, and what is kept for
  * them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "http/event_log.h"
 #include "http/limits.h"
@@ -54,12 +48,11 @@ static void take(struct stream *s, size_t piece, const char *expected)
     strbuf_fini(&out);
 }
 
-static void events_without_a_log_have_no_ids(void **state)
+TEST(events_without_a_log_have_no_ids)
 {
     struct stream *s = stream_new(NULL, 7);
     struct client c;
 
-    (void)state;
     client_init(&c);
     stream_attach(s, &c.reader);
     stream_prime(s);
@@ -77,13 +70,12 @@ static void events_without_a_log_have_no_ids(void **state)
     stream_detach(s);
 }
 
-static void events_of_a_log_have_ids_and_can_be_had_again(void **state)
+TEST(events_of_a_log_have_ids_and_can_be_had_again)
 {
     struct event_log log;
     struct stream *s;
     struct client first, second;
 
-    (void)state;
     event_log_init(&log, 10, 1000);
     client_init(&first);
     client_init(&second);
@@ -107,12 +99,11 @@ static void events_of_a_log_have_ids_and_can_be_had_again(void **state)
     event_log_fini(&log);
 }
 
-static void the_newest_reader_counts(void **state)
+TEST(the_newest_reader_counts)
 {
     struct stream *s = stream_new(NULL, 0);
     struct client first, second;
 
-    (void)state;
     client_init(&first);
     client_init(&second);
     stream_attach(s, &first.reader);
@@ -128,7 +119,7 @@ static void the_newest_reader_counts(void **state)
     stream_end(s);
 }
 
-static void a_client_that_does_not_read_is_disconnected(void **state)
+TEST(a_client_that_does_not_read_is_disconnected)
 {
     static char large[1 << 20];
     struct event_log log;
@@ -136,7 +127,6 @@ static void a_client_that_does_not_read_is_disconnected(void **state)
     struct client c;
     size_t i;
 
-    (void)state;
     event_log_init(&log, 10, 1000);
     memset(large, 'x', sizeof large);
     client_init(&c);
@@ -155,7 +145,7 @@ static void a_client_that_does_not_read_is_disconnected(void **state)
 }
 
 /* It takes as much as is sent, but has never taken everything. */
-static void the_queue_of_a_client_that_is_always_behind_stays_small(void **state)
+TEST(the_queue_of_a_client_that_is_always_behind_stays_small)
 {
     static const char text[] = "event: message\ndata: 123\n\n";
     struct stream *s = stream_new(NULL, 0);
@@ -181,16 +171,4 @@ static void the_queue_of_a_client_that_is_always_behind_stays_small(void **state
     take(s, 4096, text);
     stream_detach(s);
     stream_end(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_without_a_log_have_no_ids),
-        cmocka_unit_test(events_of_a_log_have_ids_and_can_be_had_again),
-        cmocka_unit_test(the_newest_reader_counts),
-        cmocka_unit_test(a_client_that_does_not_read_is_disconnected),
-        cmocka_unit_test(the_queue_of_a_client_that_is_always_behind_stays_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

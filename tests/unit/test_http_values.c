@@ -2,26 +2,19 @@
  * The values of HTTP headers, the token file, and the log of events.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "http/event_log.h"
 #include "http/header_values.h"
 #include "http/tokens.h"
 
-static void media_types(void **state)
+TEST(media_types)
 {
-    (void)state;
     assert_true(media_type_is("application/json", "application/json"));
     assert_true(media_type_is(" Application/JSON ; charset=utf-8", "application/json"));
     assert_false(media_type_is("application/json5", "application/json"));
@@ -30,7 +23,7 @@ static void media_types(void **state)
     assert_false(media_type_is(";", "application/json"));
 }
 
-static void accept_lists(void **state)
+TEST(accept_lists)
 {
     static const char *const yes[] = {"text/event-stream",
                                       "*/*",
@@ -50,7 +43,6 @@ static void accept_lists(void **state)
                                      "text /*",
                                      "*/json"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!accept_admits(yes[i], "text/event-stream"))
             fail_msg("%s", yes[i]);
@@ -59,14 +51,13 @@ static void accept_lists(void **state)
             fail_msg("%s", no[i]);
 }
 
-static void hosts_are_taken_apart(void **state)
+TEST(hosts_are_taken_apart)
 {
     static const char *const no[] = {
         "",   " ",      ":",   ":80", "a b", "a:b",       "a:80:80", "a:123456",         "[::1",
         "[]", "[::1]x", "[x]", "::1", "a/b", "user@host", "a\x01",   "localhost.:80\t:1"};
     struct header_part host, port;
 
-    (void)state;
     assert_true(host_split("localhost:8080", &host, &port));
     assert_true(part_is(host, "LOCALHOST") && part_is(port, "8080"));
     assert_true(host_split(" 127.0.0.1 ", &host, &port));
@@ -84,7 +75,7 @@ static bool is_loopback(const char *value)
     return host_split(value, &host, &port) && host_is_loopback(host);
 }
 
-static void hosts_of_this_machine(void **state)
+TEST(hosts_of_this_machine)
 {
     static const char *const yes[] = {"localhost",    "LocalHost:1", "127.0.0.1",
                                       "127.1.2.3:80", "[::1]",       "[0:0:0:0:0:0:0:1]:9"};
@@ -100,7 +91,6 @@ static void hosts_of_this_machine(void **state)
                                      "2130706433",
                                      "evil"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!is_loopback(yes[i]))
             fail_msg("%s", yes[i]);
@@ -109,7 +99,7 @@ static void hosts_of_this_machine(void **state)
             fail_msg("%s", no[i]);
 }
 
-static void origins_of_this_machine(void **state)
+TEST(origins_of_this_machine)
 {
     static const char *const yes[] = {"http://localhost", "https://127.0.0.1:8443", "HTTP://[::1]:3000"};
     static const char *const no[] = {"null",
@@ -124,7 +114,6 @@ static void origins_of_this_machine(void **state)
                                      "file://",
                                      "http://evil.example:80"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!origin_is_loopback(yes[i]))
             fail_msg("%s", yes[i]);
@@ -133,9 +122,8 @@ static void origins_of_this_machine(void **state)
             fail_msg("%s", no[i]);
 }
 
-static void bearer_tokens(void **state)
+TEST(bearer_tokens)
 {
-    (void)state;
     assert_string_equal(bearer_token("Bearer abc"), "abc");
     assert_string_equal(bearer_token("bearer \t abc"), "abc");
     assert_string_equal(bearer_token("Bearer "), "");
@@ -145,7 +133,7 @@ static void bearer_tokens(void **state)
     assert_null(bearer_token(""));
 }
 
-static void event_ids(void **state)
+TEST(event_ids)
 {
     static const char *const no[] = {"",
                                      "-",
@@ -162,7 +150,6 @@ static void event_ids(void **state)
                                      "1234567890123456789-1"};
     uint64_t stream, sequence;
 
-    (void)state;
     assert_true(event_id_parse("0-0", &stream, &sequence));
     assert_true(stream == 0 && sequence == 0);
     assert_true(event_id_parse("123456789012345678-17", &stream, &sequence));
@@ -175,13 +162,12 @@ static void event_ids(void **state)
 #define SECRET_A "0123456789abcdef"
 #define SECRET_B "fedcba9876543210"
 
-static void token_files_are_taken_apart(void **state)
+TEST(token_files_are_taken_apart)
 {
     static const char text[] = "# who\n\nada:" SECRET_A "\r\n" SECRET_B "\nada:AAAAAAAAAAAAAAAA~+/=  ";
     struct tokens t;
     struct err err;
 
-    (void)state;
     assert_true(tokens_parse(&t, text, sizeof text - 1, &err));
     assert_int_equal(t.count, 3);
     assert_string_equal(tokens_find(&t, SECRET_A)->name, "ada");
@@ -194,7 +180,7 @@ static void token_files_are_taken_apart(void **state)
     tokens_fini(&t);
 }
 
-static void token_files_that_are_wrong(void **state)
+TEST(token_files_that_are_wrong)
 {
     static const char *const no[] = {"",
                                      "# nothing\n",
@@ -212,7 +198,6 @@ static void token_files_that_are_wrong(void **state)
     struct tokens t;
     struct err err;
 
-    (void)state;
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         if (tokens_parse(&t, no[i], strlen(no[i]), &err))
             fail_msg("%s", no[i]);
@@ -226,14 +211,13 @@ static void token_files_that_are_wrong(void **state)
     assert_false(tokens_parse(&t, large, TOKEN_MOST_BYTES, &err));
 }
 
-static void a_token_file_is_its_owners_alone(void **state)
+TEST(a_token_file_is_its_owners_alone)
 {
     char path[] = "/tmp/cl-mcp-test-tokens-XXXXXX";
     int fd = mkstemp(path);
     struct tokens t;
     struct err err;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, SECRET_A "\n", 17), 17);
     close(fd);
@@ -255,12 +239,11 @@ static void add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t
     strbuf_addf(arg, "%d:%.*s ", (int)sequence, (int)len, bytes);
 }
 
-static void events_are_kept_and_forgotten(void **state)
+TEST(events_are_kept_and_forgotten)
 {
     struct event_log log;
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     event_log_init(&log, 3, 10);
     event_log_add(&log, 1, 1, "a", 1);
@@ -284,7 +267,7 @@ static void events_are_kept_and_forgotten(void **state)
     strbuf_fini(&out);
 }
 
-static void header_names_are_tokens(void **state)
+TEST(header_names_are_tokens)
 {
     static const char *const right[] = {"Host", "content-length", "X-1", "!#$%&'*+-.^_`|~"};
     static const char *const wrong[] = {"",      " Host", "Host ", "Ho st",     "Host\t", "Host:",
@@ -295,7 +278,7 @@ static void header_names_are_tokens(void **state)
         assert_false(header_name_is_valid(wrong[i]));
 }
 
-static void header_values_have_no_control_characters(void **state)
+TEST(header_values_have_no_control_characters)
 {
     static const char *const right[] = {"", "a b", "a\tb", "\xc3\xa4", "~"};
     static const char *const wrong[] = {"a\rb", "a\nb", "\x01", "a\x1f", "a\x7f", "\x1b[0m"};
@@ -303,24 +286,4 @@ static void header_values_have_no_control_characters(void **state)
         assert_true(header_value_is_valid(right[i]));
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(header_value_is_valid(wrong[i]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_names_are_tokens),
-        cmocka_unit_test(header_values_have_no_control_characters),
-        cmocka_unit_test(media_types),
-        cmocka_unit_test(accept_lists),
-        cmocka_unit_test(hosts_are_taken_apart),
-        cmocka_unit_test(hosts_of_this_machine),
-        cmocka_unit_test(origins_of_this_machine),
-        cmocka_unit_test(bearer_tokens),
-        cmocka_unit_test(event_ids),
-        cmocka_unit_test(token_files_are_taken_apart),
-        cmocka_unit_test(token_files_that_are_wrong),
-        cmocka_unit_test(a_token_file_is_its_owners_alone),
-        cmocka_unit_test(events_are_kept_and_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

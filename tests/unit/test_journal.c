@@ -1,15 +1,9 @@
 /*
  * The journal stays within its bounds, whatever a Lisp reports about an evaluation.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "session/records/journal.h"
 
 #define MIB ((size_t)1 << 20)
@@ -27,11 +21,10 @@ static char *text_of(size_t len)
     return text;
 }
 
-static void journal_counts_the_pieces_of_an_entry(void **state)
+TEST(journal_counts_the_pieces_of_an_entry)
 {
     struct journal j;
     char *package = text_of(MIB);
-    (void)state;
     journal_init(&j);
     for (uint64_t i = 1; i <= 100; i++) {
         struct journal_entry *e = add(&j, i);
@@ -47,10 +40,9 @@ static void journal_counts_the_pieces_of_an_entry(void **state)
     free(package);
 }
 
-static void journal_counts_additions_that_come_later(void **state)
+TEST(journal_counts_additions_that_come_later)
 {
     struct journal j;
-    (void)state;
     journal_init(&j);
     for (uint64_t i = 1; i <= 20; i++)
         add(&j, i);
@@ -66,10 +58,9 @@ static void journal_counts_additions_that_come_later(void **state)
     journal_fini(&j);
 }
 
-static void an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied(void **state)
+TEST(an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied)
 {
     struct journal j, copy;
-    (void)state;
     journal_init(&j);
     add(&j, 1);
     struct journal_entry *e = add(&j, 2);
@@ -82,14 +73,4 @@ static void an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied(void **s
     assert_int_equal(journal_at(&copy, 0)->evaluation, 3);
     journal_fini(&copy);
     journal_fini(&j);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(journal_counts_the_pieces_of_an_entry),
-        cmocka_unit_test(journal_counts_additions_that_come_later),
-        cmocka_unit_test(an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

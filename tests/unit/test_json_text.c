@@ -1,23 +1,17 @@
 /*
  * What is mended in a message before jansson reads it, and how strings are written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "guarded.h"
 #include "mcp/json_text.h"
 #include "mcp/json_write.h"
 
 #define BYTES(string) string, sizeof string - 1
 
-static void surrogates_without_a_partner_are_replaced(void **state)
+TEST(surrogates_without_a_partner_are_replaced)
 {
     static const char *const rows[][2] = {
         {"{\"a\":-1}", "{\"a\":-1}"},
@@ -43,7 +37,7 @@ static void surrogates_without_a_partner_are_replaced(void **state)
     }
 }
 
-static void values_are_counted_at_all_depths(void **state)
+TEST(values_are_counted_at_all_depths)
 {
     static const struct {
         char json[48];
@@ -73,7 +67,7 @@ static json_t *find_id(const char *json, size_t len)
     return id;
 }
 
-static void the_id_of_the_root_object_is_found(void **state)
+TEST(the_id_of_the_root_object_is_found)
 {
     static const struct {
         const char *json, *id; /* NULL: none */
@@ -102,7 +96,7 @@ static void the_id_of_the_root_object_is_found(void **state)
     }
 }
 
-static void no_byte_behind_any_truncation_is_read(void **state)
+TEST(no_byte_behind_any_truncation_is_read)
 {
     static const char whole[] =
         "{\"params\":[\"\\ud800\\udc00\\ud800\\\"\\\\\",[{}]],\"id\" : \"\\ud83d\\ude00\"}";
@@ -120,9 +114,8 @@ static void expect_written(const char *bytes, size_t len, const char *written)
     strbuf_fini(&out);
 }
 
-static void add_string_escapes_what_json_requires(void **state)
+TEST(add_string_escapes_what_json_requires)
 {
-    (void)state;
     expect_written(BYTES(""), "\"\"");
     expect_written(BYTES("plain /text/ \x7f"), "\"plain /text/ \x7f\"");
     expect_written(BYTES("a\"b\\c\n\t\r\b\f"), "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\"");
@@ -131,14 +124,13 @@ static void add_string_escapes_what_json_requires(void **state)
     expect_written(BYTES("x\xff\n"), "\"x\xef\xbf\xbd\\n\"");
 }
 
-static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **state)
+TEST(add_string_writes_every_byte_so_that_jansson_reads_it_back)
 {
     char bytes[128];
     struct strbuf out;
     json_t *string;
     size_t i;
 
-    (void)state;
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
     strbuf_init(&out, 0);
@@ -149,17 +141,4 @@ static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **st
     assert_memory_equal(json_string_value(string), bytes, sizeof bytes);
     json_decref(string);
     strbuf_fini(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(surrogates_without_a_partner_are_replaced),
-        cmocka_unit_test(values_are_counted_at_all_depths),
-        cmocka_unit_test(the_id_of_the_root_object_is_found),
-        cmocka_unit_test(no_byte_behind_any_truncation_is_read),
-        cmocka_unit_test(add_string_escapes_what_json_requires),
-        cmocka_unit_test(add_string_writes_every_byte_so_that_jansson_reads_it_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

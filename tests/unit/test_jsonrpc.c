@@ -1,15 +1,10 @@
 /*
  * What kind of message an object is, and what our envelopes look like.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "mcp/jsonrpc.h"
 
 static const struct {
@@ -56,13 +51,12 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", JSONRPC_REFUSED, "1", -32602},
 };
 
-static void messages_are_distinguished_by_their_members(void **state)
+TEST(messages_are_distinguished_by_their_members)
 {
     struct jsonrpc_message m;
     json_t *object;
     size_t i;
 
-    (void)state;
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         object = json_loads(rows[i].json, JSON_ALLOW_NUL, NULL);
         assert_non_null(object);
@@ -78,12 +72,11 @@ static void messages_are_distinguished_by_their_members(void **state)
     }
 }
 
-static void envelopes_hold_what_they_are_given(void **state)
+TEST(envelopes_hold_what_they_are_given)
 {
     struct jsonrpc_slice id = {"\"i\"", 3}, none = {NULL, 0};
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     jsonrpc_begin_result(&out, id);
     strbuf_adds(&out, "\"a\":1");
@@ -106,25 +99,14 @@ static void envelopes_hold_what_they_are_given(void **state)
     strbuf_fini(&out);
 }
 
-static void a_long_name_is_cut_between_characters(void **state)
+TEST(a_long_name_is_cut_between_characters)
 {
     char name[201];
     size_t i;
 
-    (void)state;
     for (i = 0; i < 200; i += 2)
         memcpy(name + i, "\xc3\xa9", 2);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 200}), 100);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name + 1, 199}), 99);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 7}), 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_distinguished_by_their_members),
-        cmocka_unit_test(envelopes_hold_what_they_are_given),
-        cmocka_unit_test(a_long_name_is_cut_between_characters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,15 @@
  * The table of limits: bounds, wholeness, names.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "session/records/limits.h"
 
-static void limits_begin_within_their_bounds(void **state)
+TEST(limits_begin_within_their_bounds)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
@@ -27,9 +21,8 @@ static void limits_begin_within_their_bounds(void **state)
     assert_int_equal(limits_int(&l, LIMIT_MAX_OUTPUT), 4096);
 }
 
-static void limits_are_found_by_name(void **state)
+TEST(limits_are_found_by_name)
 {
-    (void)state;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         assert_int_equal(limit_find(limit_definition((enum limit)i)->name), i);
     assert_int_equal(limit_find("no-such-limit"), LIMIT_COUNT);
@@ -37,11 +30,10 @@ static void limits_are_found_by_name(void **state)
     assert_int_equal(limit_find("Timeout"), LIMIT_COUNT);
 }
 
-static void limits_accept_both_bounds_and_nothing_beyond(void **state)
+TEST(limits_accept_both_bounds_and_nothing_beyond)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
@@ -61,11 +53,10 @@ static void limits_accept_both_bounds_and_nothing_beyond(void **state)
     }
 }
 
-static void limits_that_are_whole_refuse_fractions(void **state)
+TEST(limits_that_are_whole_refuse_fractions)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
@@ -75,11 +66,10 @@ static void limits_that_are_whole_refuse_fractions(void **state)
     }
 }
 
-static void limits_report_the_allowed_range(void **state)
+TEST(limits_report_the_allowed_range)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     assert_false(limits_set(&l, LIMIT_TIMEOUT, 0, &err));
     assert_string_equal(err.message, "timeout must be a number from 0.05 to 86400 s.");
@@ -88,11 +78,10 @@ static void limits_report_the_allowed_range(void **state)
 }
 
 /* "%g" has six digits: a bound with more must not be shown as another number. */
-static void limits_name_their_bounds_exactly(void **state)
+TEST(limits_name_their_bounds_exactly)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     assert_false(limits_set(&l, LIMIT_MAX_OUTPUT, 1, &err));
     assert_string_equal(err.message, "max-output must be a whole number from 200 to 4000000 bytes.");
@@ -100,11 +89,10 @@ static void limits_name_their_bounds_exactly(void **state)
     assert_string_equal(err.message, "max-heap must be a whole number from 128 to 1048576 MiB.");
 }
 
-static void limits_give_milliseconds_of_fractions(void **state)
+TEST(limits_give_milliseconds_of_fractions)
 {
     struct limits l;
     struct err err;
-    (void)state;
     limits_init(&l);
     assert_true(limits_set(&l, LIMIT_TIMEOUT, 0.25, &err));
     assert_int_equal(limits_timeout_ms(&l), 250);
@@ -112,27 +100,11 @@ static void limits_give_milliseconds_of_fractions(void **state)
     assert_int_equal(limits_timeout_ms(&l), 86400000);
 }
 
-static void limits_have_a_description_each(void **state)
+TEST(limits_have_a_description_each)
 {
-    (void)state;
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
         assert_true(strlen(d->description) > 10);
         assert_int_equal(strspn(d->name, "abcdefghijklmnopqrstuvwxyz-"), strlen(d->name));
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_begin_within_their_bounds),
-        cmocka_unit_test(limits_are_found_by_name),
-        cmocka_unit_test(limits_accept_both_bounds_and_nothing_beyond),
-        cmocka_unit_test(limits_that_are_whole_refuse_fractions),
-        cmocka_unit_test(limits_report_the_allowed_range),
-        cmocka_unit_test(limits_name_their_bounds_exactly),
-        cmocka_unit_test(limits_give_milliseconds_of_fractions),
-        cmocka_unit_test(limits_have_a_description_each),
-    };
-    return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /*
  * The intrusive list: order, removal, and walking while removing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/list.h"
 
 struct item {
@@ -15,23 +9,21 @@ struct item {
     struct list link;
 };
 
-static void list_is_empty_after_init(void **state)
+TEST(list_is_empty_after_init)
 {
     struct list head;
 
-    (void)state;
     list_init(&head);
     assert_true(list_is_empty(&head));
     assert_ptr_equal(head.previous, &head);
 }
 
-static void list_keeps_the_order_of_appending(void **state)
+TEST(list_keeps_the_order_of_appending)
 {
     struct item items[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
     struct list head, *node, *next;
     int expected = 1;
 
-    (void)state;
     list_init(&head);
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
@@ -44,12 +36,11 @@ static void list_keeps_the_order_of_appending(void **state)
     assert_int_equal(expected, 1);
 }
 
-static void list_remove_leaves_the_others_linked(void **state)
+TEST(list_remove_leaves_the_others_linked)
 {
     struct item items[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
     struct list head;
 
-    (void)state;
     list_init(&head);
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
@@ -60,12 +51,11 @@ static void list_remove_leaves_the_others_linked(void **state)
     assert_ptr_equal(items[2].link.next, &head);
 }
 
-static void list_remove_twice_is_harmless(void **state)
+TEST(list_remove_twice_is_harmless)
 {
     struct item items[2] = {{.number = 1}, {.number = 2}};
     struct list head;
 
-    (void)state;
     list_init(&head);
     list_append(&head, &items[0].link);
     list_append(&head, &items[1].link);
@@ -76,13 +66,12 @@ static void list_remove_twice_is_harmless(void **state)
     assert_ptr_equal(head.previous, &items[1].link);
 }
 
-static void list_walk_survives_removal_of_the_current_node(void **state)
+TEST(list_walk_survives_removal_of_the_current_node)
 {
     struct item items[4] = {{.number = 1}, {.number = 2}, {.number = 3}, {.number = 4}};
     struct list head, *node, *next;
     int seen = 0;
 
-    (void)state;
     list_init(&head);
     for (size_t i = 0; i < 4; i++)
         list_append(&head, &items[i].link);
@@ -95,27 +84,12 @@ static void list_walk_survives_removal_of_the_current_node(void **state)
     assert_true(list_is_empty(&head));
 }
 
-static void list_walk_of_an_empty_list_does_nothing(void **state)
+TEST(list_walk_of_an_empty_list_does_nothing)
 {
     struct list head, *node, *next;
     int seen = 0;
 
-    (void)state;
     list_init(&head);
     list_for_each(node, next, &head) seen++;
     assert_int_equal(seen, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(list_is_empty_after_init),
-        cmocka_unit_test(list_keeps_the_order_of_appending),
-        cmocka_unit_test(list_remove_leaves_the_others_linked),
-        cmocka_unit_test(list_remove_twice_is_harmless),
-        cmocka_unit_test(list_walk_survives_removal_of_the_current_node),
-        cmocka_unit_test(list_walk_of_an_empty_list_does_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

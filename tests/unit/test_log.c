@@ -3,19 +3,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/log.h"
 #include "base/utf8.h"
 
@@ -88,14 +82,14 @@ static const char *captured(struct capture *c)
     return c->text;
 }
 
-static void a_line_names_the_program_and_the_level(void **state)
+TEST_BETWEEN(a_line_names_the_program_and_the_level, capture_begin, capture_end)
 {
     log_error("no %s", "lisp");
     log_warning("%d", 5);
     assert_string_equal(captured(*state), "cl-mcp-server: error: no lisp\ncl-mcp-server: warning: 5\n");
 }
 
-static void levels_above_the_set_one_are_silent(void **state)
+TEST_BETWEEN(levels_above_the_set_one_are_silent, capture_begin, capture_end)
 {
     log_info("quiet");
     log_debug("quiet");
@@ -107,9 +101,8 @@ static void levels_above_the_set_one_are_silent(void **state)
     assert_string_equal(captured(*state), "cl-mcp-server: debug: loud\n");
 }
 
-static void level_names_are_parsed(void **state)
+TEST_BETWEEN(level_names_are_parsed, capture_begin, capture_end)
 {
-    (void)state;
     assert_int_equal(log_level_parse("error"), LOG_LEVEL_ERROR);
     assert_int_equal(log_level_parse("warning"), LOG_LEVEL_WARNING);
     assert_int_equal(log_level_parse("info"), LOG_LEVEL_INFO);
@@ -118,13 +111,13 @@ static void level_names_are_parsed(void **state)
     assert_int_equal(log_level_parse(""), -1);
 }
 
-static void a_line_stays_one_line_of_text(void **state)
+TEST_BETWEEN(a_line_stays_one_line_of_text, capture_begin, capture_end)
 {
     log_error("a\nb\r\x1b[31m\x7f\xff\xc3\xa9");
     assert_string_equal(captured(*state), "cl-mcp-server: error: a?b??[31m??\xc3\xa9\n");
 }
 
-static void a_long_line_is_cut_between_characters(void **state)
+TEST_BETWEEN(a_long_line_is_cut_between_characters, capture_begin, capture_end)
 {
     char text[9001];
     const char *line;
@@ -142,7 +135,7 @@ static void a_long_line_is_cut_between_characters(void **state)
     }
 }
 
-static void a_full_pipe_drops_lines_and_the_next_one_counts_them(void **state)
+TEST_BETWEEN(a_full_pipe_drops_lines_and_the_next_one_counts_them, capture_begin, capture_end)
 {
     char filler[3000];
     const char *text;
@@ -177,7 +170,54 @@ static size_t flood(struct capture *c, size_t most)
     return lines;
 }
 
-static void a_flood_of_lines_is_cut_off(void **state)
+static void assert_counts_the_lost_line(struct capture *c)
+{
+    log_error("again");
+    assert_string_equal(captured(c), "cl-mcp-server: error: (1 lines before this one were dropped) again\n");
+}
+
+TEST_BETWEEN(a_reader_that_is_gone_does_no_harm, capture_begin, capture_end)
+{
+    struct capture *c = *state;
+
+    close(c->reader);
+    /* SIGPIPE has its default action here: a write would end the test. */
+    log_error("nobody hears this");
+    connect_stderr(c);
+    assert_counts_the_lost_line(c);
+}
+
+TEST_BETWEEN(a_closed_stderr_does_no_harm, capture_begin, capture_end)
+{
+    struct capture *c = *state;
+
+    close(c->reader);
+    close(STDERR_FILENO);
+    errno = EDOM;
+    log_error("nobody hears this");
+    assert_int_equal(errno, EDOM);
+    connect_stderr(c);
+    assert_counts_the_lost_line(c);
+}
+
+TEST_BETWEEN(errno_is_kept, capture_begin, capture_end)
+{
+    errno = EDOM;
+    log_error("kept");
+    assert_int_equal(errno, EDOM);
+    captured(*state);
+}
+
+TEST_BETWEEN(log_status_is_written_whatever_the_level, capture_begin, capture_end)
+{
+    log_set_level(LOG_LEVEL_ERROR);
+    log_status("%s is idle", "default");
+    log_set_level(LOG_LEVEL_WARNING);
+    assert_string_equal(captured(*state), "cl-mcp-server: status: default is idle\n");
+}
+
+/* The last: few lines may be written after it. */
+TEST_BETWEEN(a_flood_of_lines_is_cut_off, capture_begin, capture_end)
 {
     struct capture *c = *state;
 
@@ -192,71 +232,4 @@ static void a_flood_of_lines_is_cut_off(void **state)
     assert_int_equal(flood(c, 5000), 300);
     seconds += 1000;
     assert_int_equal(flood(c, 5000), 1000);
-}
-
-static void assert_counts_the_lost_line(struct capture *c)
-{
-    log_error("again");
-    assert_string_equal(captured(c), "cl-mcp-server: error: (1 lines before this one were dropped) again\n");
-}
-
-static void a_reader_that_is_gone_does_no_harm(void **state)
-{
-    struct capture *c = *state;
-
-    close(c->reader);
-    /* SIGPIPE has its default action here: a write would end the test. */
-    log_error("nobody hears this");
-    connect_stderr(c);
-    assert_counts_the_lost_line(c);
-}
-
-static void a_closed_stderr_does_no_harm(void **state)
-{
-    struct capture *c = *state;
-
-    close(c->reader);
-    close(STDERR_FILENO);
-    errno = EDOM;
-    log_error("nobody hears this");
-    assert_int_equal(errno, EDOM);
-    connect_stderr(c);
-    assert_counts_the_lost_line(c);
-}
-
-static void errno_is_kept(void **state)
-{
-    errno = EDOM;
-    log_error("kept");
-    assert_int_equal(errno, EDOM);
-    captured(*state);
-}
-
-static void log_status_is_written_whatever_the_level(void **state)
-{
-    log_set_level(LOG_LEVEL_ERROR);
-    log_status("%s is idle", "default");
-    log_set_level(LOG_LEVEL_WARNING);
-    assert_string_equal(captured(*state), "cl-mcp-server: status: default is idle\n");
-}
-
-#define with_capture(test) cmocka_unit_test_setup_teardown(test, capture_begin, capture_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with_capture(log_status_is_written_whatever_the_level),
-        with_capture(a_line_names_the_program_and_the_level),
-        with_capture(levels_above_the_set_one_are_silent),
-        with_capture(level_names_are_parsed),
-        with_capture(a_line_stays_one_line_of_text),
-        with_capture(a_long_line_is_cut_between_characters),
-        with_capture(a_full_pipe_drops_lines_and_the_next_one_counts_them),
-        with_capture(a_reader_that_is_gone_does_no_harm),
-        with_capture(a_closed_stderr_does_no_harm),
-        with_capture(errno_is_kept),
-        with_capture(a_flood_of_lines_is_cut_off), /* the last: few lines may be written after it */
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

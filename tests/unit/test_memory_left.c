@@ -2,18 +2,12 @@
  * What is left of memory, read from made-up files of the kernel: the machine's, and both versions of control
  * groups.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "proc/memory.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -94,9 +88,8 @@ static void write_file(const char *root, const struct file *file)
     fclose(f);
 }
 
-static void the_tightest_bound_decides(void **state)
+TEST(the_tightest_bound_decides)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         const struct example *e = &examples[i];
         char root[] = "/tmp/cl-mcp-test-memory-XXXXXX", command[128];
@@ -111,12 +104,4 @@ static void the_tightest_bound_decides(void **state)
             fail_msg("%s: %llu of %llu bytes", e->name, (unsigned long long)left.available,
                      (unsigned long long)left.total);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tightest_bound_decides),
-    };
-    return cmocka_run_group_tests_name("memory left", tests, NULL, NULL);
 }

@@ -3,16 +3,10 @@
  * what is wrong is refused.
  */
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "options/options.h"
 
 #define MOST_ARGUMENTS 200
@@ -30,7 +24,7 @@ static bool parse(struct options *o, const char *const *arguments)
 
 #define PARSE(o, ...) parse((o), (const char *const[]){__VA_ARGS__, NULL})
 
-static void every_option_is_described_once(void **state)
+TEST(every_option_is_described_once)
 {
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
@@ -46,7 +40,7 @@ static void every_option_is_described_once(void **state)
     }
 }
 
-static void help_has_a_line_for_each_option(void **state)
+TEST(help_has_a_line_for_each_option)
 {
     char *text = NULL;
     size_t len = 0;
@@ -61,7 +55,7 @@ static void help_has_a_line_for_each_option(void **state)
     free(text);
 }
 
-static void arguments_arrive_where_they_belong(void **state)
+TEST(arguments_arrive_where_they_belong)
 {
     struct options o;
     assert_true(PARSE(&o, "--http", "a:1", "--http", "b:2", "--persist", "--max-sessions", "7", "--node",
@@ -82,7 +76,7 @@ static void arguments_arrive_where_they_belong(void **state)
     options_fini(&o);
 }
 
-static void omitted_options_have_their_defaults(void **state)
+TEST(omitted_options_have_their_defaults)
 {
     struct options o;
     assert_true(PARSE(&o, "--persist"));
@@ -94,7 +88,7 @@ static void omitted_options_have_their_defaults(void **state)
     options_fini(&o);
 }
 
-static void no_userinit_wins_on_either_side(void **state)
+TEST(no_userinit_wins_on_either_side)
 {
     struct options o;
     assert_true(PARSE(&o, "--userinit", "/init", "--no-userinit"));
@@ -105,7 +99,7 @@ static void no_userinit_wins_on_either_side(void **state)
     options_fini(&o);
 }
 
-static void help_is_answered_before_what_is_wrong_behind_it(void **state)
+TEST(help_is_answered_before_what_is_wrong_behind_it)
 {
     struct options o;
     assert_true(PARSE(&o, "--help", "--no-such-option"));
@@ -113,7 +107,7 @@ static void help_is_answered_before_what_is_wrong_behind_it(void **state)
     options_fini(&o);
 }
 
-static void wrong_command_lines_are_refused(void **state)
+TEST(wrong_command_lines_are_refused)
 {
     static const char *const wrong[][3] = {
         {"--no-such-option"},
@@ -145,7 +139,7 @@ static void wrong_command_lines_are_refused(void **state)
     }
 }
 
-static void an_option_is_repeated_at_most_64_times(void **state)
+TEST(an_option_is_repeated_at_most_64_times)
 {
     const char *arguments[2 * OPTIONS_MOST_REPEATED + 3] = {NULL};
     for (size_t i = 0; i < OPTIONS_MOST_REPEATED; i++) {
@@ -160,19 +154,4 @@ static void an_option_is_repeated_at_most_64_times(void **state)
     arguments[2 * OPTIONS_MOST_REPEATED + 1] = "file.lisp";
     assert_false(parse(&o, arguments));
     options_fini(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_is_described_once),
-        cmocka_unit_test(help_has_a_line_for_each_option),
-        cmocka_unit_test(arguments_arrive_where_they_belong),
-        cmocka_unit_test(omitted_options_have_their_defaults),
-        cmocka_unit_test(no_userinit_wins_on_either_side),
-        cmocka_unit_test(help_is_answered_before_what_is_wrong_behind_it),
-        cmocka_unit_test(wrong_command_lines_are_refused),
-        cmocka_unit_test(an_option_is_repeated_at_most_64_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /*
  * The budget of kept outputs: who loses which output when it is full.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "session/output/output_budget.h"
 
 #define KIB ((size_t)1 << 10)
@@ -24,9 +19,8 @@ static void keep(struct output_budget *b, struct kept_output *kept, size_t bytes
     assert_int_equal(c.total, 0);
 }
 
-static void the_owners_oldest_are_dropped_first_and_no_other_owners(void **state)
+TEST(the_owners_oldest_are_dropped_first_and_no_other_owners)
 {
-    (void)state;
     struct output_budget all, a, b;
     struct kept_output of_a[3], of_b[2];
     output_budget_init(&all, NULL, 100 * KIB);
@@ -59,9 +53,8 @@ static void the_owners_oldest_are_dropped_first_and_no_other_owners(void **state
     assert_int_equal(a.used, 0);
 }
 
-static void one_that_is_larger_than_the_budget_is_kept_alone(void **state)
+TEST(one_that_is_larger_than_the_budget_is_kept_alone)
 {
-    (void)state;
     struct output_budget b;
     struct kept_output kept[2];
     output_budget_init(&b, NULL, 10 * KIB);
@@ -73,13 +66,4 @@ static void one_that_is_larger_than_the_budget_is_kept_alone(void **state)
     assert_int_equal(kept[1].reference, 2);
     kept_output_drop(&kept[1]);
     assert_int_equal(b.used, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_owners_oldest_are_dropped_first_and_no_other_owners),
-        cmocka_unit_test(one_that_is_larger_than_the_budget_is_kept_alone),
-    };
-    return cmocka_run_group_tests_name("output budget", tests, NULL, NULL);
 }

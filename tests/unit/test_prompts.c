@@ -2,15 +2,10 @@
  * The texts of the prompts against the real tools: each name in backquotes is one of a tool or of an
  * argument, and each variable is an argument of the prompt.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
@@ -19,9 +14,8 @@
 static bool is_tool_or_argument(const char *name, size_t len)
 {
     const struct tool_argument *a;
-    size_t i;
 
-    for (i = 0; i < registry_count(); i++) {
+    for (size_t i = 0; i < registry_count(); i++) {
         if (strlen(registry_at(i)->name) == len && memcmp(registry_at(i)->name, name, len) == 0)
             return true;
         for (a = registry_at(i)->arguments; a->name; a++) {
@@ -32,13 +26,11 @@ static bool is_tool_or_argument(const char *name, size_t len)
     return false;
 }
 
-static void each_name_in_backquotes_is_one_of_a_tool_or_an_argument(void **state)
+TEST(each_name_in_backquotes_is_one_of_a_tool_or_an_argument)
 {
     const char *at, *end;
-    size_t i;
 
-    (void)state;
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         for (at = strchr(prompts_at(i)->text, '`'); at; at = strchr(end + 1, '`')) {
             end = strchr(at + 1, '`');
             assert_non_null(end);
@@ -48,15 +40,13 @@ static void each_name_in_backquotes_is_one_of_a_tool_or_an_argument(void **state
     }
 }
 
-static void each_variable_is_an_argument_and_each_argument_is_used(void **state)
+TEST(each_variable_is_an_argument_and_each_argument_is_used)
 {
     const struct prompt_argument *a;
     const char *at, *end;
     char variable[64];
-    size_t i;
 
-    (void)state;
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         for (a = prompts_at(i)->arguments; a->name; a++) {
             snprintf(variable, sizeof variable, "{%s}", a->name);
             assert_non_null(strstr(prompts_at(i)->text, variable));
@@ -74,25 +64,20 @@ static void each_variable_is_an_argument_and_each_argument_is_used(void **state)
     }
 }
 
-static void texts_are_short(void **state)
+TEST(texts_are_short)
 {
-    size_t i;
-
-    (void)state;
-    for (i = 0; i < prompts_count(); i++)
+    for (size_t i = 0; i < prompts_count(); i++)
         assert_between(strlen(prompts_at(i)->text), 100, 2000);
 }
 
 /* A resource without a tool behind it, or with variables the tool does not take, could not be read. */
-static void each_resource_has_a_tool_that_takes_its_variables(void **state)
+TEST(each_resource_has_a_tool_that_takes_its_variables)
 {
     const struct tool *tool;
     const struct tool_argument *a;
     const char *at, *end;
-    size_t i;
 
-    (void)state;
-    for (i = 0; i < resources_count(); i++) {
+    for (size_t i = 0; i < resources_count(); i++) {
         tool = registry_find(resources_at(i)->tool);
         assert_non_null(tool);
         assert_true(tool->is_read_only);
@@ -106,15 +91,4 @@ static void each_resource_has_a_tool_that_takes_its_variables(void **state)
             assert_non_null(a->name);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_name_in_backquotes_is_one_of_a_tool_or_an_argument),
-        cmocka_unit_test(each_variable_is_an_argument_and_each_argument_is_used),
-        cmocka_unit_test(texts_are_short),
-        cmocka_unit_test(each_resource_has_a_tool_that_takes_its_variables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

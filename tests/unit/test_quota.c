@@ -1,20 +1,13 @@
 /*
  * Quotas: the bound, the one around it, nothing taken on refusal.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/quota.h"
 
-static void quota_refuses_one_more_than_the_bound_with_the_reason(void **state)
+TEST(quota_refuses_one_more_than_the_bound_with_the_reason)
 {
     struct quota q = {.most = 2, .holder = "The server", .what = "things"};
     struct err err = {0};
-    (void)state;
     assert_true(quota_take(&q, &err));
     assert_true(quota_take(&q, &err));
     assert_false(quota_take(&q, &err));
@@ -24,13 +17,12 @@ static void quota_refuses_one_more_than_the_bound_with_the_reason(void **state)
     assert_true(quota_take(&q, &err));
 }
 
-static void quota_counts_in_the_one_around_it(void **state)
+TEST(quota_counts_in_the_one_around_it)
 {
     struct quota outer = {.most = 3, .holder = "The house", .what = "things"};
     struct quota a = {.parent = &outer, .most = 2, .holder = "The room", .what = "things"},
                  b = {.parent = &outer};
     struct err err;
-    (void)state;
     assert_true(quota_take(&a, &err));
     assert_true(quota_take(&b, &err));
     assert_true(quota_take(&b, &err));
@@ -45,21 +37,9 @@ static void quota_counts_in_the_one_around_it(void **state)
     assert_string_equal(err.message, "The room may have at most 2 things.");
 }
 
-static void an_absent_quota_counts_nothing(void **state)
+TEST(an_absent_quota_counts_nothing)
 {
     struct err err;
-    (void)state;
     assert_true(quota_take(NULL, &err));
     quota_give_back(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quota_refuses_one_more_than_the_bound_with_the_reason),
-        cmocka_unit_test(quota_counts_in_the_one_around_it),
-        cmocka_unit_test(an_absent_quota_counts_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /*
  * What is taken for a credential, and what is not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/redact.h"
 
 static const struct {
@@ -50,9 +45,8 @@ static const struct {
     {"the AAAA\n-----END PRIVATE KEY-----", NULL},
 };
 
-static void credentials_are_taken_out_and_the_rest_stays(void **state)
+TEST(credentials_are_taken_out_and_the_rest_stays)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         struct strbuf out;
         strbuf_init(&out, 0);
@@ -65,7 +59,7 @@ static void credentials_are_taken_out_and_the_rest_stays(void **state)
 
 #define LINE "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
 
-static void marks_in_place_have_the_same_length(void **state)
+TEST(marks_in_place_have_the_same_length)
 {
     static const struct {
         const char *text, *redacted; /* NULL: nothing is taken out */
@@ -81,7 +75,6 @@ static void marks_in_place_have_the_same_length(void **state)
         {LINE "\nAAAA\n\nmore", NULL, true},
         {"done", NULL, true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof in_place / sizeof in_place[0]; i++) {
         char text[200];
         size_t len = strlen(in_place[i].text);
@@ -91,13 +84,4 @@ static void marks_in_place_have_the_same_length(void **state)
         redact_in_place(text, len, in_place[i].is_cut);
         assert_string_equal(text, in_place[i].redacted != NULL ? in_place[i].redacted : in_place[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credentials_are_taken_out_and_the_rest_stays),
-        cmocka_unit_test(marks_in_place_have_the_same_length),
-    };
-    return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }

@@ -1,29 +1,22 @@
 /*
  * Tools: looking them up, the schema that clients get, and the check of arguments.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "fake_tools.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/arguments.h"
 #include "tools/listing.h"
 
-static void tools_are_found_by_any_spelling(void **state)
+TEST(tools_are_found_by_any_spelling)
 {
     static const char *const spellings[] = {"echo-text",         "Echo_Text",      "ECHO-TEXT",
                                             "lisp/echo-text",    "lisp.echo_text", "a/b/echo-text",
                                             "server.x/Echo-text"};
-    size_t i;
 
-    (void)state;
-    for (i = 0; i < sizeof spellings / sizeof *spellings; i++)
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         assert_ptr_equal(registry_find(spellings[i]), &fake_echo);
     assert_null(registry_find(""));
     assert_null(registry_find("echo"));
@@ -34,9 +27,8 @@ static void tools_are_found_by_any_spelling(void **state)
     assert_ptr_equal(registry_at(1), &fake_wait);
 }
 
-static void the_nearest_tool_is_named(void **state)
+TEST(the_nearest_tool_is_named)
 {
-    (void)state;
     assert_string_equal(registry_nearest("ehco-text"), "echo-text");
     assert_string_equal(registry_nearest("Echo_Tex"), "echo-text");
     assert_string_equal(registry_nearest("ns/load-sistem"), "load-system");
@@ -47,11 +39,10 @@ static void the_nearest_tool_is_named(void **state)
     assert_null(registry_nearest("x"));
 }
 
-static void the_first_of_equally_near_names_is_taken(void **state)
+TEST(the_first_of_equally_near_names_is_taken)
 {
     struct similar search;
 
-    (void)state;
     similar_init(&search, "AA_B");
     similar_offer(&search, "zzzz");
     assert_null(search.best);
@@ -98,9 +89,8 @@ static void bad(const char *json, const char *expected)
     expect(&fake_echo, json, expected, false);
 }
 
-static void arguments_get_their_canonical_names(void **state)
+TEST(arguments_get_their_canonical_names)
 {
-    (void)state;
     good("{\"code\":\"x\"}", "{\"code\":\"x\"}");
     good("{\"Code\":\"x\",\"MAX_OUTPUT\":5}", "{\"code\":\"x\",\"max-output\":5}");
     good("{\"form\":\"x\"}", "{\"code\":\"x\"}");
@@ -112,12 +102,11 @@ static void arguments_get_their_canonical_names(void **state)
     bad("{\"max-output\":1,\"max_output\":1,\"code\":\"\"}", "given twice");
 }
 
-static void arguments_that_are_null_count_as_absent(void **state)
+TEST(arguments_that_are_null_count_as_absent)
 {
     struct err err;
     json_t *checked;
 
-    (void)state;
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
     checked = arguments_check(&fake_wait, NULL, &err);
@@ -126,9 +115,8 @@ static void arguments_that_are_null_count_as_absent(void **state)
     assert_null(arguments_check(&fake_echo, NULL, &err));
 }
 
-static void numbers_may_be_strings(void **state)
+TEST(numbers_may_be_strings)
 {
-    (void)state;
     good("{\"code\":\"\",\"max-output\":\"30\"}", "{\"code\":\"\",\"max-output\":30}");
     good("{\"code\":\"\",\"max-output\":3e1}", "{\"code\":\"\",\"max-output\":30}");
     good("{\"code\":\"\",\"timeout\":\"0.5\"}", "{\"code\":\"\",\"timeout\":0.5}");
@@ -153,9 +141,8 @@ static void numbers_may_be_strings(void **state)
     bad("{\"code\":\"\",\"level\":\"1e300\"}", "level must be an integer, got \"1e300\"");
 }
 
-static void arguments_of_the_wrong_type_are_refused(void **state)
+TEST(arguments_of_the_wrong_type_are_refused)
 {
-    (void)state;
     bad("{\"code\":5}", "Argument code must be a string, got 5");
     expect(&fake_load, "{\"system\":-1}", "{\"system\":\"-1\"}", true);
     expect(&fake_load, "{\"system\":9223372036854775807}", "{\"system\":\"9223372036854775807\"}", true);
@@ -182,19 +169,17 @@ static void arguments_of_the_wrong_type_are_refused(void **state)
          "{\"capture-time\":false,\"code\":\"\",\"systems\":[\"a\",\"b\"],\"type\":\"functions\"}");
 }
 
-static void unknown_arguments_are_refused_with_the_nearest_name(void **state)
+TEST(unknown_arguments_are_refused_with_the_nearest_name)
 {
-    (void)state;
     bad("{\"cdoe\":\"x\"}",
         "Unknown argument cdoe. Did you mean code? echo-text takes code, max-output, timeout");
     bad("{\"code\":\"x\",\"zzzzzzz\":1}", "Unknown argument zzzzzzz. echo-text takes");
     expect(&fake_wait, "{\"x\":1}", "wait takes no arguments", false);
 }
 
-static void a_former_name_stands_for_a_tool_and_an_argument(void **state)
+TEST(a_former_name_stands_for_a_tool_and_an_argument)
 {
     json_t *checked = json_object();
-    (void)state;
     assert_ptr_equal(registry_find("ns/Say"), &fake_echo);
     arguments_add_former("echo-text", checked);
     assert_int_equal(json_object_size(checked), 0);
@@ -206,13 +191,12 @@ static void a_former_name_stands_for_a_tool_and_an_argument(void **state)
     json_decref(checked);
 }
 
-static void code_is_passed_whole_with_its_nuls_and_names_have_none(void **state)
+TEST(code_is_passed_whole_with_its_nuls_and_names_have_none)
 {
     json_t *given = json_loads("{\"code\":\"a\\u0000b\",\"systems\":[\"c\"]}", JSON_ALLOW_NUL, NULL),
            *checked;
     struct err err;
 
-    (void)state;
     checked = arguments_check(&fake_echo, given, &err);
     assert_non_null(checked);
     assert_int_equal(json_string_length(json_object_get(checked, "code")), 3);
@@ -237,11 +221,10 @@ static char *listing(const char *spec)
     return dumped;
 }
 
-static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
+TEST(the_listing_holds_schemas_that_strict_clients_accept)
 {
     char *dumped = listing("echo-text");
 
-    (void)state;
     assert_string_equal(
         dumped,
         "[{\"name\":\"echo-text\",\"title\":\"Echo\",\"description\":\"Give back the "
@@ -288,11 +271,10 @@ static void expect_listed(const char *spec, const char *names)
     json_decref(tools);
 }
 
-static void the_listing_is_chosen_by_set_or_names(void **state)
+TEST(the_listing_is_chosen_by_set_or_names)
 {
     struct err err;
 
-    (void)state;
     expect_listed("core", "echo-text ");
     expect_listed("standard", "echo-text wait ");
     expect_listed("full", "echo-text wait load-system ");
@@ -304,24 +286,4 @@ static void the_listing_is_chosen_by_set_or_names(void **state)
     assert_null(listing_of("", &err));
     assert_null(listing_of("wait,,core", &err));
     assert_int_equal(err.code, ERR_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tools_are_found_by_any_spelling),
-        cmocka_unit_test(the_nearest_tool_is_named),
-        cmocka_unit_test(the_first_of_equally_near_names_is_taken),
-        cmocka_unit_test(arguments_get_their_canonical_names),
-        cmocka_unit_test(arguments_that_are_null_count_as_absent),
-        cmocka_unit_test(numbers_may_be_strings),
-        cmocka_unit_test(arguments_of_the_wrong_type_are_refused),
-        cmocka_unit_test(unknown_arguments_are_refused_with_the_nearest_name),
-        cmocka_unit_test(a_former_name_stands_for_a_tool_and_an_argument),
-        cmocka_unit_test(code_is_passed_whole_with_its_nuls_and_names_have_none),
-        cmocka_unit_test(the_listing_holds_schemas_that_strict_clients_accept),
-        cmocka_unit_test(the_listing_is_chosen_by_set_or_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

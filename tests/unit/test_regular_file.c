@@ -1,17 +1,10 @@
 /*
  * Reading and replacing one regular file: what is refused, what is kept, and that nothing is left behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,7 +52,7 @@ static void assert_holds(const char *name, const char *text)
     regular_file_fini(&file);
 }
 
-static void a_file_is_replaced_with_its_mode(void **state)
+TEST_BETWEEN(a_file_is_replaced_with_its_mode, enter_a_folder, leave_the_folder)
 {
     struct regular_file file;
     struct stat status;
@@ -74,7 +67,7 @@ static void a_file_is_replaced_with_its_mode(void **state)
     assert_int_equal(1, count_entries());
 }
 
-static void only_regular_files_within_the_bound_are_read(void **state)
+TEST_BETWEEN(only_regular_files_within_the_bound_are_read, enter_a_folder, leave_the_folder)
 {
     static const struct {
         const char *name;
@@ -100,7 +93,7 @@ static void only_regular_files_within_the_bound_are_read(void **state)
     regular_file_fini(&file);
 }
 
-static void a_link_is_read_and_not_replaced(void **state)
+TEST_BETWEEN(a_link_is_read_and_not_replaced, enter_a_folder, leave_the_folder)
 {
     struct regular_file file;
     struct err err;
@@ -119,7 +112,7 @@ static void a_link_is_read_and_not_replaced(void **state)
     assert_int_equal(3, count_entries());
 }
 
-static void a_file_that_changed_is_not_replaced(void **state)
+TEST_BETWEEN(a_file_that_changed_is_not_replaced, enter_a_folder, leave_the_folder)
 {
     struct regular_file file;
     struct err err;
@@ -134,7 +127,7 @@ static void a_file_that_changed_is_not_replaced(void **state)
     regular_file_fini(&file);
 }
 
-static void only_what_is_in_the_folder_is_read_beneath_it(void **state)
+TEST_BETWEEN(only_what_is_in_the_folder_is_read_beneath_it, enter_a_folder, leave_the_folder)
 {
     static const struct {
         const char *path;
@@ -176,8 +169,6 @@ static void only_what_is_in_the_folder_is_read_beneath_it(void **state)
     }
 }
 
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_a_folder, leave_the_folder)
-
 /* In a process that is not root, who may write everything. */
 static bool is_replaced_by_its_owner(const char *name)
 {
@@ -197,9 +188,8 @@ static bool is_replaced_by_its_owner(const char *name)
     return WEXITSTATUS(status) == 0;
 }
 
-static void a_file_that_its_owner_may_not_write_is_kept(void **state)
+TEST_BETWEEN(a_file_that_its_owner_may_not_write_is_kept, enter_a_folder, leave_the_folder)
 {
-    (void)state;
     put("mine.lisp", "old");
     if (geteuid() == 0) {
         assert_int_equal(0, chown(".", 65534, 65534));
@@ -211,17 +201,4 @@ static void a_file_that_its_owner_may_not_write_is_kept(void **state)
     assert_int_equal(0, chmod("mine.lisp", 0644));
     assert_true(is_replaced_by_its_owner("mine.lisp"));
     assert_holds("mine.lisp", "new");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_file_is_replaced_with_its_mode),
-        IN_A_FOLDER(only_regular_files_within_the_bound_are_read),
-        IN_A_FOLDER(a_link_is_read_and_not_replaced),
-        IN_A_FOLDER(only_what_is_in_the_folder_is_read_beneath_it),
-        IN_A_FOLDER(a_file_that_changed_is_not_replaced),
-        IN_A_FOLDER(a_file_that_its_owner_may_not_write_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

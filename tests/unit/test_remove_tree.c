@@ -1,17 +1,10 @@
 /*
  * Removing directories that hostile programs have filled.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,7 +39,7 @@ static void put(const char *name)
     close(fd);
 }
 
-static void a_tree_deeper_than_a_path_is_long_is_removed(void **state)
+TEST_BETWEEN(a_tree_deeper_than_a_path_is_long_is_removed, enter_a_folder, leave_the_folder)
 {
     int at = open("tree", O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < DEPTH; i++) {
@@ -62,7 +55,7 @@ static void a_tree_deeper_than_a_path_is_long_is_removed(void **state)
     assert_int_equal(-1, access("tree", F_OK));
 }
 
-static void links_are_removed_and_what_they_point_to_is_not(void **state)
+TEST_BETWEEN(links_are_removed_and_what_they_point_to_is_not, enter_a_folder, leave_the_folder)
 {
     put("kept/file");
     assert_int_equal(0, mkdir("tree/a", 0700));
@@ -74,7 +67,7 @@ static void links_are_removed_and_what_they_point_to_is_not(void **state)
     assert_int_equal(0, access("kept/file", F_OK));
 }
 
-static void a_link_in_the_place_of_the_tree_leads_nowhere(void **state)
+TEST_BETWEEN(a_link_in_the_place_of_the_tree_leads_nowhere, enter_a_folder, leave_the_folder)
 {
     put("kept/file");
     assert_int_equal(0, rmdir("tree"));
@@ -84,7 +77,7 @@ static void a_link_in_the_place_of_the_tree_leads_nowhere(void **state)
     assert_int_equal(0, access("kept/file", F_OK));
 }
 
-static void names_that_the_removal_would_use_are_in_no_way(void **state)
+TEST_BETWEEN(names_that_the_removal_would_use_are_in_no_way, enter_a_folder, leave_the_folder)
 {
     char name[64];
     assert_int_equal(0, mkdir("tree/a", 0700));
@@ -98,7 +91,7 @@ static void names_that_the_removal_would_use_are_in_no_way(void **state)
     assert_int_equal(-1, access("tree", F_OK));
 }
 
-static void only_old_files_and_links_of_such_names_are_removed(void **state)
+TEST_BETWEEN(only_old_files_and_links_of_such_names_are_removed, enter_a_folder, leave_the_folder)
 {
     const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     put("kept/file");
@@ -120,7 +113,7 @@ static void only_old_files_and_links_of_such_names_are_removed(void **state)
 }
 
 /* To remove the files takes the thread as long as some thousand calls of access(). */
-static void leftovers_of_dead_servers_are_removed_while_the_caller_goes_on(void **state)
+TEST_BETWEEN(leftovers_of_dead_servers_are_removed_while_the_caller_goes_on, enter_a_folder, leave_the_folder)
 {
     struct err err;
     int lock;
@@ -142,18 +135,4 @@ static void leftovers_of_dead_servers_are_removed_while_the_caller_goes_on(void 
         own_directory_remove(own, lock);
     }
     assert_true(has_gone_on);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_a_folder, leave_the_folder)
-    const struct CMUnitTest tests[] = {
-        TEST(a_tree_deeper_than_a_path_is_long_is_removed),
-        TEST(links_are_removed_and_what_they_point_to_is_not),
-        TEST(a_link_in_the_place_of_the_tree_leads_nowhere),
-        TEST(names_that_the_removal_would_use_are_in_no_way),
-        TEST(only_old_files_and_links_of_such_names_are_removed),
-        TEST(leftovers_of_dead_servers_are_removed_while_the_caller_goes_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

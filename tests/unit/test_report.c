@@ -2,16 +2,10 @@
  * The texts of docs/tools.md, letter by letter, from outcomes made of literals. The session is a fake of this
  * file: what the reports ask of one is little, and so no process is needed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/worker.h"
@@ -208,32 +202,30 @@ static void assert_report(struct fixture *f, const char *expected)
     assert_string_equal(text_of(f), expected);
 }
 
-static void report_of_a_value_is_one_line(void **state)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(report_of_a_value_is_one_line)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
     assert_report(f, "=> 3");
 }
 
-static void report_of_several_values_has_a_line_each(void **state)
+CASE(report_of_several_values_has_a_line_each)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
     assert_report(f, "=> 1\n=> (A\n B)\n=> ");
 }
 
-static void report_of_no_values_states_this(void **state)
+CASE(report_of_no_values_states_this)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values ())");
     assert_report(f, "; No values");
     reply(f, "(1 :ok)");
     assert_report(f, "; No values");
 }
 
-static void report_has_its_sections_in_order_with_a_blank_line_between(void **state)
+CASE(report_has_its_sections_in_order_with_a_blank_line_between)
 {
-    struct fixture *f = *state;
     capture_add(&f->session.between, "tick\n", 5);
     notices_addf(&f->session.notices, "Between two calls: something.\n");
     print(f, WORKER_STDOUT, "out\n");
@@ -263,9 +255,8 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
     assert_string_equal(text_of(f), "");
 }
 
-static void report_shows_output_between_calls_and_notices_only_once(void **state)
+CASE(report_shows_output_between_calls_and_notices_only_once)
 {
-    struct fixture *f = *state;
     capture_add(&f->session.between, "tick", 4);
     notices_addf(&f->session.notices, "Note.\n");
     reply(f, "(1 :ok :values (\"1\"))");
@@ -273,39 +264,35 @@ static void report_shows_output_between_calls_and_notices_only_once(void **state
     assert_report(f, "=> 1");
 }
 
-static void report_warnings_do_not_suppress_values(void **state)
+CASE(report_warnings_do_not_suppress_values)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
     assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
 }
 
-static void report_leaves_the_users_headings_alone(void **state)
+CASE(report_leaves_the_users_headings_alone)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
 }
 
-static void report_rounds_times_to_milliseconds(void **state)
+CASE(report_rounds_times_to_milliseconds)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
     assert_report(f, "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed");
     reply(f, "(1 :ok :values (\"1\") :timing (1500))");
     assert_report(f, "=> 1");
 }
 
-static void report_makes_valid_text_of_any_output(void **state)
+CASE(report_makes_valid_text_of_any_output)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "caf\xC3\xA9 \xFF\xC3");
     reply(f, "(1 :ok :values ())");
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
 }
 
-static void report_survives_a_reply_of_other_shapes(void **state)
+CASE(report_survives_a_reply_of_other_shapes)
 {
     static const char *const replies[] = {
         "(1 :ok :values 5 :warnings t :timing \"x\" :inbox 3)",
@@ -315,7 +302,6 @@ static void report_survives_a_reply_of_other_shapes(void **state)
         "(nil))",
         "(1 :error :type \"E\" :frames (1 (2) (nil \"x\" 3 (4))) :restarts t :slots t :inbox ((1 2)))",
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         reply(f, replies[i]);
         strbuf_clear(&f->out);
@@ -327,9 +313,8 @@ static void report_survives_a_reply_of_other_shapes(void **state)
     }
 }
 
-static void report_cuts_outputs_and_keeps_them(void **state)
+CASE(report_cuts_outputs_and_keeps_them)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 100; i++) {
         print(f, WORKER_STDOUT, "0123456789");
         print(f, WORKER_STDERR, "abcdefghi\n");
@@ -348,9 +333,8 @@ static void report_cuts_outputs_and_keeps_them(void **state)
     assert_int_equal(f->output[0].total, 0);
 }
 
-static void report_cuts_values_and_keeps_them(void **state)
+CASE(report_cuts_values_and_keeps_them)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :ok :values (\"short\" \"");
@@ -367,9 +351,8 @@ static void report_cuts_values_and_keeps_them(void **state)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-static void report_marks_where_printing_was_stopped(void **state)
+CASE(report_marks_where_printing_was_stopped)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
     assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
 }
@@ -383,9 +366,8 @@ static const char division[] =
     "(\"ABORT\" \"Return to top level.\" nil))"
     " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
 
-static void report_of_an_error_has_all_its_sections(void **state)
+CASE(report_of_an_error_has_all_its_sections)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "before\n");
     reply(f, division);
     assert_report(f, "[stdout]\nbefore\n\n"
@@ -407,9 +389,8 @@ static void report_of_an_error_has_all_its_sections(void **state)
                      "Look at X.");
 }
 
-static void report_of_an_error_does_not_repeat_its_message(void **state)
+CASE(report_of_an_error_does_not_repeat_its_message)
 {
-    struct fixture *f = *state;
     reply(
         f,
         "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
@@ -419,9 +400,8 @@ static void report_of_an_error_does_not_repeat_its_message(void **state)
                      "[Hint]\nA STORAGE-CONDITION.");
 }
 
-static void frames_of_uiop_are_of_loading_only_where_something_is_loaded(void **state)
+CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
              "(\"(F)\" nil)) "
              ":total-frames 3)");
@@ -432,9 +412,8 @@ static void frames_of_uiop_are_of_loading_only_where_something_is_loaded(void **
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)");
 }
 
-static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **state)
+CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
 {
-    struct fixture *f = *state;
     reply(f,
           "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
           "3, a "
@@ -445,32 +424,28 @@ static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **st
 }
 
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
-static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
+CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts "
              "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
 }
 
-static void report_of_an_error_leaves_out_what_is_empty(void **state)
+CASE(report_of_an_error_leaves_out_what_is_empty)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
     assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.");
 }
 
-static void report_of_an_error_without_a_message_keeps_its_type(void **state)
+CASE(report_of_an_error_without_a_message_keeps_its_type)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
     assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)");
 }
 
-static void report_of_an_error_shows_warnings_time_and_what_the_session_says(void **state)
+CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) "
              ":timing (1000 1000 0 16))");
     f->record->session_note = strdup("Its definitions are gone.");
@@ -500,7 +475,7 @@ static void assert_ends(struct fixture *f, const char *expected)
         fail_msg("\"%s\" does not end in \"%s\"", text, expected);
 }
 
-static void report_shows_twenty_frames_and_counts_the_rest(void **state)
+CASE(report_shows_twenty_frames_and_counts_the_rest)
 {
     static const struct {
         int kept, total;
@@ -512,7 +487,6 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
         {100, 1020, "\n19: (F19)\n... 1,000 more frames; see get-backtrace"},
         {100, -5020, "\n19: (F19)\n... more than 5,000 more frames; see get-backtrace"},
     };
-    struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         reply_with_frames(f, rows[i].kept, rows[i].total);
         strbuf_clear(&f->out);
@@ -521,9 +495,8 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
     }
 }
 
-static void the_first_of_many_restarts_and_the_last_are_shown(void **state)
+CASE(the_first_of_many_restarts_and_the_last_are_shown)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :error :type \"E\" :message \"m\" :restarts (");
@@ -542,9 +515,8 @@ static void the_first_of_many_restarts_and_the_last_are_shown(void **state)
     assert_null(strstr(report, "\n1500. "));
 }
 
-static void last_error_is_described_with_restarts_and_five_frames(void **state)
+CASE(last_error_is_described_with_restarts_and_five_frames)
 {
-    struct fixture *f = *state;
     reply(f, division);
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
@@ -566,18 +538,16 @@ static void last_error_is_described_with_restarts_and_five_frames(void **state)
                     "list-errors says that it can be entered.");
 }
 
-static void last_error_shows_no_more_than_five_frames(void **state)
+CASE(last_error_shows_no_more_than_five_frames)
 {
-    struct fixture *f = *state;
     reply_with_frames(f, 30, 30);
     report_last_error(&f->out, f->record);
     assert_non_null(strstr(text_of(f), "\n  4: (F4)\n\n"));
     assert_null(strstr(text_of(f), "5: (F"));
 }
 
-static void last_error_without_restarts_or_frames_states_this(void **state)
+CASE(last_error_without_restarts_or_frames_states_this)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
     report_last_error(&f->out, f->record);
     const char expected[] =
@@ -585,11 +555,10 @@ static void last_error_without_restarts_or_frames_states_this(void **state)
     assert_memory_equal(text_of(f), expected, sizeof expected - 1);
 }
 
-static void without_an_error_both_tools_use_the_same_words(void **state)
+CASE(without_an_error_both_tools_use_the_same_words)
 {
     static const char words[] =
         "No error available.\n(No error has occurred since the last successful evaluation.)";
-    struct fixture *f = *state;
     report_last_error(&f->out, NULL);
     assert_string_equal(text_of(f), words);
     strbuf_clear(&f->out);
@@ -597,9 +566,8 @@ static void without_an_error_both_tools_use_the_same_words(void **state)
     assert_string_equal(text_of(f), words);
 }
 
-static void looking_again_gives_the_same_text(void **state)
+CASE(looking_again_gives_the_same_text)
 {
-    struct fixture *f = *state;
     struct strbuf again;
     reply(f, division);
     report_last_error(&f->out, f->record);
@@ -611,9 +579,8 @@ static void looking_again_gives_the_same_text(void **state)
     }
 }
 
-static void backtrace_has_all_frames_from_zero(void **state)
+CASE(backtrace_has_all_frames_from_zero)
 {
-    struct fixture *f = *state;
     reply(f, division);
     report_backtrace(&f->out, f->record, 0, 20, false);
     assert_string_equal(
@@ -621,9 +588,8 @@ static void backtrace_has_all_frames_from_zero(void **state)
         "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
 }
 
-static void backtrace_shows_locals_under_each_frame(void **state)
+CASE(backtrace_shows_locals_under_each_frame)
 {
-    struct fixture *f = *state;
     reply(f, division);
     f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) "
                                 "(\"(BAR X)\" \"b.lisp:1\")) :total 2)");
@@ -638,9 +604,8 @@ static void backtrace_shows_locals_under_each_frame(void **state)
                                     "max-frames and from\n... 1 more frame, not kept");
 }
 
-static void backtrace_shows_the_requested_part(void **state)
+CASE(backtrace_shows_the_requested_part)
 {
-    struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
@@ -664,9 +629,8 @@ static void backtrace_shows_the_requested_part(void **state)
     assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
-static void error_list_of_a_session_without_errors_states_this(void **state)
+CASE(error_list_of_a_session_without_errors_states_this)
 {
-    struct fixture *f = *state;
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(text_of(f), "No errors in this session.");
 }
@@ -678,9 +642,8 @@ static struct error_record *an_error(const char *type, const char *message)
     return r;
 }
 
-static void error_list_is_newest_first_with_a_line_for_each(void **state)
+CASE(error_list_is_newest_first_with_a_line_for_each)
 {
-    struct fixture *f = *state;
     struct error_record *newer = an_error("TYPE-ERROR", "first line:\n   second line"),
                         *older = an_error("SIMPLE-ERROR", "first\nsecond");
     f->session.errors[0] = newer;
@@ -708,9 +671,8 @@ static void error_list_is_newest_first_with_a_line_for_each(void **state)
     error_record_free(older);
 }
 
-static void error_list_cuts_long_lines_between_characters(void **state)
+CASE(error_list_cuts_long_lines_between_characters)
 {
-    struct fixture *f = *state;
     for (size_t shift = 0; shift < 4; shift++) {
         char message[600] = "xxxx";
         for (size_t i = shift; i + 2 < sizeof message; i += 2)
@@ -726,9 +688,8 @@ static void error_list_cuts_long_lines_between_characters(void **state)
     }
 }
 
-static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
+CASE(definitions_are_listed_by_kind_in_a_fixed_order)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables "
              "((\"*COUNTER*\" \"0\"))"
              " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods "
@@ -744,17 +705,15 @@ static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
                                     "[Loaded Systems]\n- alexandria");
 }
 
-static void a_new_session_has_no_definitions(void **state)
+CASE(a_new_session_has_no_definitions)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :functions () :variables nil)");
     assert_false(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f), "");
 }
 
-static void definitions_that_are_left_out_are_counted(void **state)
+CASE(definitions_that_are_left_out_are_counted)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros "
              "((\"C\" \"()\")))");
     assert_true(report_definitions(&f->out, f->outcome.reply));
@@ -762,9 +721,8 @@ static void definitions_that_are_left_out_are_counted(void **state)
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
-static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
+CASE(warnings_of_files_are_grouped_by_file_and_kind)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
              "(X))\") (\"WARNING\" \"typed\")"
              " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
@@ -777,18 +735,16 @@ static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
            "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
 }
 
-static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
+CASE(warnings_of_evaluated_code_have_line_column_and_form)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
              "\":3:1\" nil)))");
     assert_report(f, "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
                      "line 3, column 1: WARNING: b\n\n; No values");
 }
 
-static void the_first_of_many_warnings_are_shown_and_all_are_kept(void **state)
+CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
              "(\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
     assert_report(
@@ -801,9 +757,8 @@ static void the_first_of_many_warnings_are_shown_and_all_are_kept(void **state)
                               "c\n  line 4: WARNING: d\n");
 }
 
-static void warnings_that_were_not_kept_are_counted(void **state)
+CASE(warnings_that_were_not_kept_are_counted)
 {
-    struct fixture *f = *state;
     reply(f,
           "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) "
           "(\"WARNING\" \"c\" \"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) "
@@ -813,9 +768,8 @@ static void warnings_that_were_not_kept_are_counted(void **state)
                      "[1,500 more warnings were not kept.]\n\n; No values");
 }
 
-static void warnings_that_are_too_many_for_the_server_are_counted(void **state)
+CASE(warnings_that_are_too_many_for_the_server_are_counted)
 {
-    struct fixture *f = *state;
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :ok :values () :warnings (");
@@ -828,9 +782,8 @@ static void warnings_that_are_too_many_for_the_server_are_counted(void **state)
                   "[warnings]\nWARNING: a (2,000 times)\n[150 more warnings were not kept.]\n\n; No values");
 }
 
-static void a_warning_at_several_places_is_shown_once_with_its_lines(void **state)
+CASE(a_warning_at_several_places_is_shown_once_with_its_lines)
 {
-    struct fixture *f = *state;
     reply(
         f,
         "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" nil) "
@@ -856,29 +809,28 @@ static void assert_tests(struct fixture *f, const char *text, bool is_failed, co
     assert_string_equal(text_of(f), expected);
 }
 
-static void tests_that_passed_are_counted(void **state)
+CASE(tests_that_passed_are_counted)
 {
-    assert_tests(*state,
+    assert_tests(f,
                  "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 "
                  ":skipped 0 :known 0)",
                  false,
                  "shop: passed. 1,200 tests: 1,200 passed, 0 failed, 0 with an unexpected error (RT).");
     assert_tests(
-        *state,
+        f,
         "(1 :ok :system \"shop\" :framework nil :fallback t :tests 0 :passed 2 :failed 0 :errors 0 :skipped "
         "1 :known 1)",
         false,
         "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
         "The system's test operation runs no tests, so the tests in its files were "
         "run.");
-    assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
+    assert_tests(f, "(1 :ok :system \"shop\" :tests 0)", false,
                  "shop: its test operation ended without an error.\nNo test of a supported framework ran, so "
                  "nothing was counted.");
 }
 
-static void tests_that_failed_have_all_that_is_known_of_them(void **state)
+CASE(tests_that_failed_have_all_that_is_known_of_them)
 {
-    struct fixture *f = *state;
     /* Another error stands between those of the run, and those of an earlier run follow. */
     struct error_record *met[] = {an_error("C", "x"), an_error("B", "of a thread"),
                                   an_error("TYPE-ERROR", "x"), an_error("A", "old")};
@@ -888,7 +840,7 @@ static void tests_that_failed_have_all_that_is_known_of_them(void **state)
         f->session.errors[i] = met[i];
     f->session.error_count = 4;
     assert_tests(
-        *state,
+        f,
         "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :verdict "
         "\"no\" :failures ("
         "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
@@ -901,16 +853,16 @@ static void tests_that_failed_have_all_that_is_known_of_them(void **state)
         "operation then signalled: no\n\n"
         "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
         "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
-        "  error 3 of the session: get-backtrace, evaluate-in-frame and invoke-restart take index 3\n\n"
-        "3. FAILED, as expected: C");
+        "  index 3\n\n"
+        "3. FAILED, as expected: C\n\n"
+        "get-backtrace, evaluate-in-frame and invoke-restart take the index of an error.");
     f->session.error_count = 0;
     for (size_t i = 0; i < 4; i++)
         error_record_free(met[i]);
 }
 
-static void results_of_other_shapes_do_no_harm(void **state)
+CASE(results_of_other_shapes_do_no_harm)
 {
-    struct fixture *f = *state;
     static const char *const replies[] = {
         "(1 :ok)",
         "(1 :ok :failures t :tests \"x\")",
@@ -947,9 +899,8 @@ static void assert_structured(struct fixture *f, const char *expected)
     json_decref(wanted);
 }
 
-static void structured_values_output_warnings_and_timing(void **state)
+CASE(structured_values_output_warnings_and_timing)
 {
-    struct fixture *f = *state;
     print(f, WORKER_STDOUT, "o\n");
     print(f, WORKER_STDERR, "e\xFF");
     reply(
@@ -963,9 +914,8 @@ static void structured_values_output_warnings_and_timing(void **state)
         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
 
-static void structured_error_has_all_its_parts(void **state)
+CASE(structured_error_has_all_its_parts)
 {
-    struct fixture *f = *state;
     reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames "
              "((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
              " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots "
@@ -981,9 +931,8 @@ static void structured_error_has_all_its_parts(void **state)
            "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
-static void structured_content_is_bounded_and_names_what_is_cut(void **state)
+CASE(structured_content_is_bounded_and_names_what_is_cut)
 {
-    struct fixture *f = *state;
     for (size_t i = 0; i < 100000; i++)
         print(f, WORKER_STDOUT, "\xC3\xA4");
     struct strbuf values;
@@ -1008,61 +957,4 @@ static void structured_content_is_bounded_and_names_what_is_cut(void **state)
     json_decref(data);
     free(text);
     strbuf_fini(&values);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    static const struct CMUnitTest tests[] = {
-        TEST(report_of_a_value_is_one_line),
-        TEST(report_of_several_values_has_a_line_each),
-        TEST(report_of_no_values_states_this),
-        TEST(report_has_its_sections_in_order_with_a_blank_line_between),
-        TEST(report_shows_output_between_calls_and_notices_only_once),
-        TEST(report_warnings_do_not_suppress_values),
-        TEST(report_leaves_the_users_headings_alone),
-        TEST(report_rounds_times_to_milliseconds),
-        TEST(report_makes_valid_text_of_any_output),
-        TEST(report_survives_a_reply_of_other_shapes),
-        TEST(report_cuts_outputs_and_keeps_them),
-        TEST(report_cuts_values_and_keeps_them),
-        TEST(report_marks_where_printing_was_stopped),
-        TEST(report_of_an_error_has_all_its_sections),
-        TEST(report_of_an_error_does_not_repeat_its_message),
-        TEST(frames_of_uiop_are_of_loading_only_where_something_is_loaded),
-        TEST(report_of_the_lisps_own_error_omits_slots_that_say_nothing),
-        TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
-        TEST(report_of_an_error_leaves_out_what_is_empty),
-        TEST(report_of_an_error_without_a_message_keeps_its_type),
-        TEST(report_of_an_error_shows_warnings_time_and_what_the_session_says),
-        TEST(report_shows_twenty_frames_and_counts_the_rest),
-        TEST(the_first_of_many_restarts_and_the_last_are_shown),
-        TEST(last_error_is_described_with_restarts_and_five_frames),
-        TEST(last_error_shows_no_more_than_five_frames),
-        TEST(last_error_without_restarts_or_frames_states_this),
-        TEST(without_an_error_both_tools_use_the_same_words),
-        TEST(looking_again_gives_the_same_text),
-        TEST(backtrace_has_all_frames_from_zero),
-        TEST(backtrace_shows_locals_under_each_frame),
-        TEST(backtrace_shows_the_requested_part),
-        TEST(error_list_of_a_session_without_errors_states_this),
-        TEST(error_list_is_newest_first_with_a_line_for_each),
-        TEST(error_list_cuts_long_lines_between_characters),
-        TEST(definitions_are_listed_by_kind_in_a_fixed_order),
-        TEST(a_new_session_has_no_definitions),
-        TEST(definitions_that_are_left_out_are_counted),
-        TEST(warnings_of_files_are_grouped_by_file_and_kind),
-        TEST(warnings_of_evaluated_code_have_line_column_and_form),
-        TEST(the_first_of_many_warnings_are_shown_and_all_are_kept),
-        TEST(warnings_that_were_not_kept_are_counted),
-        TEST(warnings_that_are_too_many_for_the_server_are_counted),
-        TEST(a_warning_at_several_places_is_shown_once_with_its_lines),
-        TEST(tests_that_passed_are_counted),
-        TEST(tests_that_failed_have_all_that_is_known_of_them),
-        TEST(results_of_other_shapes_do_no_harm),
-        TEST(structured_values_output_warnings_and_timing),
-        TEST(structured_error_has_all_its_parts),
-        TEST(structured_content_is_bounded_and_names_what_is_cut),
-    };
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

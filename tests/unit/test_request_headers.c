@@ -1,14 +1,9 @@
 /*
  * Whether a request agrees with the headers that repeat it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "mcp/methods.h"
 #include "mcp/request_headers.h"
 #include "mcp/transport.h"
@@ -18,9 +13,8 @@ static bool says(const char *header, const char *value)
     return request_header_says(header, value, strlen(value));
 }
 
-static void plain_values_are_compared_as_they_are(void **state)
+TEST(plain_values_are_compared_as_they_are)
 {
-    (void)state;
     assert_true(says("evaluate-lisp", "evaluate-lisp"));
     assert_false(says("evaluate-lisp", "Evaluate-lisp"));
     assert_false(says("evaluate", "evaluate-lisp"));
@@ -34,9 +28,8 @@ static void plain_values_are_compared_as_they_are(void **state)
     assert_true(says("=?BASE64?YQ==?=", "=?BASE64?YQ==?="));
 }
 
-static void base64_is_read_strictly(void **state)
+TEST(base64_is_read_strictly)
 {
-    (void)state;
     assert_true(says("=?base64?YQ==?=", "a"));
     assert_true(says("=?base64?YWI=?=", "ab"));
     assert_true(says("=?base64?YWJj?=", "abc"));
@@ -64,9 +57,8 @@ static void base64_is_read_strictly(void **state)
     assert_false(says("=?base64?YWJjZA==?=", "abc"));
 }
 
-static void a_header_that_names_no_old_revision_is_modern(void **state)
+TEST(a_header_that_names_no_old_revision_is_modern)
 {
-    (void)state;
     assert_false(request_headers_are_modern(NULL));
     assert_false(request_headers_are_modern(&(struct transport_headers){.version = NULL}));
     assert_false(request_headers_are_modern(&(struct transport_headers){.version = "2025-11-25"}));
@@ -85,11 +77,10 @@ static const char *refuse_request(const struct transport_headers *headers, const
     return reason;
 }
 
-static void method_and_name_must_be_those_of_the_body(void **state)
+TEST(method_and_name_must_be_those_of_the_body)
 {
     struct transport_headers headers = {.method = "tools/call", .name = "x"};
 
-    (void)state;
     assert_null(refuse_request(NULL, "tools/call", "{\"name\":\"y\"}"));
     assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"x\"}"));
     assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"y\"}"));
@@ -105,11 +96,10 @@ static void method_and_name_must_be_those_of_the_body(void **state)
     assert_null(refuse_request(&headers, "no/such", "{}"));
 }
 
-static void the_session_meant_must_be_in_its_header(void **state)
+TEST(the_session_meant_must_be_in_its_header)
 {
     struct transport_headers headers = {.method = "tools/call", .name = "evaluate-lisp", .session = "work"};
 
-    (void)state;
     assert_null(refuse_request(&headers, "tools/call",
                                "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
     assert_non_null(refuse_request(&headers, "tools/call",
@@ -148,11 +138,10 @@ static const char *refuse_version(const struct transport_headers *headers, const
     return reason;
 }
 
-static void the_version_must_be_that_of_the_body(void **state)
+TEST(the_version_must_be_that_of_the_body)
 {
     struct transport_headers headers = {.version = "2026-07-28"};
 
-    (void)state;
     assert_null(refuse_version(NULL, "tools/list", "{\"" META_VERSION "\":\"x\"}"));
     assert_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2026-07-28\"}"));
     assert_non_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2025-11-25\"}"));
@@ -164,17 +153,4 @@ static void the_version_must_be_that_of_the_body(void **state)
     assert_non_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2026-07-28\"}"));
     headers = (struct transport_headers){.version = NULL};
     assert_non_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2026-07-28\"}"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_values_are_compared_as_they_are),
-        cmocka_unit_test(base64_is_read_strictly),
-        cmocka_unit_test(a_header_that_names_no_old_revision_is_modern),
-        cmocka_unit_test(method_and_name_must_be_those_of_the_body),
-        cmocka_unit_test(the_session_meant_must_be_in_its_header),
-        cmocka_unit_test(the_version_must_be_that_of_the_body),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

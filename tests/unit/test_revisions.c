@@ -1,14 +1,9 @@
 /*
  * The table of revisions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "mcp/revisions.h"
 
@@ -22,13 +17,10 @@ static const char *negotiated(const char *name)
     return revisions_negotiate(name, strlen(name))->name;
 }
 
-static void revisions_are_found_by_their_exact_names(void **state)
+TEST(revisions_are_found_by_their_exact_names)
 {
-    size_t i;
-
-    (void)state;
     assert_int_equal(revisions_count(), 5);
-    for (i = 0; i < revisions_count(); i++)
+    for (size_t i = 0; i < revisions_count(); i++)
         assert_ptr_equal(find(revisions_at(i)->name), revisions_at(i));
     assert_null(find("2024-10-07"));
     assert_null(find("2025-06-1"));
@@ -37,27 +29,24 @@ static void revisions_are_found_by_their_exact_names(void **state)
     assert_null(revisions_find("2025-06-18\0", 11));
 }
 
-static void negotiation_answers_what_was_asked_if_it_has_a_handshake(void **state)
+TEST(negotiation_answers_what_was_asked_if_it_has_a_handshake)
 {
-    (void)state;
     assert_string_equal(negotiated("2024-11-05"), "2024-11-05");
     assert_string_equal(negotiated("2025-03-26"), "2025-03-26");
     assert_string_equal(negotiated("2025-06-18"), "2025-06-18");
     assert_string_equal(negotiated("2025-11-25"), "2025-11-25");
 }
 
-static void negotiation_answers_the_newest_with_a_handshake_otherwise(void **state)
+TEST(negotiation_answers_the_newest_with_a_handshake_otherwise)
 {
-    (void)state;
     assert_string_equal(negotiated("2026-07-28"), "2025-11-25");
     assert_string_equal(negotiated("2024-10-07"), "2025-11-25");
     assert_string_equal(negotiated("9999-99-99"), "2025-11-25");
     assert_string_equal(negotiated(""), "2025-11-25");
 }
 
-static void revisions_differ_as_in_the_reference(void **state)
+TEST(revisions_differ_as_in_the_reference)
 {
-    (void)state;
     assert_true(find("2026-07-28")->is_modern);
     assert_false(find("2025-11-25")->is_modern);
     assert_true(find("2025-03-26")->has_batches);
@@ -74,27 +63,13 @@ static void revisions_differ_as_in_the_reference(void **state)
     assert_true(find("2026-07-28")->argument_errors_are_results);
 }
 
-static void names_are_listed_newest_first(void **state)
+TEST(names_are_listed_newest_first)
 {
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     revisions_add_names(&out);
     assert_string_equal(out.bytes,
                         "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"]");
     strbuf_fini(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(revisions_are_found_by_their_exact_names),
-        cmocka_unit_test(negotiation_answers_what_was_asked_if_it_has_a_handshake),
-        cmocka_unit_test(negotiation_answers_the_newest_with_a_handshake_otherwise),
-        cmocka_unit_test(revisions_differ_as_in_the_reference),
-        cmocka_unit_test(names_are_listed_newest_first),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,10 @@
  * The scanner on small texts: what is valid, which fault is found where, which form is named, and what is
  * said.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "guarded.h"
 #include "scan/scan.h"
 
@@ -78,7 +72,7 @@ static const struct valid_row valid_rows[] = {
     {BYTES("(\xff\xfe \xc3) \xc3\xa9"), 2},
 };
 
-static void valid_text_is_counted(void **state)
+TEST(valid_text_is_counted)
 {
     for (size_t i = 0; i < sizeof(valid_rows) / sizeof(valid_rows[0]); i++) {
         struct guarded text = guarded_copy(valid_rows[i].text, valid_rows[i].len);
@@ -166,7 +160,7 @@ static const struct fault_row fault_rows[] = {
     {BYTES("(a\0))"), SCAN_UNMATCHED_CLOSE, 1, 5, 1, "(a?)"},
 };
 
-static void each_fault_is_found_where_it_is(void **state)
+TEST(each_fault_is_found_where_it_is)
 {
     int failures = 0;
 
@@ -197,7 +191,7 @@ static const char three_definitions[] = "(in-package :x)\n"
                                         "\n"
                                         "(defun baz ())\n";
 
-static void an_open_form_is_named_with_the_form_that_should_not_be_in_it(void **state)
+TEST(an_open_form_is_named_with_the_form_that_should_not_be_in_it)
 {
     struct scan_result result = scan_text(BYTES(three_definitions));
 
@@ -216,7 +210,7 @@ static void an_open_form_is_named_with_the_form_that_should_not_be_in_it(void **
     assert_int_equal(result.suspect.column, 12);
 }
 
-static void the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation(void **state)
+TEST(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation)
 {
     struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
                                                 "  (when (a x)\n"
@@ -229,7 +223,7 @@ static void the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation(voi
     assert_int_equal(result.suspect.column, 9);
 }
 
-static void a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis(void **state)
+TEST(a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis)
 {
     struct scan_result result = scan_text(BYTES("(defun foo ()\n"
                                                 "  (a)\n"
@@ -242,7 +236,7 @@ static void a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis(v
     assert_int_equal(result.suspect.column, 5);
 }
 
-static void the_innermost_parenthesis_is_the_one_at_the_restart(void **state)
+TEST(the_innermost_parenthesis_is_the_one_at_the_restart)
 {
     struct scan_result result = scan_text(BYTES("(a\n  (b\n(defun c ()\n"));
 
@@ -251,7 +245,7 @@ static void the_innermost_parenthesis_is_the_one_at_the_restart(void **state)
     assert_int_equal(result.innermost.line, 2);
 }
 
-static void an_open_form_at_the_end_has_no_restart(void **state)
+TEST(an_open_form_at_the_end_has_no_restart)
 {
     struct scan_result result = scan_text(BYTES("(a)\n(defun foo (x)\n  (bar\n"));
 
@@ -263,14 +257,14 @@ static void an_open_form_at_the_end_has_no_restart(void **state)
     assert_int_equal(result.innermost.column, 3);
 }
 
-static void a_wrapper_with_its_body_in_column_one_is_not_a_fault(void **state)
+TEST(a_wrapper_with_its_body_in_column_one_is_not_a_fault)
 {
     assert_int_equal(scan_text(BYTES("(eval-when (:execute)\n(defun a ())\n(defun b ())\n)\n")).fault,
                      SCAN_VALID);
     assert_int_equal(scan_text(BYTES("#+x (progn\n(a)\n(b))")).fault, SCAN_VALID);
 }
 
-static void within_a_wrapper_the_definition_left_open_is_named_too(void **state)
+TEST(within_a_wrapper_the_definition_left_open_is_named_too)
 {
     struct scan_result result = scan_text(BYTES("(eval-when (:execute)\n"
                                                 "(defvar *a* 1)\n"
@@ -288,7 +282,7 @@ static void within_a_wrapper_the_definition_left_open_is_named_too(void **state)
     assert_int_equal(result.suspect.line, 4);
 }
 
-static void column_one_in_strings_and_comments_starts_nothing(void **state)
+TEST(column_one_in_strings_and_comments_starts_nothing)
 {
     struct scan_result result = scan_text(BYTES("(a \"\n(b\" #|\n(c |#\n; x\n(d e"));
 
@@ -296,7 +290,7 @@ static void column_one_in_strings_and_comments_starts_nothing(void **state)
     assert_int_equal(result.restart.start.line, 5);
 }
 
-static void a_form_that_closed_too_early_is_named_with_its_end(void **state)
+TEST(a_form_that_closed_too_early_is_named_with_its_end)
 {
     struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
                                                 "  (let ((y 1)))\n"
@@ -313,7 +307,7 @@ static void a_form_that_closed_too_early_is_named_with_its_end(void **state)
     assert_int_equal(result.suspect.column, 15);
 }
 
-static void lists_in_one_column_do_not_suggest_a_parenthesis_too_many(void **state)
+TEST(lists_in_one_column_do_not_suggest_a_parenthesis_too_many)
 {
     struct scan_result result = scan_text(BYTES("(defun foo ()\n  (a)\n  (b))\n  (c))\n"));
 
@@ -322,7 +316,7 @@ static void lists_in_one_column_do_not_suggest_a_parenthesis_too_many(void **sta
     assert_int_equal(result.suspect.column, 6);
 }
 
-static void the_last_datum_before_an_extra_parenthesis_is_reported(void **state)
+TEST(the_last_datum_before_an_extra_parenthesis_is_reported)
 {
     struct scan_result result = scan_text(BYTES("(+ 1 2) (foo 3))"));
 
@@ -331,7 +325,7 @@ static void the_last_datum_before_an_extra_parenthesis_is_reported(void **state)
     assert_string_equal(result.previous.head, "(foo 3)");
 }
 
-static void a_string_that_runs_over_a_form_is_suspected(void **state)
+TEST(a_string_that_runs_over_a_form_is_suspected)
 {
     struct scan_result result = scan_text(BYTES("(defun foo ()\n  \"doc\n  1)\n(defun bar () \"a, b\" 2)\n"));
 
@@ -355,7 +349,7 @@ static char *repeat(const char *piece, size_t count)
     return text;
 }
 
-static void a_million_open_lists_are_counted_and_the_innermost_is_known(void **state)
+TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
 {
     enum { DEPTH = 1000000 };
     char *text = repeat("(", 2 * DEPTH);
@@ -376,7 +370,7 @@ static void a_million_open_lists_are_counted_and_the_innermost_is_known(void **s
     free(text);
 }
 
-static void beyond_the_tracked_depth_nothing_good_is_called_bad(void **state)
+TEST(beyond_the_tracked_depth_nothing_good_is_called_bad)
 {
     enum { DEPTH = SCAN_TRACKED_DEPTH + 100 };
     char *open = repeat("`(a ,@'(b . ", DEPTH);
@@ -401,7 +395,7 @@ static void beyond_the_tracked_depth_nothing_good_is_called_bad(void **state)
     free(text);
 }
 
-static void explanation_of_valid_text_is_one_line(void **state)
+TEST(explanation_of_valid_text_is_one_line)
 {
     struct scan_result result = scan_text(BYTES("(a) b"));
     char out[SCAN_EXPLAIN_SIZE];
@@ -410,7 +404,7 @@ static void explanation_of_valid_text_is_one_line(void **state)
     assert_string_equal(out, "✓ Syntax valid: 2 top-level form(s)");
 }
 
-static void explanation_shows_the_place_and_the_form(void **state)
+TEST(explanation_shows_the_place_and_the_form)
 {
     struct scan_result result = scan_text(BYTES(three_definitions));
     char out[SCAN_EXPLAIN_SIZE];
@@ -432,7 +426,7 @@ static void explanation_shows_the_place_and_the_form(void **state)
              "       |            ^");
 }
 
-static void explanation_puts_the_caret_under_the_character(void **state)
+TEST(explanation_puts_the_caret_under_the_character)
 {
     const char text[] = "(a)\n\"\xc3\xa9\xe2\x82\xac\"\t\x01\xff)\n";
     struct scan_result result = scan_text(text, sizeof(text) - 1);
@@ -444,7 +438,7 @@ static void explanation_puts_the_caret_under_the_character(void **state)
                                 "       |        ^\n"));
 }
 
-static void explanation_shows_a_window_of_a_long_line(void **state)
+TEST(explanation_shows_a_window_of_a_long_line)
 {
     char *text = repeat("(abcdefg) ", 1000);
     struct scan_result result;
@@ -459,7 +453,7 @@ static void explanation_shows_a_window_of_a_long_line(void **state)
     free(text);
 }
 
-static void explanation_is_cut_between_characters(void **state)
+TEST(explanation_is_cut_between_characters)
 {
     struct scan_result result = scan_text(BYTES("(a"));
     char whole[SCAN_EXPLAIN_SIZE], out[SCAN_EXPLAIN_SIZE];
@@ -477,7 +471,7 @@ static void explanation_is_cut_between_characters(void **state)
     }
 }
 
-static void the_longest_explanation_fits(void **state)
+TEST(the_longest_explanation_fits)
 {
     /* Four-byte characters, long lines, a wrapper, a restart, a runaway string. */
     char *wide = repeat("\xf0\x9f\x98\x80", 400);
@@ -536,7 +530,7 @@ static const struct match_row match_rows[] = {
     {"", 1, 1, SCAN_MATCH_NO_PAREN, 0, 0, 0},
 };
 
-static void each_parenthesis_has_its_partner(void **state)
+TEST(each_parenthesis_has_its_partner)
 {
     for (size_t i = 0; i < sizeof(match_rows) / sizeof(match_rows[0]); i++) {
         const struct match_row *row = &match_rows[i];
@@ -552,7 +546,7 @@ static void each_parenthesis_has_its_partner(void **state)
     }
 }
 
-static void match_explanation_shows_the_partner(void **state)
+TEST(match_explanation_shows_the_partner)
 {
     const char text[] = "(a\n b)";
     struct scan_match match = scan_match_paren(text, sizeof(text) - 1, 1, 1);
@@ -568,36 +562,4 @@ static void match_explanation_shows_the_partner(void **state)
                              "The nearest one on that line is at column 3:\n"
                              "     2 |  b)\n"
                              "       |   ^");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_text_is_counted),
-        cmocka_unit_test(each_fault_is_found_where_it_is),
-        cmocka_unit_test(an_open_form_is_named_with_the_form_that_should_not_be_in_it),
-        cmocka_unit_test(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation),
-        cmocka_unit_test(a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis),
-        cmocka_unit_test(the_innermost_parenthesis_is_the_one_at_the_restart),
-        cmocka_unit_test(lists_in_one_column_do_not_suggest_a_parenthesis_too_many),
-        cmocka_unit_test(an_open_form_at_the_end_has_no_restart),
-        cmocka_unit_test(a_wrapper_with_its_body_in_column_one_is_not_a_fault),
-        cmocka_unit_test(within_a_wrapper_the_definition_left_open_is_named_too),
-        cmocka_unit_test(column_one_in_strings_and_comments_starts_nothing),
-        cmocka_unit_test(a_form_that_closed_too_early_is_named_with_its_end),
-        cmocka_unit_test(the_last_datum_before_an_extra_parenthesis_is_reported),
-        cmocka_unit_test(a_string_that_runs_over_a_form_is_suspected),
-        cmocka_unit_test(a_million_open_lists_are_counted_and_the_innermost_is_known),
-        cmocka_unit_test(beyond_the_tracked_depth_nothing_good_is_called_bad),
-        cmocka_unit_test(explanation_of_valid_text_is_one_line),
-        cmocka_unit_test(explanation_shows_the_place_and_the_form),
-        cmocka_unit_test(explanation_puts_the_caret_under_the_character),
-        cmocka_unit_test(explanation_shows_a_window_of_a_long_line),
-        cmocka_unit_test(explanation_is_cut_between_characters),
-        cmocka_unit_test(the_longest_explanation_fits),
-        cmocka_unit_test(each_parenthesis_has_its_partner),
-        cmocka_unit_test(match_explanation_shows_the_partner),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

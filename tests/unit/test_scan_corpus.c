@@ -8,19 +8,14 @@
 #define _GNU_SOURCE /* nftw */
 #endif
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#define OWN_MAIN
+#include "../cases.h"
 #include "scan/scan.h"
 #include "scan/scan_lexer.h"
 
@@ -128,12 +123,11 @@ static void skip_without_sources(void)
     skip();
 }
 
-static void no_file_gives_a_false_alarm(void **state)
+TEST(no_file_gives_a_false_alarm)
 {
     size_t alarms = 0, bytes = 0, passed_over = 0, forms = 0;
     clock_t ticks = 0;
 
-    (void)state;
     skip_without_sources();
     for (size_t i = 0; i < file_count; i++) {
         struct scan_result result;
@@ -309,7 +303,7 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
     free(changed);
 }
 
-static void one_parenthesis_off_is_found_in_the_right_form(void **state)
+TEST(one_parenthesis_off_is_found_in_the_right_form)
 {
     const char *given = getenv("CL_MCP_TEST_SEED");
     uint64_t seed = given == NULL ? 0 : strtoull(given, NULL, 10);
@@ -317,7 +311,6 @@ static void one_parenthesis_off_is_found_in_the_right_form(void **state)
     struct tally sum = {0};
     uint64_t random;
 
-    (void)state;
     skip_without_sources();
     if (seed == 0)
         seed = (uint64_t)time(NULL);
@@ -355,10 +348,5 @@ static void one_parenthesis_off_is_found_in_the_right_form(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_file_gives_a_false_alarm),
-        cmocka_unit_test(one_parenthesis_off_is_found_in_the_right_form),
-    };
-
-    return cmocka_run_group_tests(tests, find_sources, forget_sources);
+    return run_cases(find_sources, forget_sources);
 }

@@ -2,15 +2,8 @@
  * Repairs: which are certain and what they make, which are only likely, and which are none. That only `)`
  * changes is checked for each.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "guarded.h"
@@ -36,7 +29,7 @@ static void assert_only_parens_differ(const char *a, size_t a_len, const char *b
     strbuf_fini(&other);
 }
 
-static void certain_repairs_are_made(void **state)
+TEST(certain_repairs_are_made)
 {
     static const struct {
         const char *text, *repaired;
@@ -91,7 +84,7 @@ static void certain_repairs_are_made(void **state)
     }
 }
 
-static void a_place_that_is_one_of_several_is_only_likely(void **state)
+TEST(a_place_that_is_one_of_several_is_only_likely)
 {
     static const char *const texts[] = {
         "(defun a ()\n  (foo (bar x y)\n\n(defun c ())\n", /* behind x, behind y */
@@ -114,7 +107,7 @@ static void a_place_that_is_one_of_several_is_only_likely(void **state)
     }
 }
 
-static void damage_to_anything_but_parentheses_is_not_repaired(void **state)
+TEST(damage_to_anything_but_parentheses_is_not_repaired)
 {
     static const char *const texts[] = {
         "(defun a ()\n  \"b)\n\n(defun c ()\n  d)\n",     /* a quote is missing */
@@ -139,7 +132,7 @@ static void damage_to_anything_but_parentheses_is_not_repaired(void **state)
     }
 }
 
-static void a_definition_within_another_is_found(void **state)
+TEST(a_definition_within_another_is_found)
 {
     static const struct {
         const char *text;
@@ -168,7 +161,7 @@ static void a_definition_within_another_is_found(void **state)
     }
 }
 
-static void work_is_bounded(void **state)
+TEST(work_is_bounded)
 {
     /* 200,000 lists that could each be closed anywhere, in one form. */
     size_t count = 200000, len = 0;
@@ -189,16 +182,4 @@ static void work_is_bounded(void **state)
     scan_find_repair(text, len, &repair, NULL);
     assert_false(repair.is_certain);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(certain_repairs_are_made),
-        cmocka_unit_test(a_place_that_is_one_of_several_is_only_likely),
-        cmocka_unit_test(damage_to_anything_but_parentheses_is_not_repaired),
-        cmocka_unit_test(a_definition_within_another_is_found),
-        cmocka_unit_test(work_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /*
  * Finding top-level forms, and which of them is meant by a kind and a name.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../cases.h"
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "guarded.h"
@@ -52,7 +45,7 @@ static void signatures(char *out, size_t cap)
     guarded_free(&copy);
 }
 
-static void every_form_is_found_in_order(void **state)
+TEST(every_form_is_found_in_order)
 {
     char found[2000];
     signatures(found, sizeof found);
@@ -80,7 +73,7 @@ static void every_form_is_found_in_order(void **state)
                         found);
 }
 
-static void a_form_is_found_by_kind_and_name(void **state)
+TEST(a_form_is_found_by_kind_and_name)
 {
     static const struct {
         const char *kind, *name;
@@ -146,7 +139,7 @@ static void a_form_is_found_by_kind_and_name(void **state)
     }
 }
 
-static void a_conditional_before_a_form_belongs_to_it(void **state)
+TEST(a_conditional_before_a_form_belongs_to_it)
 {
     struct scan_toplevels forms;
     struct scan_toplevel form;
@@ -161,7 +154,7 @@ static void a_conditional_before_a_form_belongs_to_it(void **state)
     assert_int_equal(form.start, form.lead);
 }
 
-static void work_is_bounded_at_any_nesting(void **state)
+TEST(work_is_bounded_at_any_nesting)
 {
     static const char inner[] = "(progn ";
     enum { DEPTH = 200000, LEN = DEPTH * (sizeof inner) };
@@ -181,7 +174,7 @@ static void work_is_bounded_at_any_nesting(void **state)
     free(nested);
 }
 
-static void a_name_that_is_too_long_matches_nothing(void **state)
+TEST(a_name_that_is_too_long_matches_nothing)
 {
     static char name[1002];
     struct scan_toplevels forms;
@@ -202,16 +195,4 @@ static void a_name_that_is_too_long_matches_nothing(void **state)
     scan_wanted_free(too_long);
     scan_wanted_free(any_kind);
     scan_wanted_free(no_kind);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_is_found_in_order),
-        cmocka_unit_test(a_form_is_found_by_kind_and_name),
-        cmocka_unit_test(a_conditional_before_a_form_belongs_to_it),
-        cmocka_unit_test(work_is_bounded_at_any_nesting),
-        cmocka_unit_test(a_name_that_is_too_long_matches_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

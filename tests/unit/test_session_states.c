@@ -1,17 +1,11 @@
 /*
  * What must hold in the table of a session's life whatever its cells say.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "session/core/states.h"
 
@@ -30,10 +24,9 @@ static const char *action_name(size_t i)
     return session_action_text((enum session_action)i);
 }
 
-static void every_action_is_used_by_some_cell(void **state)
+TEST(every_action_is_used_by_some_cell)
 {
     bool is_used[SESSION_ACTION_COUNT] = {false};
-    (void)state;
     for (size_t s = 0; s < SESSION_STATE_COUNT; s++)
         for (size_t e = 0; e < SESSION_EVENT_COUNT; e++) {
             assert_between(session_table[s][e], 0, SESSION_ACTION_COUNT - 1);
@@ -44,16 +37,14 @@ static void every_action_is_used_by_some_cell(void **state)
             fail_msg("no cell leads to %s", session_action_text((enum session_action)a));
 }
 
-static void the_end_of_a_process_is_never_ignored_where_there_is_one(void **state)
+TEST(the_end_of_a_process_is_never_ignored_where_there_is_one)
 {
-    (void)state;
     for (size_t s = SESSION_STARTING; s < SESSION_STATE_COUNT; s++)
         assert_int_not_equal(session_table[s][EVENT_GONE], ACTION_ignore);
 }
 
-static void a_reply_is_ignored_only_where_none_is_awaited(void **state)
+TEST(a_reply_is_ignored_only_where_none_is_awaited)
 {
-    (void)state;
     for (size_t s = 0; s < SESSION_STATE_COUNT; s++)
         assert_int_equal(session_table[s][EVENT_OK] == ACTION_ignore,
                          session_table[s][EVENT_FAILED] == ACTION_ignore);
@@ -61,37 +52,23 @@ static void a_reply_is_ignored_only_where_none_is_awaited(void **state)
 
 /* press, forgo, lose, stop_replay and refuse_scratch end the process, or send SIGKILL, at the latest when
  * they run for the third time; decline leads back to RUNNING. */
-static void no_state_waits_for_the_users_code_for_ever(void **state)
+TEST(no_state_waits_for_the_users_code_for_ever)
 {
     static const bool ends[SESSION_ACTION_COUNT] = {
         [ACTION_press] = true,       [ACTION_forgo] = true,          [ACTION_lose] = true,
         [ACTION_stop_replay] = true, [ACTION_refuse_scratch] = true, [ACTION_decline] = true,
     };
-    (void)state;
     for (size_t s = SESSION_STARTING; s < SESSION_KILLING; s++)
         if (s != SESSION_IDLE && s != SESSION_STANDING && !ends[session_table[s][EVENT_DEADLINE]])
             fail_msg("the deadline of %s does not end it", session_state_text((enum session_state)s));
 }
 
-static void names_are_different(void **state)
+TEST(names_are_different)
 {
-    (void)state;
     for (size_t i = 0; i < SESSION_STATE_COUNT; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(state_name(i), state_name(k));
     for (size_t i = 0; i < SESSION_EVENT_COUNT; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(event_name(i), event_name(k));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_action_is_used_by_some_cell),
-        cmocka_unit_test(a_reply_is_ignored_only_where_none_is_awaited),
-        cmocka_unit_test(the_end_of_a_process_is_never_ignored_where_there_is_one),
-        cmocka_unit_test(no_state_waits_for_the_users_code_for_ever),
-        cmocka_unit_test(names_are_different),
-    };
-    return cmocka_run_group_tests_name("session_states", tests, NULL, NULL);
 }

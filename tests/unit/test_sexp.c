@@ -4,16 +4,10 @@
  */
 #include <float.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "guarded.h"
@@ -230,12 +224,11 @@ static struct sexp_document *parse_text(const char *text)
     return document;
 }
 
-static void parser_accepts_the_good_rows(void **state)
+TEST(parser_accepts_the_good_rows)
 {
     struct err err;
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
@@ -252,9 +245,8 @@ static void parser_accepts_the_good_rows(void **state)
     strbuf_fini(&out);
 }
 
-static void parser_refuses_the_bad_rows_and_blames_the_right_byte(void **state)
+TEST(parser_refuses_the_bad_rows_and_blames_the_right_byte)
 {
-    (void)state;
     for (const struct bad_row *row = bad_rows; row < bad_rows + BAD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
 
@@ -277,11 +269,10 @@ static void parser_refuses_the_bad_rows_and_blames_the_right_byte(void **state)
 }
 
 /* Every proper beginning of a list or a string is incomplete, and the blame goes to its end. */
-static void parser_refuses_every_truncation(void **state)
+TEST(parser_refuses_every_truncation)
 {
     struct err err;
 
-    (void)state;
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         if (row->bytes[0] != '(' && row->bytes[0] != '"')
             continue;
@@ -298,12 +289,11 @@ static void parser_refuses_every_truncation(void **state)
 }
 
 /* No byte of a good payload can be replaced by anything that reads outside it or breaks the document. */
-static void parser_survives_every_replacement_of_every_byte(void **state)
+TEST(parser_survives_every_replacement_of_every_byte)
 {
     struct err err;
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
@@ -330,14 +320,13 @@ static void parser_survives_every_replacement_of_every_byte(void **state)
     strbuf_fini(&out);
 }
 
-static void parser_keeps_nul_bytes_in_strings(void **state)
+TEST(parser_keeps_nul_bytes_in_strings)
 {
     static const char text[] = "(\"a\0b\" \"\0\" \"1234567\0\")";
     struct sexp_document *document = sexp_parse(text, sizeof text - 1, NULL);
     const char *bytes;
     size_t len;
 
-    (void)state;
     assert_non_null(document);
     bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
     assert_int_equal(len, 3);
@@ -351,13 +340,12 @@ static void parser_keeps_nul_bytes_in_strings(void **state)
     sexp_document_free(document);
 }
 
-static void parser_accepts_as_many_levels_as_are_allowed(void **state)
+TEST(parser_accepts_as_many_levels_as_are_allowed)
 {
     struct strbuf text;
     struct sexp_document *document;
     const struct sexp *value;
 
-    (void)state;
     strbuf_init(&text, 0);
     for (int i = 0; i < SEXP_MAX_DEPTH; i++)
         strbuf_adds(&text, i ? " (7" : "(7");
@@ -376,12 +364,11 @@ static void parser_accepts_as_many_levels_as_are_allowed(void **state)
 }
 
 /* Depth is how deep, not how often: many lists side by side are fine. */
-static void parser_counts_levels_and_not_lists(void **state)
+TEST(parser_counts_levels_and_not_lists)
 {
     struct strbuf text;
     struct sexp_document *document;
 
-    (void)state;
     strbuf_init(&text, 0);
     strbuf_addc(&text, '(');
     for (int i = 0; i < 1000; i++)
@@ -395,13 +382,12 @@ static void parser_counts_levels_and_not_lists(void **state)
     strbuf_fini(&text);
 }
 
-static void parser_bounds_the_number_of_values(void **state)
+TEST(parser_bounds_the_number_of_values)
 {
     struct strbuf text;
     struct sexp_document *document;
     struct err err;
 
-    (void)state;
     strbuf_init(&text, 0);
     strbuf_addc(&text, '(');
     for (size_t i = 1; i < SEXP_MAX_VALUES; i++)
@@ -419,14 +405,13 @@ static void parser_bounds_the_number_of_values(void **state)
     strbuf_fini(&text);
 }
 
-static void parser_bounds_the_length_of_the_payload(void **state)
+TEST(parser_bounds_the_length_of_the_payload)
 {
     size_t len = SEXP_MAX_PAYLOAD;
     char *text = malloc(len + 1);
     struct sexp_document *document;
     struct err err;
 
-    (void)state;
     memset(text, 'x', len + 1);
     text[0] = text[len - 1] = '"';
     document = sexp_parse(text, len, &err);
@@ -440,9 +425,8 @@ static void parser_bounds_the_length_of_the_payload(void **state)
 }
 
 /* Lists of every size around those of the first block and the first stack. */
-static void parser_keeps_the_items_of_lists_of_any_length(void **state)
+TEST(parser_keeps_the_items_of_lists_of_any_length)
 {
-    (void)state;
     for (size_t count = 0; count < 1200; count++) {
         struct strbuf text;
         struct sexp_document *document;
@@ -468,13 +452,12 @@ static void parser_keeps_the_items_of_lists_of_any_length(void **state)
     }
 }
 
-static void parser_reads_floats_exactly(void **state)
+TEST(parser_reads_floats_exactly)
 {
     static const double numbers[] = {0.1,      1.5,     -2.5e-3, 123456789.125, DBL_MAX,
                                      -DBL_MAX, DBL_MIN, 5e-324,  1.0 / 3};
     char text[1500];
 
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sexp_document *document;
 
@@ -486,14 +469,13 @@ static void parser_reads_floats_exactly(void **state)
     }
 }
 
-static void accessors_find_existing_members(void **state)
+TEST(accessors_find_existing_members)
 {
     struct sexp_document *document =
         parse_text("(7 :ok :a 1 :b \"two\" :c (3) :d nil :e () :nested (:a 9) :a 5 :f)");
     const struct sexp *root = sexp_root(document);
     size_t len;
 
-    (void)state;
     assert_int_equal(sexp_integer(sexp_nth(root, 0), -1), 7);
     assert_true(sexp_is_symbol(sexp_nth(root, 1), "ok"));
     assert_false(sexp_is_symbol(sexp_nth(root, 1), ":ok"));
@@ -514,13 +496,12 @@ static void accessors_find_existing_members(void **state)
     sexp_document_free(document);
 }
 
-static void accessors_give_nothing_for_the_wrong_type(void **state)
+TEST(accessors_give_nothing_for_the_wrong_type)
 {
     struct sexp_document *document = parse_text("(1 \"s\" :k nil 1.5 (2))");
     const struct sexp *values[7];
     size_t len = 99;
 
-    (void)state;
     values[0] = NULL;
     for (size_t i = 0; i < 6; i++)
         values[i + 1] = sexp_nth(sexp_root(document), i);
@@ -542,11 +523,10 @@ static void accessors_give_nothing_for_the_wrong_type(void **state)
     sexp_document_free(NULL);
 }
 
-static void writer_puts_spaces_only_between_values(void **state)
+TEST(writer_puts_spaces_only_between_values)
 {
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     sexp_write_open(&out);
     sexp_write_integer(&out, 12);
@@ -564,7 +544,7 @@ static void writer_puts_spaces_only_between_values(void **state)
     strbuf_fini(&out);
 }
 
-static void writer_escapes_and_repairs_strings(void **state)
+TEST(writer_escapes_and_repairs_strings)
 {
     static const struct {
         const char *bytes;
@@ -583,7 +563,6 @@ static void writer_escapes_and_repairs_strings(void **state)
     };
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct guarded g = guarded_copy(rows[i].bytes, rows[i].len);
@@ -597,11 +576,10 @@ static void writer_escapes_and_repairs_strings(void **state)
     strbuf_fini(&out);
 }
 
-static void writer_stops_at_the_cap(void **state)
+TEST(writer_stops_at_the_cap)
 {
     struct strbuf out;
 
-    (void)state;
     for (size_t limit = 1; limit <= 24; limit++) {
         strbuf_init(&out, limit);
         sexp_write_open(&out);
@@ -718,13 +696,12 @@ static void compare_node(const struct node *node, const struct sexp *value)
     }
 }
 
-static void the_parser_reads_what_the_writer_writes(void **state)
+TEST(the_parser_reads_what_the_writer_writes)
 {
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
     struct strbuf out;
 
-    (void)state;
     print_message("# TEST_SEED=%u\n", seed);
     srandom(seed);
     strbuf_init(&out, 0);
@@ -749,13 +726,12 @@ static void the_parser_reads_what_the_writer_writes(void **state)
     strbuf_fini(&out);
 }
 
-static void integers_at_the_ends_of_the_range_come_back(void **state)
+TEST(integers_at_the_ends_of_the_range_come_back)
 {
     static const int64_t integers[] = {
         0, 1, -1, 9, 10, -10, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
     struct strbuf out;
 
-    (void)state;
     strbuf_init(&out, 0);
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         struct sexp_document *document;
@@ -773,13 +749,12 @@ static void integers_at_the_ends_of_the_range_come_back(void **state)
 }
 
 /* What was parsed is written so that it parses to the same. */
-static void a_value_is_written_as_it_was(void **state)
+TEST(a_value_is_written_as_it_was)
 {
     static const char *const texts[] = {"(\"a\\\"b\\\\\" :key 12 -3 nil t (1 (2)))", ":word", "\"\"", "t",
                                         "nil"};
     struct err err;
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct sexp_document *document = sexp_parse(texts[i], strlen(texts[i]), &err);
         struct strbuf out;
@@ -791,31 +766,4 @@ static void a_value_is_written_as_it_was(void **state)
         strbuf_fini(&out);
         sexp_document_free(document);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parser_accepts_the_good_rows),
-        cmocka_unit_test(parser_refuses_the_bad_rows_and_blames_the_right_byte),
-        cmocka_unit_test(parser_refuses_every_truncation),
-        cmocka_unit_test(parser_survives_every_replacement_of_every_byte),
-        cmocka_unit_test(parser_keeps_nul_bytes_in_strings),
-        cmocka_unit_test(parser_accepts_as_many_levels_as_are_allowed),
-        cmocka_unit_test(parser_counts_levels_and_not_lists),
-        cmocka_unit_test(parser_bounds_the_number_of_values),
-        cmocka_unit_test(parser_bounds_the_length_of_the_payload),
-        cmocka_unit_test(parser_keeps_the_items_of_lists_of_any_length),
-        cmocka_unit_test(parser_reads_floats_exactly),
-        cmocka_unit_test(accessors_find_existing_members),
-        cmocka_unit_test(accessors_give_nothing_for_the_wrong_type),
-        cmocka_unit_test(writer_puts_spaces_only_between_values),
-        cmocka_unit_test(writer_escapes_and_repairs_strings),
-        cmocka_unit_test(writer_stops_at_the_cap),
-        cmocka_unit_test(the_parser_reads_what_the_writer_writes),
-        cmocka_unit_test(a_value_is_written_as_it_was),
-        cmocka_unit_test(integers_at_the_ends_of_the_range_come_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

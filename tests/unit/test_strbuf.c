@@ -1,15 +1,9 @@
 /*
  * The capped buffer: its three invariants after every kind of call.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 
 static void assert_invariants(const struct strbuf *b)
@@ -31,22 +25,20 @@ static void assert_invariants(const struct strbuf *b)
         assert_int_equal((b)->len, strlen(text));                                                            \
     } while (0)
 
-static void strbuf_is_an_empty_string_before_anything_is_added(void **state)
+TEST(strbuf_is_an_empty_string_before_anything_is_added)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     assert_null(b.bytes);
     assert_holds(&b, "");
     strbuf_fini(&b);
 }
 
-static void strbuf_appends_in_every_way(void **state)
+TEST(strbuf_appends_in_every_way)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     assert_true(strbuf_add(&b, "one ", 4));
     assert_true(strbuf_adds(&b, "two "));
@@ -58,11 +50,10 @@ static void strbuf_appends_in_every_way(void **state)
     assert_null(b.bytes);
 }
 
-static void strbuf_holds_nul_bytes(void **state)
+TEST(strbuf_holds_nul_bytes)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     assert_true(strbuf_add(&b, "a\0b", 3));
     assert_true(strbuf_addc(&b, '\0'));
@@ -71,11 +62,10 @@ static void strbuf_holds_nul_bytes(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_grows_by_single_bytes(void **state)
+TEST(strbuf_grows_by_single_bytes)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     for (int i = 0; i < 10000; i++) {
         assert_true(strbuf_addc(&b, (char)('a' + i % 26)));
@@ -86,12 +76,11 @@ static void strbuf_grows_by_single_bytes(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_addf_formats_text_longer_than_its_buffer(void **state)
+TEST(strbuf_addf_formats_text_longer_than_its_buffer)
 {
     struct strbuf b;
     char *text = malloc(5001);
 
-    (void)state;
     memset(text, 'x', 5000);
     text[5000] = '\0';
     strbuf_init(&b, 0);
@@ -111,11 +100,10 @@ static void strbuf_addf_formats_text_longer_than_its_buffer(void **state)
     free(text);
 }
 
-static void strbuf_fills_exactly_to_its_cap(void **state)
+TEST(strbuf_fills_exactly_to_its_cap)
 {
     struct strbuf b;
 
-    (void)state;
     for (size_t limit = 1; limit < 200; limit++) {
         strbuf_init(&b, limit);
         for (size_t i = 0; i < limit; i++)
@@ -130,11 +118,10 @@ static void strbuf_fills_exactly_to_its_cap(void **state)
     }
 }
 
-static void strbuf_appends_nothing_of_text_that_does_not_fit(void **state)
+TEST(strbuf_appends_nothing_of_text_that_does_not_fit)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 5);
     assert_true(strbuf_adds(&b, "abc"));
     assert_false(strbuf_adds(&b, "def"));
@@ -161,11 +148,10 @@ static void strbuf_appends_nothing_of_text_that_does_not_fit(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_adds_nothing_more_after_an_overflow(void **state)
+TEST(strbuf_adds_nothing_more_after_an_overflow)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 5);
     assert_true(strbuf_adds(&b, "abc"));
     assert_false(strbuf_adds(&b, "def"));
@@ -181,11 +167,10 @@ static void strbuf_adds_nothing_more_after_an_overflow(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_survives_sizes_that_wrap_around(void **state)
+TEST(strbuf_survives_sizes_that_wrap_around)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 100);
     assert_true(strbuf_adds(&b, "abc"));
     assert_null(strbuf_reserve(&b, SIZE_MAX));
@@ -202,12 +187,11 @@ static void strbuf_survives_sizes_that_wrap_around(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_reserve_makes_room_at_the_end(void **state)
+TEST(strbuf_reserve_makes_room_at_the_end)
 {
     struct strbuf b;
     char *room;
 
-    (void)state;
     strbuf_init(&b, 1000);
     strbuf_adds(&b, "ab");
     room = strbuf_reserve(&b, 998);
@@ -221,11 +205,10 @@ static void strbuf_reserve_makes_room_at_the_end(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_reserve_of_nothing_makes_a_string(void **state)
+TEST(strbuf_reserve_of_nothing_makes_a_string)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     assert_null(b.bytes);
     assert_non_null(strbuf_reserve(&b, 0));
@@ -236,11 +219,10 @@ static void strbuf_reserve_of_nothing_makes_a_string(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_consume_drops_from_the_front(void **state)
+TEST(strbuf_consume_drops_from_the_front)
 {
     struct strbuf b;
 
-    (void)state;
     strbuf_init(&b, 0);
     strbuf_consume(&b, 1);
     assert_holds(&b, "");
@@ -256,13 +238,12 @@ static void strbuf_consume_drops_from_the_front(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_steal_hands_over_and_starts_again(void **state)
+TEST(strbuf_steal_hands_over_and_starts_again)
 {
     struct strbuf b;
     size_t len = 99;
     char *bytes;
 
-    (void)state;
     strbuf_init(&b, 6);
     bytes = strbuf_steal(&b, &len);
     assert_string_equal(bytes, "");
@@ -282,12 +263,11 @@ static void strbuf_steal_hands_over_and_starts_again(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_clear_keeps_the_memory(void **state)
+TEST(strbuf_clear_keeps_the_memory)
 {
     struct strbuf b;
     char *bytes;
 
-    (void)state;
     strbuf_init(&b, 0);
     strbuf_clear(&b);
     assert_holds(&b, "");
@@ -297,26 +277,4 @@ static void strbuf_clear_keeps_the_memory(void **state)
     assert_ptr_equal(b.bytes, bytes);
     assert_holds(&b, "");
     strbuf_fini(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strbuf_is_an_empty_string_before_anything_is_added),
-        cmocka_unit_test(strbuf_appends_in_every_way),
-        cmocka_unit_test(strbuf_holds_nul_bytes),
-        cmocka_unit_test(strbuf_grows_by_single_bytes),
-        cmocka_unit_test(strbuf_addf_formats_text_longer_than_its_buffer),
-        cmocka_unit_test(strbuf_fills_exactly_to_its_cap),
-        cmocka_unit_test(strbuf_appends_nothing_of_text_that_does_not_fit),
-        cmocka_unit_test(strbuf_adds_nothing_more_after_an_overflow),
-        cmocka_unit_test(strbuf_survives_sizes_that_wrap_around),
-        cmocka_unit_test(strbuf_reserve_makes_room_at_the_end),
-        cmocka_unit_test(strbuf_reserve_of_nothing_makes_a_string),
-        cmocka_unit_test(strbuf_consume_drops_from_the_front),
-        cmocka_unit_test(strbuf_steal_hands_over_and_starts_again),
-        cmocka_unit_test(strbuf_clear_keeps_the_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
  * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions
  * are real and have no process; the tools are the tests' own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #define FAKE_READABLE_TOOLS
 #include "base/log.h"
 #include "fake_tools.h"
@@ -132,33 +126,46 @@ static void ask(struct client *client, const char *method, const char *params, c
         fail_msg("%s\nanswered: %swanted: %s", json, sent(client), part);
 }
 
-static void resources_of_sessions_come_and_go_with_them(void **state)
+static int set_up(void **state)
 {
-    struct client client;
-    struct session *s;
-
-    (void)state;
-    start(&client, "2025-11-25");
-    ask(&client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
-    assert_null(strstr(sent(&client), "session"));
-    s = create(&client, "work");
-    assert_string_equal(
-        sent(&client),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
-    ask(&client, "resources/list", "{}",
-        "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
-    assert_null(strstr(sent(&client), "{session}"));
-    assert_null(strstr(sent(&client), "{name}"));
-    strbuf_clear(&client.sent);
-    sessions_close(s);
-    assert_non_null(strstr(sent(&client), "notifications/resources/list_changed"));
-    ask(&client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
-    ask(&client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
-    assert_null(strstr(sent(&client), "lisp://guide"));
-    stop_client(&client);
+    struct client *client = calloc(1, sizeof *client);
+    start(client, "2025-11-25");
+    *state = client;
+    return 0;
 }
 
-static void a_resource_is_the_reply_of_its_tool(void **state)
+static int tear_down(void **state)
+{
+    stop_client(*state);
+    free(*state);
+    return 0;
+}
+
+#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
+
+CASE(resources_of_sessions_come_and_go_with_them)
+{
+    struct session *s;
+
+    ask(client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
+    assert_null(strstr(sent(client), "session"));
+    s = create(client, "work");
+    assert_string_equal(
+        sent(client),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
+    ask(client, "resources/list", "{}",
+        "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
+    assert_null(strstr(sent(client), "{session}"));
+    assert_null(strstr(sent(client), "{name}"));
+    strbuf_clear(&client->sent);
+    sessions_close(s);
+    assert_non_null(strstr(sent(client), "notifications/resources/list_changed"));
+    ask(client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
+    ask(client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
+    assert_null(strstr(sent(client), "lisp://guide"));
+}
+
+TEST(a_resource_is_the_reply_of_its_tool)
 {
     static const char *const readings[][2] = {
         {"lisp://guide", "{}"},
@@ -173,12 +180,10 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     };
     struct client client;
     char params[300], part[300];
-    size_t i;
 
-    (void)state;
     start(&client, "2025-06-18");
     create(&client, "default");
-    for (i = 0; i < sizeof readings / sizeof *readings; i++) {
+    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", readings[i][0]);
         snprintf(part, sizeof part, ",\"text\":\"%s\"}]}}\n", readings[i][1]);
         ask(&client, "resources/read", params, part);
@@ -188,24 +193,19 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     stop_client(&client);
 }
 
-static void reading_starts_no_session(void **state)
+CASE(reading_starts_no_session)
 {
-    struct client client;
-
-    start(&client, "2025-11-25");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
         "\"error\":{\"code\":-32002,\"message\":\"Resource not found: the default session has not been "
         "started;");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "has not been started;");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
-    create(&client, "default");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
-    stop_client(&client);
+    ask(client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}", "has not been started;");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
+    ask(client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
+    create(client, "default");
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
 }
 
-static void a_missing_resource_is_reported_as_the_revision_requires(void **state)
+CASE(a_missing_resource_is_reported_as_the_revision_requires)
 {
     static const char *const uris[] = {
         "lisp://nothing",
@@ -225,56 +225,44 @@ static void a_missing_resource_is_reported_as_the_revision_requires(void **state
         "lisp://symbol/CL/absent",
         "lisp://session/{session}/transcript",
     };
-    struct client client;
     char params[400];
-    size_t i;
 
-    (void)state;
-    start(&client, "2025-11-25");
-    create(&client, "default");
-    for (i = 0; i < sizeof uris / sizeof *uris; i++) {
+    create(client, "default");
+    for (size_t i = 0; i < sizeof uris / sizeof *uris; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
-        ask(&client, "resources/read", params,
+        ask(client, "resources/read", params,
             "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
         snprintf(params, sizeof params, "{\"uri\":\"%s\"," MODERN_META("") "}", uris[i]);
-        ask(&client, "resources/read", params,
+        ask(client, "resources/read", params,
             "\"error\":{\"code\":-32602,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
     }
-    ask(&client, "resources/read", "{}",
-        "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
-    ask(&client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
-    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
+    ask(client, "resources/read", "{}", "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
+    ask(client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
+    ask(client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
+    ask(client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
         "\"ttlMs\":0,\"cacheScope\":\"private\"");
-    stop_client(&client);
 }
 
-static void a_subscribed_resource_is_notified_until_it_is_unsubscribed(void **state)
+CASE(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
 {
-    struct client client;
     struct session *s;
 
-    (void)state;
-    start(&client, "2025-11-25");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    s = create(&client, "default");
-    assert_non_null(strstr(sent(&client),
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    s = create(client, "default");
+    assert_non_null(strstr(sent(client),
                            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
                            "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
-    assert_int_equal(client.count, 2);
-    create(&client, "other");
-    assert_int_equal(client.count, 1);
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "\"result\":{}}");
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
-        "\"result\":{}}");
-    ask(&client, "resources/unsubscribe", "{}", "\"code\":-32602");
-    strbuf_clear(&client.sent);
+    assert_int_equal(client->count, 2);
+    create(client, "other");
+    assert_int_equal(client->count, 1);
+    ask(client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(client, "resources/unsubscribe", "{}", "\"code\":-32602");
+    strbuf_clear(&client->sent);
     sessions_close(s);
-    assert_null(strstr(sent(&client), "resources/updated"));
-    stop_client(&client);
+    assert_null(strstr(sent(client), "resources/updated"));
 }
 
 static size_t allocated_count;
@@ -286,53 +274,44 @@ static void *count_allocation(size_t size)
 }
 
 /* News come with each piece of output, and a client may have subscribed to tens of thousands of addresses. */
-static void news_are_matched_without_parsing_addresses(void **state)
+CASE(news_are_matched_without_parsing_addresses)
 {
-    struct client client;
     char params[200];
 
-    start(&client, "2025-11-25");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
     for (int i = 0; i < 200; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%d\"}", i);
-        ask(&client, "resources/subscribe", params, "\"result\":{}}");
+        ask(client, "resources/subscribe", params, "\"result\":{}}");
     }
     allocated_count = 0;
     json_set_alloc_funcs(count_allocation, free);
-    create(&client, "default");
-    create(&client, "other");
+    create(client, "default");
+    create(client, "other");
     json_set_alloc_funcs(malloc, free);
     assert_int_equal(allocated_count, 0);
     assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
     assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
-    stop_client(&client);
 }
 
-static void subscriptions_are_bounded(void **state)
+CASE(subscriptions_are_bounded)
 {
-    struct client client;
     char params[200];
-    size_t i;
 
-    (void)state;
-    start(&client, "2025-11-25");
-    for (i = 0; i <= 256; i++) {
+    for (size_t i = 0; i <= 256; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
-        ask(&client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
+        ask(client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
     }
-    stop_client(&client);
 }
 
 #define LISTEN(id, filter)                                                                                   \
     "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
     ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter "," MODERN_META("") "}}"
 
-static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
+TEST(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 {
     struct client client;
     struct session *s;
 
-    (void)state;
     start(&client, NULL);
     say(&client,
         LISTEN("\"L1\"",
@@ -360,11 +339,10 @@ static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
     stop_client(&client);
 }
 
-static void only_requested_notifications_are_sent(void **state)
+TEST(only_requested_notifications_are_sent)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     say(&client, LISTEN("1", "{\"toolsListChanged\":true}"));
     assert_non_null(
@@ -382,11 +360,10 @@ static void only_requested_notifications_are_sent(void **state)
     stop_client(&client);
 }
 
-static void a_listen_ends_with_a_result_when_the_server_does(void **state)
+TEST(a_listen_ends_with_a_result_when_the_server_does)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     say(&client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
     say(&client, LISTEN("-1234567890123456789", "{}"));
@@ -403,18 +380,13 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     stop_client(&client);
 }
 
-static void a_call_after_the_end_is_refused(void **state)
+CASE(a_call_after_the_end_is_refused)
 {
-    struct client client;
-
-    (void)state;
-    start(&client, "2025-11-25");
-    connection_end(client.connection);
-    ask(&client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
-    stop_client(&client);
+    connection_end(client->connection);
+    ask(client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
 }
 
-static void a_wrong_listen_is_refused(void **state)
+CASE(a_wrong_listen_is_refused)
 {
     static const char *const filters[] = {
         "1",
@@ -424,77 +396,64 @@ static void a_wrong_listen_is_refused(void **state)
         "{\"resourceSubscriptions\":{}}",
         "{\"resourceSubscriptions\":[1]}",
     };
-    struct client client;
     char json[500];
-    size_t i;
 
-    (void)state;
-    start(&client, "2025-11-25");
-    for (i = 0; i < sizeof filters / sizeof *filters; i++) {
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
-        ask(&client, "subscriptions/listen", json, "\"code\":-32602");
+        ask(client, "subscriptions/listen", json, "\"code\":-32602");
     }
-    ask(&client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
-    ask(&client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
-    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
-    for (i = 0; i < 256; i++) {
+    ask(client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
+    ask(client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
+    ask(client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
+    for (size_t i = 0; i < 256; i++) {
         snprintf(json, sizeof json, LISTEN("%zu", "{}"), i);
-        say(&client, json);
-        assert_non_null(strstr(sent(&client), "acknowledged"));
+        say(client, json);
+        assert_non_null(strstr(sent(client), "acknowledged"));
     }
     snprintf(json, sizeof json, "{\"notifications\":{}," MODERN_META("") "}");
-    say(&client, LISTEN("\"more\"", "{}"));
-    assert_non_null(strstr(sent(&client), "\"code\":-32603"));
-    stop_client(&client);
+    say(client, LISTEN("\"more\"", "{}"));
+    assert_non_null(strstr(sent(client), "\"code\":-32603"));
 }
 
-static void prompts_hold_what_was_given(void **state)
+CASE(prompts_hold_what_was_given)
 {
-    struct client client;
-
-    (void)state;
-    start(&client, "2025-11-25");
-    ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
+    ask(client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
     assert_non_null(strstr(
-        sent(&client), "{\"name\":\"task\",\"description\":\"What the code should do.\",\"required\":true}"));
-    ask(&client, "prompts/get",
+        sent(client), "{\"name\":\"task\",\"description\":\"What the code should do.\",\"required\":true}"));
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
         "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code "
         "for this task: sort "
         "\\\"{package}\\\" %s\\n1. ");
-    assert_null(strstr(sent(&client), "Use the session"));
-    ask(&client, "prompts/get",
+    assert_null(strstr(sent(client), "Use the session"));
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
         "\\nUse the session s1: ");
-    assert_null(strstr(sent(&client), "Write it in the package"));
-    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}",
+    assert_null(strstr(sent(client), "Write it in the package"));
+    ask(client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\"}",
         "\"code\":-32602,\"message\":\"Invalid params: the prompt write-and-test needs the argument task");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}",
-        "\"code\":-32602");
-    ask(&client, "prompts/get",
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}", "\"code\":-32602");
+    ask(client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"pakage\":\"y\"}}",
         "Did you mean package?");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
-    ask(&client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
+    ask(client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
+    ask(client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
+    ask(client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
+    ask(client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
         "\"resultType\":\"complete\"");
-    assert_null(strstr(sent(&client), "ttlMs"));
-    stop_client(&client);
+    assert_null(strstr(sent(client), "ttlMs"));
 }
 
 #define COMPLETE(ref, argument, more) "{\"ref\":" ref ",\"argument\":" argument more "}"
 #define SYMBOL_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://symbol/{package}/{name}\"}"
 #define SYSTEM_REF "{\"type\":\"ref/prompt\",\"name\":\"explore-system\"}"
 
-static void completion_asks_the_owner_of_the_names(void **state)
+TEST(completion_asks_the_owner_of_the_names)
 {
     struct client client;
     char name[20], params[300];
-    size_t i;
 
-    (void)state;
     start(&client, "2025-06-18");
     ask(&client, "completion/complete",
         COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}",
@@ -508,7 +467,7 @@ static void completion_asks_the_owner_of_the_names(void **state)
         "\\\"type\\\":\\\"systems\\\"");
     ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
         "{\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}}");
-    for (i = 0; i < 120; i++) {
+    for (size_t i = 0; i < 120; i++) {
         snprintf(name, sizeof name, "work%zu", i);
         create(&client, name);
     }
@@ -525,7 +484,7 @@ static void completion_asks_the_owner_of_the_names(void **state)
     stop_client(&client);
 }
 
-static void completion_of_anything_unknown_is_refused(void **state)
+CASE(completion_of_anything_unknown_is_refused)
 {
     static const char *const wrong[] = {
         "{}",
@@ -541,21 +500,15 @@ static void completion_of_anything_unknown_is_refused(void **state)
         COMPLETE(SYMBOL_REF, "{\"name\":1,\"value\":\"\"}", ""),
         COMPLETE(SYMBOL_REF, "7", ""),
     };
-    struct client client;
-    size_t i;
 
-    (void)state;
-    start(&client, "2025-11-25");
-    for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ask(&client, "completion/complete", wrong[i], "\"code\":-32602");
-    stop_client(&client);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ask(client, "completion/complete", wrong[i], "\"code\":-32602");
 }
 
-static void the_log_is_sent_from_the_level_that_was_set(void **state)
+TEST(the_log_is_sent_from_the_level_that_was_set)
 {
     struct client client;
 
-    (void)state;
     start(&client, "2025-11-25");
     log_set_level(LOG_LEVEL_ERROR);
     log_info("unheard");
@@ -586,11 +539,10 @@ static void the_log_is_sent_from_the_level_that_was_set(void **state)
     ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
         ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
 
-static void a_modern_request_receives_the_log_while_it_runs(void **state)
+TEST(a_modern_request_receives_the_log_while_it_runs)
 {
     struct client client;
 
-    (void)state;
     start(&client, NULL);
     log_set_level(LOG_LEVEL_ERROR);
     say(&client, WAIT("1", "info"));
@@ -625,7 +577,7 @@ static void a_modern_request_receives_the_log_while_it_runs(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},"                                    \
     "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"
 
-static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **state)
+TEST(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
     struct client client;
     char get[400], update[600], id[33];
@@ -655,29 +607,4 @@ static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **stat
     tasks_free(client.toolbox.tasks);
     client.toolbox.tasks = NULL;
     stop_client(&client);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
-        cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
-        cmocka_unit_test(reading_starts_no_session),
-        cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
-        cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
-        cmocka_unit_test(news_are_matched_without_parsing_addresses),
-        cmocka_unit_test(subscriptions_are_bounded),
-        cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
-        cmocka_unit_test(only_requested_notifications_are_sent),
-        cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
-        cmocka_unit_test(a_call_after_the_end_is_refused),
-        cmocka_unit_test(a_wrong_listen_is_refused),
-        cmocka_unit_test(prompts_hold_what_was_given),
-        cmocka_unit_test(completion_asks_the_owner_of_the_names),
-        cmocka_unit_test(completion_of_anything_unknown_is_refused),
-        cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
-        cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),
-        cmocka_unit_test(a_task_does_not_ask_when_the_time_for_the_answer_is_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

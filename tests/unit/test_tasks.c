@@ -1,31 +1,25 @@
 /*
  * The life of a task.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "mcp/task_note.h"
 #include "mcp/tasks.h"
 
-static void a_task_that_has_ended_does_not_change(void **state)
+TEST(a_task_that_has_ended_does_not_change)
 {
     for (int status = TASK_COMPLETED; status < TASK_STATUS_COUNT; status++)
         for (int event = 0; event < TASK_EVENT_COUNT; event++)
             assert_int_equal(task_table[status][event], status);
 }
 
-static void a_working_task_changes_as_the_event_requires(void **state)
+TEST(a_working_task_changes_as_the_event_requires)
 {
     static const enum task_status after[] = {
         [TASK_ASKED] = TASK_INPUT_REQUIRED, [TASK_ANSWERED] = TASK_WORKING,  [TASK_ENDED] = TASK_COMPLETED,
@@ -42,7 +36,7 @@ static void count(void *arg)
     ++*(int *)arg;
 }
 
-static void a_task_is_given_up_once_and_not_after_its_end(void **state)
+TEST(a_task_is_given_up_once_and_not_after_its_end)
 {
     int given_up = 0;
     struct strbuf result;
@@ -61,7 +55,7 @@ static void a_task_is_given_up_once_and_not_after_its_end(void **state)
     strbuf_fini(&result);
 }
 
-static void their_number_is_bounded(void **state)
+TEST(their_number_is_bounded)
 {
     struct tasks *all = tasks_new(uv_default_loop(), NULL);
     int made = 0;
@@ -76,7 +70,7 @@ static void on_answers(void *arg, const json_t *responses)
     *(size_t *)arg = json_object_size(responses);
 }
 
-static void it_continues_when_every_answer_has_come(void **state)
+TEST(it_continues_when_every_answer_has_come)
 {
     size_t answers = 0;
     struct tasks *all = tasks_new(uv_default_loop(), NULL);
@@ -109,7 +103,7 @@ static void remove_directory(const char *path)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void a_task_of_a_server_that_has_ended_is_known_as_lost(void **state)
+TEST(a_task_of_a_server_that_has_ended_is_known_as_lost)
 {
     time_t made = 0;
     const char *directory = make_directory();
@@ -132,7 +126,7 @@ static void a_task_of_a_server_that_has_ended_is_known_as_lost(void **state)
     remove_directory(directory);
 }
 
-static void the_note_of_tasks_is_bounded_and_holds_the_newest(void **state)
+TEST(the_note_of_tasks_is_bounded_and_holds_the_newest)
 {
     time_t made;
     char id[TASK_ID_DIGITS + 1], file[200];
@@ -157,7 +151,7 @@ static void the_note_of_tasks_is_bounded_and_holds_the_newest(void **state)
     remove_directory(directory);
 }
 
-static void other_content_of_the_file_is_ignored(void **state)
+TEST(other_content_of_the_file_is_ignored)
 {
     time_t made;
     const char *const id = "0123456789abcdef0123456789abcdef";
@@ -182,20 +176,4 @@ static void other_content_of_the_file_is_ignored(void **state)
     task_note_free(before);
     task_note_free(after);
     remove_directory(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_that_has_ended_does_not_change),
-        cmocka_unit_test(a_working_task_changes_as_the_event_requires),
-        cmocka_unit_test(a_task_is_given_up_once_and_not_after_its_end),
-        cmocka_unit_test(their_number_is_bounded),
-        cmocka_unit_test(it_continues_when_every_answer_has_come),
-        cmocka_unit_test(a_task_of_a_server_that_has_ended_is_known_as_lost),
-        cmocka_unit_test(the_note_of_tasks_is_bounded_and_holds_the_newest),
-        cmocka_unit_test(other_content_of_the_file_is_ignored),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

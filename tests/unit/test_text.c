@@ -1,18 +1,13 @@
 /*
  * Numbers and lines as people read them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
-static void text_groups_digits_by_thousands(void **state)
+TEST(text_groups_digits_by_thousands)
 {
     static const struct {
         uint64_t n;
@@ -27,7 +22,6 @@ static void text_groups_digits_by_thousands(void **state)
         {1000000, "1,000,000"},
         {UINT64_MAX, "18,446,744,073,709,551,615"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct strbuf out;
         strbuf_init(&out, 0);
@@ -37,10 +31,9 @@ static void text_groups_digits_by_thousands(void **state)
     }
 }
 
-static void text_counts_have_a_plural_but_for_one(void **state)
+TEST(text_counts_have_a_plural_but_for_one)
 {
     struct strbuf out;
-    (void)state;
     strbuf_init(&out, 0);
     text_add_count(&out, 0, "frame");
     strbuf_adds(&out, "; ");
@@ -51,7 +44,7 @@ static void text_counts_have_a_plural_but_for_one(void **state)
     strbuf_fini(&out);
 }
 
-static void text_indents_each_line_that_is_not_empty(void **state)
+TEST(text_indents_each_line_that_is_not_empty)
 {
     static const struct {
         const char *text, *indented;
@@ -59,7 +52,6 @@ static void text_indents_each_line_that_is_not_empty(void **state)
         {"", ""},     {"a", "  a"},     {"a\nb", "  a\n  b"}, {"a\n", "  a\n"}, {"a\n\nb", "  a\n\n  b"},
         {"\n", "\n"}, {"\na", "\n  a"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct strbuf out;
         strbuf_init(&out, 0);
@@ -69,23 +61,11 @@ static void text_indents_each_line_that_is_not_empty(void **state)
     }
 }
 
-static void text_indents_only_the_bytes_given(void **state)
+TEST(text_indents_only_the_bytes_given)
 {
     struct strbuf out;
-    (void)state;
     strbuf_init(&out, 0);
     text_add_indented(&out, "one\ntwo\nthree", 7, "> ");
     assert_string_equal(strbuf_string(&out), "> one\n> two");
     strbuf_fini(&out);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_groups_digits_by_thousands),
-        cmocka_unit_test(text_counts_have_a_plural_but_for_one),
-        cmocka_unit_test(text_indents_each_line_that_is_not_empty),
-        cmocka_unit_test(text_indents_only_the_bytes_given),
-    };
-    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

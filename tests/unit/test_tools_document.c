@@ -2,17 +2,11 @@
  * The list of tools, the page that is printed from it, and the guide that speaks of them: nothing is missing,
  * nothing is invented.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -23,10 +17,9 @@
 
 #define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
 
-static void the_document_is_what_the_tables_print(void **state)
+TEST(the_document_is_what_the_tables_print)
 {
     struct strbuf page;
-    (void)state;
     strbuf_init(&page, 0);
     struct err err;
     if (!tools_document(&page, TEST_DATA "/tools", &err))
@@ -54,9 +47,8 @@ static size_t count_sentences(const char *text)
     return n;
 }
 
-static void every_tool_has_a_name_a_title_and_a_description(void **state)
+TEST(every_tool_has_a_name_a_title_and_a_description)
 {
-    (void)state;
     assert_true(registry_count() > 10);
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
@@ -76,9 +68,8 @@ static void every_tool_has_a_name_a_title_and_a_description(void **state)
     }
 }
 
-static void every_argument_has_a_name_and_a_description(void **state)
+TEST(every_argument_has_a_name_and_a_description)
 {
-    (void)state;
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
@@ -94,9 +85,8 @@ static void every_argument_has_a_name_and_a_description(void **state)
 }
 
 /* A description's "default: all" and a bound must not contradict each other, and a choice is of a string. */
-static void every_schema_makes_sense(void **state)
+TEST(every_schema_makes_sense)
 {
-    (void)state;
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
@@ -109,10 +99,9 @@ static void every_schema_makes_sense(void **state)
     }
 }
 
-static void every_listed_schema_is_what_strict_clients_accept(void **state)
+TEST(every_listed_schema_is_what_strict_clients_accept)
 {
     struct err err;
-    (void)state;
     json_t *listing = listing_of("full", &err), *tool;
     assert_non_null(listing);
     assert_int_equal(json_array_size(listing), registry_count());
@@ -136,9 +125,8 @@ static void every_listed_schema_is_what_strict_clients_accept(void **state)
     json_decref(listing);
 }
 
-static void read_only_tools_are_not_destructive(void **state)
+TEST(read_only_tools_are_not_destructive)
 {
-    (void)state;
     for (size_t i = 0; i < registry_count(); i++)
         if (registry_at(i)->is_read_only && registry_at(i)->is_destructive)
             fail_msg("%s is both", registry_at(i)->name);
@@ -168,10 +156,9 @@ static void read_guide(struct guide *g, const char *topic)
     assert_int_equal(g->answers, 1);
 }
 
-static void guide_is_one_page(void **state)
+TEST(guide_is_one_page)
 {
     struct guide g;
-    (void)state;
     read_guide(&g, NULL);
     assert_between(g.text.len, 1000, 6000 - 1);
     assert_non_null(strstr(strbuf_string(&g.text), "cl-mcp:define-tool"));
@@ -179,11 +166,10 @@ static void guide_is_one_page(void **state)
     strbuf_fini(&g.text);
 }
 
-static void guide_has_every_topic_and_no_other_text(void **state)
+TEST(guide_has_every_topic_and_no_other_text)
 {
     struct guide all, part;
     struct strbuf joined;
-    (void)state;
     strbuf_init(&joined, 0);
     const struct tool_argument *topic = &registry_find("get-usage-guide")->arguments[0];
     for (size_t i = 0; topic->choices[i] != NULL; i++) {
@@ -235,12 +221,11 @@ static void next_word(const char **at, char *word, size_t size)
 
 /* Every word with a dash is a tool, an argument, or one of the few words of English and of Lisp listed here.
  */
-static void guide_names_only_tools_and_arguments_that_exist(void **state)
+TEST(guide_names_only_tools_and_arguments_that_exist)
 {
-    static const char *const others[] = {"in-package",  "common-lisp", "cl-mcp",
-                                         "define-tool", "call-tool",   ""};
+    static const char *const others[] = {"in-package", "common-lisp", "cl-mcp", "define-tool",
+                                         "call-tool",  "user-greet",  ""};
     struct guide g;
-    (void)state;
     read_guide(&g, NULL);
     char word[64];
     size_t tools = 0;
@@ -260,10 +245,9 @@ static void guide_names_only_tools_and_arguments_that_exist(void **state)
 }
 
 /* "the argument NAME", "NAME: true", and "NAME of TOOL, TOOL and TOOL". */
-static void guide_passes_tools_only_arguments_that_they_accept(void **state)
+TEST(guide_passes_tools_only_arguments_that_they_accept)
 {
     struct guide g;
-    (void)state;
     read_guide(&g, NULL);
     char word[64], tool[64];
     size_t found = 0;
@@ -294,21 +278,4 @@ static void guide_passes_tools_only_arguments_that_they_accept(void **state)
     }
     assert_true(found >= 4);
     strbuf_fini(&g.text);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_document_is_what_the_tables_print),
-        cmocka_unit_test(every_tool_has_a_name_a_title_and_a_description),
-        cmocka_unit_test(every_argument_has_a_name_and_a_description),
-        cmocka_unit_test(every_schema_makes_sense),
-        cmocka_unit_test(every_listed_schema_is_what_strict_clients_accept),
-        cmocka_unit_test(read_only_tools_are_not_destructive),
-        cmocka_unit_test(guide_is_one_page),
-        cmocka_unit_test(guide_has_every_topic_and_no_other_text),
-        cmocka_unit_test(guide_names_only_tools_and_arguments_that_exist),
-        cmocka_unit_test(guide_passes_tools_only_arguments_that_they_accept),
-    };
-    return cmocka_run_group_tests_name("tools_document", tests, NULL, NULL);
 }

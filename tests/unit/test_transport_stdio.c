@@ -3,24 +3,19 @@
  * are pipes, sockets or files of the test's; the child gives each message back as "LEN:FIRST BYTES", or what
  * its mode says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#define OWN_MAIN
+#include "../cases.h"
 #include "../assert_between.h"
 #include "base/strbuf.h"
 #include "mcp/transport_stdio.h"
@@ -214,24 +209,22 @@ static void expect_output(struct pipes *p, const char *wanted, int status)
     assert_int_equal(wait_for(p->pid), status);
 }
 
-static void lines_are_messages(void **state)
+TEST(lines_are_messages)
 {
     static const char input[] = "{\"a\":1}\nbb\r\n\n \r\n\t\nc\rd\n\nlast";
     struct pipes p = start_with_pipes(0);
 
-    (void)state;
     write_all(p.to_child, input, sizeof input - 1);
     expect_output(&p, "7:{\"a\":1}\n2:bb\n3:c\rd\n4:last\nend\n", 4);
 }
 
-static void lines_may_come_byte_by_byte(void **state)
+TEST(lines_may_come_byte_by_byte)
 {
     static const char input[] = "abc\n\r\n de \nf";
     struct pipes p = start_with_pipes(0);
     struct strbuf out;
     size_t i;
 
-    (void)state;
     strbuf_init(&out, 0);
     for (i = 0; i < 4; i++)
         write_all(p.to_child, input + i, 1);
@@ -243,21 +236,19 @@ static void lines_may_come_byte_by_byte(void **state)
     expect_output(&p, "4: de \n1:f\nend\n", 3);
 }
 
-static void an_empty_input_ends(void **state)
+TEST(an_empty_input_ends)
 {
     struct pipes p = start_with_pipes(0);
 
-    (void)state;
     expect_output(&p, "end\n", 0);
 }
 
-static void a_socket_can_be_both_ends(void **state)
+TEST(a_socket_can_be_both_ends)
 {
     int pair[2];
     pid_t pid;
     struct strbuf out;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     pid = start(pair[0], pair[0], pair[1], -1, 0);
     write_all(pair[1], "x\ny\n", 4);
@@ -282,13 +273,12 @@ static int temporary_file(const char *bytes, size_t len)
     return fd;
 }
 
-static void regular_files_work_for_both_ends(void **state)
+TEST(regular_files_work_for_both_ends)
 {
     int in = temporary_file("x\nyy", 4), out = temporary_file("", 0), kept = dup(out);
     char bytes[64];
     ssize_t n;
 
-    (void)state;
     assert_int_equal(wait_for(start(in, out, -1, -1, 0)), 2);
     assert_int_equal(lseek(kept, 0, SEEK_SET), 0);
     n = read(kept, bytes, sizeof bytes);
@@ -297,35 +287,31 @@ static void regular_files_work_for_both_ends(void **state)
     close(kept);
 }
 
-static void devices_work(void **state)
+TEST(devices_work)
 {
-    (void)state;
     assert_int_equal(wait_for(start(open("/dev/null", O_RDONLY), open("/dev/null", O_WRONLY), -1, -1, 0)), 0);
 }
 
-static void a_closed_descriptor_is_an_error(void **state)
+TEST(a_closed_descriptor_is_an_error)
 {
-    (void)state;
     assert_int_equal(wait_for(start(-1, open("/dev/null", O_WRONLY), -1, -1, 0)), 101);
     assert_int_equal(wait_for(start(open("/dev/null", O_RDONLY), -1, -1, -1, 0)), 101);
 }
 
-static void a_broken_output_is_reported(void **state)
+TEST(a_broken_output_is_reported)
 {
     struct pipes p = start_with_pipes(0);
 
-    (void)state;
     close(p.from_child);
     assert_int_equal(wait_for(p.pid), 0); /* before it writes anything */
     close(p.to_child);
 }
 
-static void the_descriptors_flags_are_put_back(void **state)
+TEST(the_descriptors_flags_are_put_back)
 {
     int pair[2];
     pid_t pid;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     pid = start(dup(pair[0]), dup(pair[0]), pair[1], -1, 0);
     shutdown(pair[1], SHUT_WR);
@@ -336,7 +322,7 @@ static void the_descriptors_flags_are_put_back(void **state)
 }
 
 /* A client that sends and does not read stops being read; when it reads, everything comes, in order. */
-static void a_reader_that_sleeps_stops_the_reading(void **state)
+TEST(a_reader_that_sleeps_stops_the_reading)
 {
     const size_t answer_len = 1 << 20;
     struct pipes p = start_with_pipes(answer_len);
@@ -346,7 +332,6 @@ static void a_reader_that_sleeps_stops_the_reading(void **state)
     char message[4096];
     ssize_t n;
 
-    (void)state;
     /* 2,048 messages in 4 MiB: more than the 64 KiB of the pipe and what the child may read before it stops.
      */
     memset(message, ' ', sizeof message);
@@ -378,12 +363,11 @@ static void a_reader_that_sleeps_stops_the_reading(void **state)
     assert_between(wait_for(p.pid), 1, 100);
 }
 
-static void closing_gives_up_on_a_reader_that_never_reads(void **state)
+TEST(closing_gives_up_on_a_reader_that_never_reads)
 {
     struct pipes p = start_with_pipes(4 << 20);
     struct timespec before, after;
 
-    (void)state;
     clock_gettime(CLOCK_MONOTONIC, &before);
     write_all(p.to_child, "x\n", 2);
     close(p.to_child);
@@ -393,13 +377,12 @@ static void closing_gives_up_on_a_reader_that_never_reads(void **state)
     close(p.from_child);
 }
 
-static void a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped(void **state)
+TEST(a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped)
 {
     struct pipes p = start_with_pipes(0);
     size_t chunk_len = 1 << 20, i;
     char *chunk = malloc(chunk_len);
 
-    (void)state;
     assert_non_null(chunk);
     memset(chunk, 'z', chunk_len);
     for (i = 0; i < 16; i++)
@@ -419,21 +402,6 @@ static void a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped(void **
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_messages),
-        cmocka_unit_test(lines_may_come_byte_by_byte),
-        cmocka_unit_test(an_empty_input_ends),
-        cmocka_unit_test(a_socket_can_be_both_ends),
-        cmocka_unit_test(regular_files_work_for_both_ends),
-        cmocka_unit_test(devices_work),
-        cmocka_unit_test(a_closed_descriptor_is_an_error),
-        cmocka_unit_test(a_broken_output_is_reported),
-        cmocka_unit_test(the_descriptors_flags_are_put_back),
-        cmocka_unit_test(a_reader_that_sleeps_stops_the_reading),
-        cmocka_unit_test(closing_gives_up_on_a_reader_that_never_reads),
-        cmocka_unit_test(a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped),
-    };
-
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_cases(NULL, NULL);
 }

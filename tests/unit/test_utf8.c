@@ -1,16 +1,10 @@
 /*
  * UTF-8 against a table of its corners and against a second, slow decoder written from the definition.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../cases.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "guarded.h"
@@ -111,9 +105,8 @@ static size_t slow_valid_prefix(const char *bytes, size_t len)
     return at;
 }
 
-static void utf8_valid_prefix_stops_where_the_table_requires(void **state)
+TEST(utf8_valid_prefix_stops_where_the_table_requires)
 {
-    (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
         size_t prefix = utf8_valid_prefix(g.bytes, row->len);
@@ -125,11 +118,10 @@ static void utf8_valid_prefix_stops_where_the_table_requires(void **state)
     }
 }
 
-static void utf8_valid_prefix_finds_each_row_at_each_offset(void **state)
+TEST(utf8_valid_prefix_finds_each_row_at_each_offset)
 {
     char text[64];
 
-    (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
         for (size_t offset = 0; offset < 20; offset++) {
             struct guarded g;
@@ -143,11 +135,10 @@ static void utf8_valid_prefix_finds_each_row_at_each_offset(void **state)
         }
 }
 
-static void utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences(void **state)
+TEST(utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences)
 {
     char s[4];
 
-    (void)state;
     for (unsigned i = 0; i < 0x1000000; i++) {
         s[0] = (char)(i >> 16);
         s[1] = (char)(i >> 8);
@@ -167,11 +158,10 @@ static void utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences(
         }
 }
 
-static void utf8_repair_replaces_maximal_parts(void **state)
+TEST(utf8_repair_replaces_maximal_parts)
 {
     struct strbuf out;
 
-    (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
 
@@ -184,14 +174,13 @@ static void utf8_repair_replaces_maximal_parts(void **state)
     }
 }
 
-static void utf8_repair_of_random_bytes_is_valid_and_stays(void **state)
+TEST(utf8_repair_of_random_bytes_is_valid_and_stays)
 {
     static const unsigned char likely[] = {0x00, 'a',  0x7f, 0x80, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xdf,
                                            0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf3, 0xf4, 0xf5, 0xff};
     char bytes[40];
     struct strbuf once, twice;
 
-    (void)state;
     seed_random();
     strbuf_init(&once, 0);
     strbuf_init(&twice, 0);
@@ -213,12 +202,11 @@ static void utf8_repair_of_random_bytes_is_valid_and_stays(void **state)
     strbuf_fini(&twice);
 }
 
-static void utf8_repair_stops_at_the_cap_between_characters(void **state)
+TEST(utf8_repair_stops_at_the_cap_between_characters)
 {
     static const char text[] = "ab\xc3\xa9\xe2\x82\xac\xff\xf0\x9f\x8c\xb2z";
     struct strbuf whole, out;
 
-    (void)state;
     strbuf_init(&whole, 0);
     assert_true(utf8_repair(&whole, text, sizeof text - 1));
     for (size_t limit = 1; limit <= whole.len; limit++) {
@@ -232,53 +220,33 @@ static void utf8_repair_stops_at_the_cap_between_characters(void **state)
     strbuf_fini(&whole);
 }
 
-static void utf8_mask_keeps_the_length(void **state)
+TEST(utf8_mask_keeps_the_length)
 {
     char text[] = "a\xff\xe2\x82z\xc3\xa9\xf0\x9f";
 
-    (void)state;
     utf8_mask(text, sizeof text - 1);
     assert_string_equal(text, "a???z\xc3\xa9??");
     utf8_mask(text, 0);
 }
 
-static void utf8_floor_never_cuts_a_character(void **state)
+TEST(utf8_floor_never_cuts_a_character)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\xb2z";
     static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11};
 
-    (void)state;
     for (size_t at = 0; at < sizeof expected / sizeof *expected; at++)
         assert_int_equal(utf8_floor(text, sizeof text - 1, at), expected[at]);
     assert_int_equal(utf8_floor("", 0, 5), 0);
 }
 
-static void utf8_floor_is_bounded_on_bytes_that_are_not_text(void **state)
+TEST(utf8_floor_is_bounded_on_bytes_that_are_not_text)
 {
     struct guarded g = guarded_copy("\x80\x80\x80\x80\x80\x80", 6);
 
-    (void)state;
     for (size_t at = 0; at <= 6; at++)
         assert_int_equal(utf8_floor(g.bytes, 6, at), at);
     guarded_free(&g);
     /* A continuation that belongs to nothing is not part of the character before it. */
     assert_int_equal(utf8_floor("a\x80", 2, 1), 1);
     assert_int_equal(utf8_floor("\xc3\xa9\x80", 3, 2), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(utf8_valid_prefix_stops_where_the_table_requires),
-        cmocka_unit_test(utf8_valid_prefix_finds_each_row_at_each_offset),
-        cmocka_unit_test(utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences),
-        cmocka_unit_test(utf8_repair_replaces_maximal_parts),
-        cmocka_unit_test(utf8_repair_of_random_bytes_is_valid_and_stays),
-        cmocka_unit_test(utf8_repair_stops_at_the_cap_between_characters),
-        cmocka_unit_test(utf8_mask_keeps_the_length),
-        cmocka_unit_test(utf8_floor_never_cuts_a_character),
-        cmocka_unit_test(utf8_floor_is_bounded_on_bytes_that_are_not_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

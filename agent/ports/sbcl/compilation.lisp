@@ -131,7 +131,8 @@ lead to in that form, or NIL."
              ;; An unfinished form began elsewhere than it ended.
              (multiple-value-bind (position start) (reading-position stream)
                (and file
-                    (source-text file (if (typep condition 'end-of-file) start position) nil)))))
+                    ;; POSITION is behind what was read last, which may be a stray parenthesis.
+                    (source-text file (if (typep condition 'end-of-file) start (and position (max 0 (1- position)))) nil)))))
           (t
            (place-of-context (ignore-errors (sb-c::find-error-context nil)))))))
 

@@ -50,3 +50,6 @@
 
 (implement change-directory (directory)
   (sb-posix:chdir directory))
+
+(implement foreign-libraries ()
+  (mapcar #'sb-alien::shared-object-namestring sb-sys:*shared-objects*))

@@ -112,3 +112,72 @@
                                       ((eq specializer (find-class t)) parameter)
                                       (t
                                        (list parameter (specializer-name specializer))))))))))
+
+;;; What keeps an object alive
+
+(defun root-text (root)
+  "Return in words where a path begins, or NIL for what is never collected; second, whether it is this thread's own stack."
+  (cond ((eq root :static) nil)
+        ;; In a process with one thread it is what this search has left there.
+        ((atom root) (values "perhaps the stack of a thread" (only-thread-p)))
+        (t
+         (destructuring-bind (thread place &rest binding) root
+           (let ((name (if (stringp thread) thread (sb-thread:thread-name thread))))
+             (if binding
+                 (format nil "the binding of ~a in the thread ~a" (name-text place) name)
+                 (values (format nil "the stack of the thread ~a" name)
+                         (or (eq thread sb-thread:*current-thread*)
+                             (equal name (sb-thread:thread-name sb-thread:*current-thread*))))))))))
+
+(defun word-text (object word)
+  "Return in words what is at WORD of OBJECT."
+  (typecase object
+    (hash-table "")
+    (cons (if (zerop word) "car" "cdr"))
+    (symbol "value")
+    (simple-vector (format nil "[~d]" (- word sb-vm:vector-data-offset)))
+    (structure-object
+     (let ((slot (ignore-errors
+                  (find (- word sb-vm:instance-slots-offset)
+                        (sb-kernel:dd-slots (sb-kernel:find-defstruct-description (type-of object)))
+                        :key #'sb-kernel:dsd-index))))
+       (if slot (string-downcase (sb-kernel:dsd-name slot)) "")))
+    (t "")))
+
+(defun retaining-path (pointer describe ignored)
+  "Return a path as RETAINING-PATHS does, and the object that holds the target."
+  (sb-sys:scrub-control-stack)
+  (destructuring-bind (&optional root &rest nodes)
+      (rest (first (sb-ext:search-roots pointer :print nil :ignore ignored)))
+    (multiple-value-bind (text own) (root-text root)
+      (unless (or own (and (null text) (null nodes)))
+        ;; The packages that a symbol is reached by say nothing.
+        (let ((named (member-if (lambda (node) (and (symbolp (car node)) (car node))) nodes)))
+          (values (cons (if named nil text)
+                        (loop for before = nil then object
+                              for (object . word) in (or named nodes)
+                              for pair = (and (hash-table-p before) (simple-vector-p object)
+                                              (logandc2 (- word sb-vm:vector-data-offset) 1))
+                              collect (funcall (the function describe)
+                                               (if pair (svref object pair) object)
+                                               (if pair "(key)" (word-text object word)))))
+                  (car (first (last nodes)))))))))
+
+(defun pointer-made-apart (find)
+  "Return a weak pointer to what FIND returns. What its frames leave on the stack lies deeper than that of the search."
+  (let ((room (make-array 16384)))
+    (declare (dynamic-extent room))
+    (setf (svref room 0) 0)
+    (sb-ext:make-weak-pointer (funcall (the function find)))))
+
+(implement retaining-paths (find describe ignored count)
+  (let ((pointer (pointer-made-apart find))
+        (paths '()))
+    (loop repeat count
+          do (multiple-value-bind (path holder) (retaining-path pointer describe ignored)
+               (when path
+                 (push path paths))
+               (unless holder
+                 (return))
+               (push holder ignored)))
+    (nreverse paths)))

@@ -32,11 +32,16 @@
   (let ((package (symbol-package symbol)))
     (and package (system-package-p package))))
 
+(defparameter *own-file*
+  (let ((file (or *compile-file-truename* *load-truename*)))
+    (and file (file-namestring file)))
+  "The name of the file from which the agent was loaded.")
+
 (defun visible-name-p (name)
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
         ((eq name 'sb-ext:eval-tlf) nil)
         ((symbolp name) (visible-symbol-p name))
-        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user." name))))
+        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user-" name))))
         ((atom name) nil)
         (t
          (case (first name)
@@ -53,7 +58,8 @@
                      ;; Local functions of the Lisp's own functions are its own affair. Those of a file's forms have the
                      ;; file's name there.
                      (let ((home (second place)))
-                       (or (stringp home)
+                       (if (stringp home)
+                           (not (and *own-file* (search *own-file* home)))
                            (and (visible-name-p home)
                                 (not (and (symbolp home) (system-symbol-p home)))))))
                     ((member (first name) '(lambda sb-int:named-lambda)) t)

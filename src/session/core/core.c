@@ -124,7 +124,7 @@ struct operation *session_first_operation(const struct session *s)
 void session_put_first(struct session *s, struct operation *op)
 {
     list_append(s->queue.next, &op->node);
-    s->uses++;
+    s->clock.uses++;
     session_count(s, METRIC_OPERATIONS);
 }
 
@@ -139,7 +139,7 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
         note_idle(s);
     } else if (state == SESSION_STANDING) {
         note_idle(s);
-    } else if (state != SESSION_COPYING) {
+    } else {
         list_remove(&s->clock.idle_node);
     }
     if (deadline_ms > 0)

@@ -92,9 +92,9 @@ struct session {
             struct session *s); /* what it calls to close the session; NULL: it is not to be closed */
         struct list idle_node;  /* in ${host->idle} */
         uint64_t idle_since;
+        uint64_t uses; /* how many operations were submitted */
     } clock;
-    uint64_t uses; /* how many operations were submitted */
-    char *why;     /* UNAVAILABLE: why there is no process */
+    char *why; /* UNAVAILABLE: why there is no process */
 };
 
 /* session_core_init(s), session_core_fini(s): the lists and timers. */

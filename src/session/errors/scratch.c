@@ -34,15 +34,20 @@ static void on_scratch_gone(void *arg, const struct child_end *end)
     session_dispatch(arg, &(struct event){.kind = EVENT_GONE, .end = end});
 }
 
-static bool copy(struct session *s, struct worker *original, struct err *err)
+/* ${sn}: NULL: the process itself is copied. */
+static bool copy(struct session *s, struct snapshot *sn, struct err *err)
 {
     struct worker_events events = process_events(s);
     events.on_gone = on_scratch_gone;
     events.on_reply = on_scratch_reply;
     session_enter_state(s, SESSION_SCRATCH, SCRATCH_MS);
+    if (sn != NULL)
+        sn->is_source = true; /* it must not give way to its own copy */
     do
-        s->scratch = copies_of(original, &events, err);
+        s->scratch = copies_of(sn == NULL ? s->worker : sn->worker, &events, err);
     while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
+    if (sn != NULL)
+        sn->is_source = false;
     return s->scratch != NULL;
 }
 
@@ -55,10 +60,14 @@ static void rest(struct session *s)
         checkpointing_settle_down(s);
 }
 
-static void refuse(struct session *s, const char *why)
+/* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */
+static void await_turn(struct session *s)
 {
-    answer_unavailable(s, s->current, why);
-    rest(s);
+    if (s->at_error.standing != NULL)
+        session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
+    else
+        session_enter_state(s, SESSION_IDLE, 0);
+    session_later(s);
 }
 
 /* ${r} may be NULL: it is no longer kept. */
@@ -69,10 +78,10 @@ static void answer_not_entered(struct session *s, const struct error_record *r)
                 FACT(why == NULL ? FACT_NO_LONGER_ENTERABLE : FACT_CANNOT_BE_ENTERED, .texts = {why}));
 }
 
-static void refuse_entry(struct session *s, const struct error_record *r)
+static void refuse(struct session *s, const char *why)
 {
-    answer_not_entered(s, r);
-    rest(s);
+    answer_unavailable(s, s->current, why);
+    await_turn(s);
 }
 
 static void ask(struct session *s)
@@ -81,11 +90,12 @@ static void ask(struct session *s)
     struct err err;
     const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     struct snapshot *sn = r == NULL ? NULL : r->snapshot;
-    struct worker *original = op->sequence == 0 ? s->worker : sn == NULL ? NULL : sn->worker;
-    if (original == NULL)
-        refuse_entry(s, r);
-    else if (!copy(s, original, &err))
+    if (op->sequence > 0 && sn == NULL) {
+        answer_not_entered(s, r);
+        await_turn(s);
+    } else if (!copy(s, sn, &err)) {
         refuse(s, err.message);
+    }
 }
 
 /* The copy would replace a process of which there can be no snapshot. */

@@ -21,8 +21,17 @@ void standing_begin(struct session *s, struct error_record *r)
     standing_resume(s);
 }
 
+static void then_resume(struct session *s, const struct sexp_document *answer)
+{
+    standing_resume(s);
+}
+
 void standing_resume(struct session *s)
 {
+    if (worker_state(s->worker) == WORKER_BUSY) { /* its answer about a scratch copy is on its way */
+        copies_await(s, COPY_ANSWER_MS, then_resume);
+        return;
+    }
     session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
     session_look_at_queue(s);
 }

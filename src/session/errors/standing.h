@@ -16,7 +16,7 @@ struct session;
 struct sexp;
 
 /* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING. standing_resume(s): an entry has
- * ended. */
+ * ended: STANDING, once the process has answered for a pending copy. */
 void standing_begin(struct session *s, struct error_record *r);
 void standing_resume(struct session *s);
 

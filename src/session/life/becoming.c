@@ -25,9 +25,10 @@
 #include "session/work/history.h"
 #include "session/work/run.h"
 
-#define CHECK_MS 5000   /* for a copy of a snapshot to start, and for its health check */
-#define IMAGE_MS 20000  /* the same for an image */
-#define REPLAY_MS 10000 /* for replaying one entry of the journal */
+#define CHECK_MS 5000     /* for a copy of a snapshot to start, and for its health check */
+#define IMAGE_MS 20000    /* the same for an image */
+#define REPLAY_MS 10000   /* for replaying one entry of the journal */
+#define MOST_IDLE_ENDS 10 /* of processes that returned to a state and were asked for nothing */
 
 enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE };
 
@@ -46,6 +47,7 @@ struct becoming {
     struct child_end end;
     bool was_not_resumed;
     bool is_in_error;               /* FROM_SNAPSHOT: it stands in an error, which the process has to leave */
+    int idle_ends;                  /* how many have ended in a row before they were asked for anything */
     char *killer;                   /* the code during which the process died last */
     char *severed;                  /* the pipes and sockets that the snapshot lacks */
     struct replaced_facts replaced; /* by a restore; its ${checkpoints} are owned, as are ${not_held} */
@@ -210,6 +212,14 @@ void becoming_image(struct session *s, enum start_cause cause, void (*lost)(stru
     session_enter_state(s, SESSION_STARTING, IMAGE_MS);
 }
 
+/* Processes in this state never last: otherwise the session would return to it for ever. */
+static bool is_state_lost(struct session *s)
+{
+    bool is_another = s->current == NULL && s->flags.is_untried;
+    s->becoming->idle_ends = is_another ? s->becoming->idle_ends + 1 : 0;
+    return s->becoming->idle_ends >= MOST_IDLE_ENDS;
+}
+
 /* The first evaluation after a return has ended in a way that shows damage, and its code is not the one
  * that died before: the state itself is suspect. */
 static bool is_state_suspect(struct session *s, const struct child_end *end)
@@ -225,8 +235,9 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
                        const struct child_end *end)
 {
     struct becoming *b = s->becoming;
-    bool is_suspect = is_state_suspect(s, end);
+    bool is_lost = is_state_lost(s), is_suspect = is_state_suspect(s, end);
     begin(s, cause);
+    b->may_replay = b->may_replay && !is_lost;
     b->record = record;
     b->end = *end;
     if (s->current != NULL) {
@@ -236,7 +247,7 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     }
     lower_best(s);
     struct snapshot *newest = becoming_newest(s, b->died_at);
-    if (is_suspect && newest != NULL && newest->evaluation == s->at)
+    if (newest != NULL && (is_lost || (is_suspect && newest->evaluation == s->at)))
         snapshot_drop(newest, FACT_DAMAGED);
     worker_free(s->worker);
     s->worker = NULL;
@@ -281,6 +292,16 @@ static void lose_fresh(struct session *s, struct event *e)
         session_action_give_up(s, e);
 }
 
+/* The cleanup forms of the error that it stands in end each copy. The error can still be entered, and what
+ * was evaluated before it is worth replaying. */
+static void set_source_aside(struct session *s)
+{
+    struct snapshot *sn = snapshots_source(&s->snapshots);
+    if (sn != NULL)
+        snapshot_set_aside(sn);
+    lower_best(s);
+}
+
 void session_action_lose(struct session *s, struct event *e)
 {
     struct becoming *b = s->becoming;
@@ -296,6 +317,8 @@ void session_action_lose(struct session *s, struct event *e)
         return;
     }
     b->was_not_resumed = b->was_not_resumed || b->origin == FROM_IMAGE;
+    if (s->state == SESSION_UNWINDING || s->state == SESSION_KILLING)
+        set_source_aside(s);
     drop_source(s, FACT_COPY_ENDED);
     if (s->snapshots.was_source_killed || (e->end != NULL && e->end->signal == SIGKILL))
         lower_best(s);

@@ -21,10 +21,10 @@ static struct error_record *record_of(struct session *s, const struct child_end 
     return r;
 }
 
-/* The process had ended before the operation was sent. */
+/* The process had ended before the operation was sent; one that has met an error had begun. */
 static bool has_not_begun(const struct session *s)
 {
-    return s->current != NULL && !run_is_stopped(s) &&
+    return s->current != NULL && s->current->errors_met == 0 && !run_is_stopped(s) &&
            (s->state == SESSION_RUNNING || s->state == SESSION_KILLING) && worker_has_missed(s->worker);
 }
 

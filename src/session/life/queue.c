@@ -158,7 +158,7 @@ void queue_add(struct session *s, struct operation *op)
     if ((op->on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
         uv_timer_start(s->clock.ticker, on_tick, tick_ms, tick_ms);
     list_append(&s->queue, &op->node);
-    s->uses++;
+    s->clock.uses++;
     session_count(s, METRIC_OPERATIONS);
 }
 

@@ -43,7 +43,7 @@ void rollback_clear(struct session *s)
     stored_image_drop(&s->suspension.image);
     snapshots_clear(&s->snapshots, FACT_NONE);
     s->at = s->numbers.evaluations = s->numbers.skipped = 0;
-    s->flags.has_threads = false; /* they ended with the process */
+    s->flags.has_threads = s->flags.was_told_of_threads = false;
     count_again(s);
     answer_clear_error(s);
     error_history_clear(&s->errors);

@@ -77,14 +77,14 @@ static void begin(struct session *s)
         return;
     }
     s->host->suspending = s;
-    s->suspension.uses = s->uses;
+    s->suspension.uses = s->clock.uses;
     s->suspension.pid = session_core_pid(s);
     copies_await(s, COPY_MS, then_rest);
 }
 
 static bool was_used(const struct session *s)
 {
-    return s->uses != s->suspension.uses || session_core_pid(s) != s->suspension.pid;
+    return s->clock.uses != s->suspension.uses || session_core_pid(s) != s->suspension.pid;
 }
 
 /* The image, a path, is complete: taken; NULL: it could not be made. */

@@ -42,6 +42,16 @@ void hooks_note(struct session *s, const struct sexp *reply)
 {
     if (!sexp_is_nil(sexp_get(reply, 2, "hooks")))
         s->flags.has_hooks = true;
+    const struct sexp *libraries = sexp_get(reply, 2, "libraries");
+    struct strbuf names;
+    strbuf_init(&names, 0);
+    for (size_t i = 0; i < sexp_count(libraries); i++) {
+        const char *name = sexp_string(sexp_nth(libraries, i), NULL);
+        strbuf_addf(&names, "%s%s", i > 0 ? ", " : "", name == NULL ? "" : name);
+    }
+    if (names.len > 0)
+        session_notify(s, FACT(FACT_LIBRARIES, .texts = {strbuf_string(&names)}));
+    strbuf_fini(&names);
 }
 
 void hooks_call(struct session *s, const char *reason)

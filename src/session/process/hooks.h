@@ -7,7 +7,8 @@
 struct session;
 struct sexp;
 
-/* hooks_note(s, reply): record whether the process that is returned to reports hooks. hooks_call(s,
+/* hooks_note(s, reply): record whether the process that is returned to reports hooks, and have the next reply
+ * name the foreign libraries that a saved session had loaded. hooks_call(s,
  * reason): if it has any, queue their evaluation ahead of all waiting operations; ${reason} is "return" or
  * "start". The next reply reports failures. hooks_leave_out(s): do not call them; the next reply says so. */
 void hooks_note(struct session *s, const struct sexp *reply);

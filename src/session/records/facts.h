@@ -53,6 +53,7 @@ enum fact_kind {
     FACT_FILES_OPEN, FACT_STREAMS_CLOSED,     /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
+    FACT_LIBRARIES,                           /* their names */
     FACT_MEMORY_ERRORS, FACT_MEMORY_STATES,   /* ; MiB held, MiB allowed */
     FACT_STARTED,                             /* what the start of the Lisp reported */
     FACT_THREADS_BEGAN,                       /* their names, "" or a hint after a space */

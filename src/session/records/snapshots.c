@@ -79,6 +79,14 @@ void snapshot_let_age(struct snapshot *sn, enum fact_kind why)
         snapshot_drop(sn, why);
 }
 
+void snapshot_set_aside(struct snapshot *sn)
+{
+    sn->is_source = false;
+    sn->is_aside = true;
+    if (!sn->is_error_recent)
+        snapshot_drop(sn, FACT_SUPERSEDED);
+}
+
 void snapshot_forget_error(struct snapshot *sn)
 {
     sn->record->snapshot = NULL;
@@ -144,9 +152,10 @@ bool snapshots_have_named(const struct snapshots *c)
     return false;
 }
 
-static bool evict(struct snapshots *c, bool takes_errors)
+/* The oldest of those before ${end}. */
+static bool evict(const struct snapshots *c, bool takes_errors, const struct list *end)
 {
-    for (struct list *node = c->all.next; node != &c->all; node = node->next) {
+    for (struct list *node = c->all.next; node != end; node = node->next) {
         struct snapshot *sn = snapshot_at(node);
         bool may_go = is_loose(sn) || (takes_errors && sn->name == NULL && !sn->is_source);
         if (!may_go || sn->worker == NULL)
@@ -160,20 +169,20 @@ static bool evict(struct snapshots *c, bool takes_errors)
 
 bool snapshots_evict_oldest(struct snapshots *c)
 {
-    return evict(c, false);
+    return evict(c, false, &c->all);
 }
 
 bool snapshots_evict_error(struct snapshots *c)
 {
-    return evict(c, true);
+    return evict(c, true, &c->all);
 }
 
 bool snapshots_evict_spare(struct snapshots *c)
 {
-    size_t unnamed = 0;
-    for (const struct snapshot *sn = NULL; (sn = snapshots_next(c, sn)) != NULL;)
-        unnamed += sn->name == NULL && !sn->is_source && sn != c->making; /* which may fail */
-    return unnamed > 1 && evict(c, false);
+    const struct snapshot *newest = snapshots_next(c, NULL);
+    if (newest != NULL && newest == c->making) /* which may fail */
+        newest = snapshots_next(c, newest);
+    return newest != NULL && evict(c, false, &newest->node);
 }
 
 bool snapshots_delete(struct snapshots *c, const char *name)
@@ -263,11 +272,8 @@ void snapshots_leave_after(struct snapshots *c, uint64_t evaluation)
     list_for_each(node, next, &c->all)
     {
         struct snapshot *sn = snapshot_at(node);
-        if (sn->evaluation <= evaluation || sn->name != NULL)
-            continue;
-        sn->is_aside = true;
-        if (!sn->is_error_recent)
-            snapshot_drop(sn, FACT_SUPERSEDED);
+        if (sn->evaluation > evaluation && sn->name == NULL)
+            snapshot_set_aside(sn);
     }
 }
 

@@ -33,7 +33,7 @@ struct snapshot {
     char *package;        /* the session's package in that state */
     char *severed;        /* NULL, or the pipes and sockets that the copy lacks: "pipe (descriptor 5), ..." */
     char *files;          /* NULL, or the files that were open for writing at the error */
-    bool is_source;       /* the session is returning to it; it is kept until that has ended */
+    bool is_source;       /* the session is returning to it, or is about to copy it; it is kept meanwhile */
     struct timespec when;
 };
 
@@ -67,6 +67,10 @@ void snapshot_stands_in(struct snapshot *sn, struct error_record *r);
 void snapshot_forget_error(struct snapshot *sn);
 void snapshot_let_age(struct snapshot *sn, enum fact_kind why);
 
+/* snapshot_set_aside(sn): nobody can return to its state any more. It is kept for its error alone, or
+ * dropped. */
+void snapshot_set_aside(struct snapshot *sn);
+
 /* snapshot_confirm(sn, pid): the process has made it. */
 void snapshot_confirm(struct snapshot *sn, int64_t pid);
 
@@ -87,10 +91,10 @@ bool snapshots_are_too_many(const struct snapshots *c, size_t most);
 bool snapshots_have_named(const struct snapshots *c);
 
 /* snapshots_evict_oldest(c): drop the oldest unnamed one that no recent error needs; false if there is none.
- * snapshots_evict_spare(c): the same if there are two states. snapshots_evict_error(c): the oldest unnamed
- * one, also of a recent error. snapshots_delete(c, name): drop the one of that name; false if there is none.
- * If it is being made or returned to, it only loses its name. snapshots_keep_newest(c): drop the other
- * unnamed states unless the session is returning to one. Returns how many were dropped.
+ * snapshots_evict_spare(c): the same, but never the newest state. snapshots_evict_error(c): the oldest
+ * unnamed one, also of a recent error. snapshots_delete(c, name): drop the one of that name; false if there
+ * is none. If it is being made or returned to, it only loses its name. snapshots_keep_newest(c): drop the
+ * other unnamed states unless the session is returning to one. Returns how many were dropped.
  * snapshots_drop_older_errors(c, keep, why): drop those that stand in recent errors other than ${keep}.
  * Returns how many. snapshots_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means
  * the newest state that was given it. */

@@ -95,6 +95,8 @@ void copies_await(struct session *s, int deadline_ms, copies_then *then)
 bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
                      struct err *err)
 {
+    if (r != NULL && r->snapshot != NULL)
+        snapshot_drop(r->snapshot, FACT_NONE);
     if (name == NULL && limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
         return err_set(err, ERR_LIMIT, "%s", session_sentence(s, FACT_COPIES_OFF));
     memory_watch_wake(s->host->memory_watch);
@@ -111,8 +113,6 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         return false;
     }
     sn->name = xstrdup(name);
-    if (r != NULL && r->snapshot != NULL)
-        snapshot_drop(r->snapshot, FACT_NONE);
     if (r != NULL)
         snapshot_stands_in(sn, r);
     s->snapshots.is_one_owed = false;

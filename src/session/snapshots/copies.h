@@ -31,9 +31,9 @@ typedef void copies_then(struct session *s, const struct sexp_document *answer);
  * copies_snapshot(s, r, name, then, err):
  * Copy the process: a snapshot of the current state.
  *
- * r           borrowed: the error that the process stands in, whose earlier snapshot is replaced; NULL: none
+ * r           borrowed: the error that the process stands in, whose earlier snapshot is dropped; NULL: none
  * name        borrowed: a checkpoint of that name; NULL: a snapshot without a name
- * Returns     false with ${err} set if none can be requested; nothing has changed then
+ * Returns     false with ${err} set if none can be requested; nothing else has changed then
  * States      COPYING, then what ${then} leads to
  */
 bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,

@@ -56,7 +56,7 @@ static bool is_to_be_measured(const struct memory_watch *w, const struct session
 {
     const struct session_footprint *f = &s->footprint;
     return has_copies(s) && f->round != w->round &&
-           (!f->is_known || f->uses != s->uses || s->current != NULL);
+           (!f->is_known || f->uses != s->clock.uses || s->current != NULL);
 }
 
 /* Returns the next session to measure in this round, and in ${are_copies} whether any copies exist. */
@@ -112,7 +112,7 @@ static void on_measured(uv_work_t *work, int status)
     w->session = NULL;
     if (s != NULL && status == 0) {
         s->footprint = (struct session_footprint){
-            .bytes = w->bytes, .uses = s->uses, .round = w->round, .is_known = true};
+            .bytes = w->bytes, .uses = s->clock.uses, .round = w->round, .is_known = true};
         if (w->bytes > w->most_bytes)
             drop_copies(s, w->bytes, w->most_bytes);
     }
@@ -189,5 +189,5 @@ void memory_watch_forget(struct memory_watch *w, const struct session *s)
 bool memory_watch_bytes(const struct session *s, uint64_t *bytes)
 {
     *bytes = s->footprint.bytes;
-    return s->footprint.is_known && s->footprint.uses == s->uses && s->current == NULL;
+    return s->footprint.is_known && s->footprint.uses == s->clock.uses && s->current == NULL;
 }

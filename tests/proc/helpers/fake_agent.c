@@ -12,7 +12,8 @@
  *   FAKE_FREEZE     refuse: a session's process makes no copies; the zygote does
  *                   die:N: a session's process that has seen N evaluations ends instead of making one
  *                   slow:N: a copy of a process that has seen N evaluations takes 400 ms,
- *                   times CL_MCP_TEST_STRETCH
+ *                   times CL_MCP_TEST_STRETCH; late:N: the process is that late to tell of it
+ *                   doomed:N: one that has seen N evaluations ends after its health check
  *   FAKE_TOOK       microseconds that a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
@@ -325,18 +326,29 @@ static void become_copy(bool is_silent)
     say_hello();
 }
 
+/* "slow:2": a session's process that has seen two evaluations. */
+static bool process_is(const char *what)
+{
+    const char *freeze = setting("FAKE_FREEZE");
+    size_t n = strlen(what);
+    return !is_zygote && strncmp(freeze, what, n) == 0 && evaluations == atoi(freeze + n);
+}
+
+static void delay(const char *what)
+{
+    const char *stretch = setting("CL_MCP_TEST_STRETCH");
+    if (process_is(what))
+        usleep((useconds_t)(400000 * (*stretch == '\0' ? 1 : atof(stretch))));
+}
+
 static void copy(int64_t id, bool is_silent)
 {
     char text[100];
     if (is_zygote && strcmp(setting("FAKE_FORK"), "die") == 0)
         _exit(8);
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 &&
-        evaluations == atoi(setting("FAKE_FREEZE") + 4))
+    if (process_is("die:"))
         _exit(9);
-    const char *stretch = setting("CL_MCP_TEST_STRETCH");
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 &&
-        evaluations == atoi(setting("FAKE_FREEZE") + 5))
-        usleep((useconds_t)(400000 * (*stretch == '\0' ? 1 : atof(stretch))));
+    delay("slow:");
     if (strcmp(setting(is_zygote ? "FAKE_FORK" : "FAKE_FREEZE"), "refuse") == 0) {
         snprintf(text, sizeof text, "(%lld :refused \"The fake makes no copies.\")", (long long)id);
     } else {
@@ -348,6 +360,7 @@ static void copy(int64_t id, bool is_silent)
         }
         snprintf(text, sizeof text, "(%lld :ok :pid %d :took %d)", (long long)id, (int)pid,
                  atoi(setting("FAKE_TOOK")));
+        delay("late:");
     }
     while (received_count > 0)
         close(received[--received_count]);
@@ -393,6 +406,8 @@ static void serve(const struct sexp *message)
     } else if (sexp_is_symbol(what, "probe") || sexp_is_symbol(what, "replay")) {
         snprintf(text, sizeof text, "(%lld :ok)", (long long)id);
         send_payload(text);
+        if (process_is("doomed:"))
+            _exit(10);
     } else if (sexp_is_symbol(what, "frames")) {
         behave(id, frames_mode,
                ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2",
