@@ -6,7 +6,7 @@
 (defvar *standard-readtable* (copy-readtable nil))
 
 (defmacro with-agent-syntax ((&key length level (package '(session-package))) &body body)
-  "Run BODY under the printer settings of the contract, whatever the user set."
+  "Run BODY under the printer settings of the contract, not the user's."
   `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
 
 (defun call-with-agent-syntax (function package length level)

@@ -225,7 +225,7 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
     const char *id = exchange_header(e, "Mcp-Session-Id");
     if (e->is_modern || e->method == EXCHANGE_OPTIONS)
         return true;
-    if (e->method == EXCHANGE_POST) /* it may be initialize, whatever the id: post.c */
+    if (e->method == EXCHANGE_POST) /* it may be initialize, with any id: post.c */
         return true;
     if (id == NULL)
         return refuse(e, 400, "Mcp-Session-Id is missing");

@@ -1,6 +1,6 @@
 /*
  * Responsible for turning a mode and a network into the lists of paths that the sandbox takes, and for the
- * private directories of confined Lisps. Each confinement of each project has directories of its own, also if
+ * private directories of confined Lisps. Each confinement of each project has its own directories, also if
  * it differs only in paths that options add: files that a Lisp leaves there must not be loaded by one that
  * may do more, or has another project.
  */
@@ -23,7 +23,7 @@
 #include "base/user_directory.h"
 #include "lisp/core.h"
 
-#define OLD_DRAFT_S 3600 /* nobody writes an image for that long */
+#define OLD_DRAFT_S 3600 /* writing an image never takes that long */
 
 struct paths {
     char **all; /* owned; ends with NULL */
@@ -105,7 +105,7 @@ static bool holds(const char *outer, const char *inner)
     return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
-/* The Lisps have access to the whole project, so it must not contain what is to be kept from them. */
+/* The Lisps have access to the whole project, so it must not contain files to be kept from them. */
 static char *find_project(const struct confinements_options *o, struct err *err)
 {
     char *project = realpath(o->directory != NULL ? o->directory : ".", NULL);

@@ -226,7 +226,7 @@ static bool is_one_of_told(const char *class)
 }
 
 /* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
- * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Slots of its own that are NIL were not given. */
+ * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Its own slots that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
     size_t len = 0;

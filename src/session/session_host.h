@@ -1,6 +1,6 @@
 /*
  * The state that the sessions of all owners share: the loop, the zygotes, initial limits, and quotas. Each
- * owner has a collection of its own (sessions.h) and cannot see the others.
+ * owner has its own collection (sessions.h) and cannot see the others.
  */
 #ifndef SESSION_SESSION_HOST_H
 #define SESSION_SESSION_HOST_H

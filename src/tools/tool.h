@@ -46,7 +46,7 @@ struct tool {
     const char *search_hint; /* a few words for clients that search for tools; NULL: none */
     enum toolset toolset;
     bool returns_long_text; /* if asked for: clients that cut replies should cut these later */
-    bool is_of_record;      /* shows what is kept, in the same words each time: nothing is added */
+    bool is_of_record;      /* shows a record in the same words each time: nothing is added */
     bool is_read_only;
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;

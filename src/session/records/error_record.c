@@ -33,8 +33,8 @@ struct error_record *error_record_new(struct sexp_document *document)
     r->document = document;
     r->condition = sexp_root(document);
     r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
-    /* The type is printed on the first line of the report, so it must be one line whatever the user's
-     * class is called. */
+    /* The type is printed on the first line of the report, so it must be one line whatever name the
+     * user's class has. */
     for (char *c = r->type; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';

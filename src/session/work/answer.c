@@ -140,7 +140,7 @@ void answer_keep_examination(struct session *s, struct sexp_document **document)
 
 void answer_all_waiting(struct session *s, const char *why)
 {
-    /* Answer only the operations that wait now: one that a callback queues gets an attempt of its own. */
+    /* Answer only the operations that wait now: one that a callback queues gets its own attempt. */
     struct list waiting, *node, *next;
     list_init(&waiting);
     list_for_each(node, next, &s->queue)
