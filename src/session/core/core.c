@@ -175,9 +175,12 @@ const char *session_sentence(const struct session *s, enum fact_kind kind)
     return s->host->wording->sentence(FACT(kind));
 }
 
-void session_word(const struct session *s, const struct fact *fact, struct strbuf *out)
+char *session_words(const struct session *s, const struct fact *fact)
 {
-    s->host->wording->fact(fact, out);
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    s->host->wording->fact(fact, &text);
+    return strbuf_steal(&text, NULL);
 }
 
 void session_notify(struct session *s, const struct fact *fact)

@@ -130,10 +130,10 @@ void session_forget_standing(struct session *s);
 void session_tell(struct session *s, enum sessions_news news);
 void session_count(const struct session *s, enum metric metric);
 
-/* session_sentence(s, kind): the words of a fact without members, constant. session_word(s, fact, out):
- * append those of any fact. session_notify(s, fact): the next reply reports it. */
+/* session_sentence(s, kind): the words of a fact without members, constant. session_words(s, fact):
+ * those of any fact, given. session_notify(s, fact): the next reply reports it. */
 const char *session_sentence(const struct session *s, enum fact_kind kind);
-void session_word(const struct session *s, const struct fact *fact, struct strbuf *out);
+char *session_words(const struct session *s, const struct fact *fact);
 void session_notify(struct session *s, const struct fact *fact);
 
 /* session_core_package(s): the current package. session_core_pid(s): 0 if there is no process. */

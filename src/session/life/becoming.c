@@ -498,7 +498,7 @@ static void count_replayed(struct session *s, const struct sexp *reply, bool ok)
     for (size_t i = 0; i < sexp_count(failures); i++) {
         const char *text = sexp_string(sexp_nth(failures, i), NULL);
         if (text != NULL && b->failures.len + strlen(text) < 2000)
-            session_word(s, FACT(FACT_REPLAY_FAILED, .texts = {text}), &b->failures);
+            s->host->wording->fact(FACT(FACT_REPLAY_FAILED, .texts = {text}), &b->failures);
     }
 }
 

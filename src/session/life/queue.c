@@ -3,10 +3,12 @@
  */
 #include "session/life/queue.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "session/core/core.h"
+#include "session/core/wording.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
 #include "session/life/becoming.h"
@@ -48,10 +50,9 @@ static void word_behind(const struct session *s, const struct operation *op, enu
     for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
          node = node->next)
         between++;
-    session_word(s,
-                 FACT(kind, .texts = {strbuf_string(&name)}, .numbers = {between},
-                      .seconds = first == s->current ? run_elapsed_s(s) : -1),
-                 out);
+    s->host->wording->fact(FACT(kind, .texts = {strbuf_string(&name)}, .numbers = {between},
+                                .seconds = first == s->current ? run_elapsed_s(s) : -1),
+                           out);
     strbuf_fini(&name);
 }
 
@@ -94,15 +95,14 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
 /* Its client gave it a time limit, which passed before it could begin. */
 static void expire(struct session *s, struct operation *op)
 {
-    struct strbuf behind, text;
+    struct strbuf behind;
     strbuf_init(&behind, 0);
-    strbuf_init(&text, 0);
     queue_add_behind(s, op, &behind);
-    session_word(s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0),
-                 &text);
-    answer_unbegun(s, op, "TIMEOUT", strbuf_string(&text));
+    char *text = session_words(
+        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0));
+    answer_unbegun(s, op, "TIMEOUT", text);
     strbuf_fini(&behind);
-    strbuf_fini(&text);
+    free(text);
 }
 
 static bool is_limited(const struct operation *op)

@@ -142,11 +142,9 @@ static void refuse(struct session *s, struct operation *op, const char *why)
 
 static void refuse_fact(struct session *s, struct operation *op, enum fact_kind kind, const char *why)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    session_word(s, FACT(kind, .texts = {op->name, why}), &text);
-    refuse(s, op, strbuf_string(&text));
-    strbuf_fini(&text);
+    char *text = session_words(s, FACT(kind, .texts = {op->name, why}));
+    refuse(s, op, text);
+    free(text);
 }
 
 /* The old state was given up for the save, whose image did not start. */

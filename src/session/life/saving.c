@@ -157,6 +157,13 @@ static void answer(struct saving *v, enum outcome_kind kind, const char *text)
     saving_free(v);
 }
 
+static void answer_with(struct saving *v, enum outcome_kind kind, const struct fact *fact)
+{
+    char *text = session_words(v->session, fact);
+    answer(v, kind, text);
+    free(text);
+}
+
 static void on_committed(void *arg, uint64_t size, const struct err *err)
 {
     struct saving *v = arg;
@@ -167,15 +174,10 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     }
     if (strcmp(v->saved.name, v->session->id.name) == 0)
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    session_word(v->session,
-                 FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
-                      .numbers = {v->saved.evaluations, size},
-                      .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0),
-                 &text);
-    answer(v, OUTCOME_OK, strbuf_string(&text));
-    strbuf_fini(&text);
+    answer_with(v, OUTCOME_OK,
+                FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
+                     .numbers = {v->saved.evaluations, size},
+                     .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
 }
 
 static void on_ready(void *arg, const struct sexp *hello)
@@ -213,20 +215,19 @@ static void on_progress(void *arg, const struct sexp *event)
     (void)event;
 }
 
-/* Describe why its copy has not written the image. */
-static void word_failure(const struct saving *v, const struct child_end *end, struct strbuf *out)
+/* Its copy has not written the image. */
+static void answer_failure(struct saving *v, const struct child_end *end)
 {
     const char *why = v->refusal;
     if (why == NULL && !end->is_known && (why = copies_why_not(v->session)) == NULL)
         why = session_sentence(v->session, FACT_SAVE_COPY_FAILED);
     if (why != NULL)
-        session_word(v->session, FACT(FACT_NOT_SAVED, .texts = {why}), out);
+        answer_with(v, OUTCOME_UNAVAILABLE, FACT(FACT_NOT_SAVED, .texts = {why}));
     else
-        session_word(v->session,
-                     FACT(end->signal != 0 ? FACT_NOT_SAVED_SIGNAL : FACT_NOT_SAVED_EXIT,
-                          .texts = {saved_store_directory(v->session->all->store)},
-                          .numbers = {(uint64_t)(end->signal != 0 ? end->signal : end->exit_code)}),
-                     out);
+        answer_with(v, OUTCOME_UNAVAILABLE,
+                    FACT(end->signal != 0 ? FACT_NOT_SAVED_SIGNAL : FACT_NOT_SAVED_EXIT,
+                         .texts = {saved_store_directory(v->session->all->store)},
+                         .numbers = {(uint64_t)(end->signal != 0 ? end->signal : end->exit_code)}));
 }
 
 static void on_gone(void *arg, const struct child_end *end)
@@ -246,11 +247,7 @@ static void on_gone(void *arg, const struct child_end *end)
         return;
     }
     unlink(v->saved.image);
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    word_failure(v, end, &text);
-    answer(v, OUTCOME_UNAVAILABLE, strbuf_string(&text));
-    strbuf_fini(&text);
+    answer_failure(v, end);
 }
 
 static void on_late(uv_timer_t *timer)

@@ -46,11 +46,9 @@ void answer_unavailable(struct session *s, struct operation *op, const char *why
 
 void answer_fact(struct session *s, struct operation *op, const struct fact *why)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    session_word(s, why, &text);
-    answer_unavailable(s, op, strbuf_string(&text));
-    strbuf_fini(&text);
+    char *text = session_words(s, why);
+    answer_unavailable(s, op, text);
+    free(text);
 }
 
 void answer_text(struct session *s, struct operation *op, const char *text)

@@ -147,18 +147,15 @@ static void on_gone(void *arg, const struct child_end *end)
 
 static void make_moment(struct look *look)
 {
-    struct strbuf name, text;
+    struct strbuf name;
     const struct operation *runs = look->session->current;
     strbuf_init(&name, 0);
-    strbuf_init(&text, 0);
     operation_add_name(runs, &name);
-    session_word(look->session,
-                 FACT(runs->number > 0 ? FACT_MOMENT_IN_EVALUATION : FACT_MOMENT,
-                      .texts = {strbuf_string(&name)}, .numbers = {runs->number},
-                      .seconds = run_elapsed_s(look->session)),
-                 &text);
+    look->moment =
+        session_words(look->session, FACT(runs->number > 0 ? FACT_MOMENT_IN_EVALUATION : FACT_MOMENT,
+                                          .texts = {strbuf_string(&name)}, .numbers = {runs->number},
+                                          .seconds = run_elapsed_s(look->session)));
     strbuf_fini(&name);
-    look->moment = strbuf_steal(&text, NULL);
 }
 
 static struct look *new_look(struct session *s, struct operation *op)
