@@ -361,8 +361,10 @@ of which would be copied after each copy of the process."
                                   (*standing*
                                    "An error stands in the main thread, so the session cannot be copied.")
                                   (t
-                                   (format nil "Other threads run in this session, so it cannot be ~
-                                                copied~@[: ~a~]." (threads-in-the-way))))))
+                                   (format nil "Other threads run in this session, so it cannot be copied~@[: ~a~]."
+                                           (or (threads-in-the-way)
+                                               (and *standing-errors*
+                                                    "failed evaluations, which the next evaluation ends")))))))
         (let* ((severed (if silent
                             (passing-descriptors descriptors)
                             '()))

@@ -107,7 +107,7 @@ def main():
 
         title("The error stays available, with the variables of each frame")
         story.tell("describe-last-error", ["Error: DIVISION-BY-ZERO", "Available Restarts:"])
-        story.tell("get-backtrace", ["Backtrace (", "NUMBERS"], locals=True, max_frames=3)
+        story.tell("get-backtrace", ["Backtrace of error 1 (", "NUMBERS"], locals=True, max_frames=3)
 
         title("Enter the error, correct the function, and continue from where it failed")
         story.tell("evaluate-in-frame", ["=> (NIL 0)"], frame=0, code="(list numbers (length numbers))")

@@ -302,6 +302,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     if (sexp_count(slots) > 0 && !is_of_asdf)
         add_slots(out, r, slots);
     add_hint(out, r);
+    if (r->sequence > 0)
+        strbuf_addf(out, "\n\n(error %d)", r->sequence);
 }
 
 static const char no_error[] =
@@ -363,7 +365,7 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     const struct sexp *frames = error_record_frames(r);
     size_t kept = sexp_count(frames);
     int total = error_record_total_frames(r);
-    strbuf_adds(out, total < 0 ? "Backtrace (more than " : "Backtrace (");
+    strbuf_addf(out, "Backtrace of error %d (%s", r->sequence, total < 0 ? "more than " : "");
     text_add_count(out, (uint64_t)(total < 0 ? -(int64_t)total : total), "frame");
     strbuf_adds(out, "):");
     size_t i = from;
@@ -423,7 +425,7 @@ void report_error_list(struct strbuf *out, struct session *session, size_t limit
         char when[32];
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-        strbuf_addf(out, "\n%zu. %s ", i + 1, when);
+        strbuf_addf(out, "\n%d. %s ", r->sequence, when);
         if (r->thread != NULL)
             strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
         strbuf_addf(out, "%s: ", r->type);

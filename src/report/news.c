@@ -36,7 +36,7 @@ static bool is_alike(const struct error_record *a, const struct error_record *b)
     return b != NULL && strcmp(a->type, b->type) == 0 && strcmp(a->message, b->message) == 0;
 }
 
-/* The oldest of those that are alike stands for all, except that the index is of one that can be entered. */
+/* The oldest of those that are alike stands for all, except that the number is of one that can be entered. */
 static void add_background_error(struct strbuf *out, const struct session *s, size_t n)
 {
     const struct error_record *r = unannounced(s, n);
@@ -53,7 +53,7 @@ static void add_background_error(struct strbuf *out, const struct session *s, si
     strbuf_addf(out, "%s%s", r->is_stray ? "Outside any evaluation, " : "In thread ", r->thread);
     if (more > 0)
         strbuf_addf(out, " and %zu more", more);
-    strbuf_addf(out, " (index %zu): %s: %s", index + 1, r->type, r->message);
+    strbuf_addf(out, " (error %d): %s: %s", session_error(s, index)->sequence, r->type, r->message);
     add_item_frames(out, error_record_frames(r));
     const char *hint = sexp_string(reply_get(r->condition, "hint"), NULL);
     strbuf_addf(out, hint == NULL ? "\n" : "\n  %s\n", hint);
@@ -70,7 +70,7 @@ static void add_background_errors(struct strbuf *out, struct session *s)
     section_begin(out, "[Background errors]");
     for (n = count; n-- > 0;)
         add_background_error(out, s, n);
-    strbuf_adds(out, "get-backtrace with the index shows all frames and variables.");
+    strbuf_adds(out, "get-backtrace with the number as index shows all frames and variables.");
     section_end(out);
     while (count-- > 0)
         session_note_announced(s, count);

@@ -146,7 +146,8 @@ static void add(json_t *object, const char *key, json_t *value, const struct roo
 static json_t *error_of(const struct error_record *r, json_t *truncated)
 {
     json_t *error =
-        json_pack("{s:s, s:i}", "type", r->type, "totalFrames", abs(error_record_total_frames(r)));
+        json_pack("{s:s, s:i, s:o*}", "type", r->type, "totalFrames", abs(error_record_total_frames(r)),
+                  "number", r->sequence > 0 ? json_integer(r->sequence) : NULL);
     struct room rooms[5];
     for (size_t i = 0; i < 5; i++)
         rooms[i] = (struct room){.left = MOST_OF_A_PART};

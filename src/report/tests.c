@@ -45,17 +45,17 @@ static void add_field(struct strbuf *out, const char *label, const struct sexp *
     }
 }
 
-/* The index of error number ${stop} of the newest run of tests; 0: it is not kept. Errors of threads and
- * cancelled evaluations may stand between those of the run. */
-static size_t index_of(const struct session *session, int64_t stop)
+/* Error ${stop} of the newest run of tests; NULL: it is not kept. Errors of threads and cancelled evaluations
+ * may stand between those of the run. */
+static const struct error_record *met(const struct session *session, int64_t stop)
 {
-    for (size_t i = 0; i < session_error_count(session); i++)
-        if (session_error(session, i)->met == stop)
-            return i + 1;
-    return 0;
+    const struct error_record *r = NULL;
+    for (size_t i = 0; stop > 0 && (r = session_error(session, i)) != NULL && r->met != stop; i++)
+        ;
+    return r;
 }
 
-/* Returns whether it can be entered. */
+/* Returns whether it names an error. */
 static bool add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
                         size_t number)
 {
@@ -90,11 +90,11 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
         strbuf_adds(out, "\n    ");
         section_add_frame(out, i, sexp_nth(frames, i));
     }
-    int64_t stop = sexp_integer(sexp_get(failure, 0, "stop"), 0);
-    size_t index = stop > 0 ? index_of(session, stop) : 0;
-    if (index > 0)
-        strbuf_addf(out, "\n  index %zu", index);
-    return index > 0;
+    const struct error_record *r = met(session, sexp_integer(sexp_get(failure, 0, "stop"), 0));
+    if (r != NULL)
+        strbuf_addf(out, "\n  error %d%s", r->sequence,
+                    error_record_is_enterable(r) ? "" : ", which cannot be entered");
+    return r != NULL;
 }
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
@@ -166,11 +166,12 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
         strbuf_adds(out, i == 0 ? "\nNo longer in its file, but still defined in the session: " : ", ");
         reply_add_string(out, sexp_nth(deleted, i));
     }
-    bool can_enter = false;
+    bool is_one_named = false;
     for (size_t i = 0; i < sexp_count(failures); i++)
-        can_enter = add_failure(out, session, sexp_nth(failures, i), i + 1) || can_enter;
-    if (can_enter)
-        strbuf_adds(out,
-                    "\n\nget-backtrace, evaluate-in-frame and invoke-restart take the index of an error.");
+        is_one_named = add_failure(out, session, sexp_nth(failures, i), i + 1) || is_one_named;
+    if (is_one_named)
+        strbuf_adds(
+            out, "\n\nget-backtrace takes the number of an error as index, and so do evaluate-in-frame and "
+                 "invoke-restart if it can be entered.");
     return is_failed;
 }

@@ -254,6 +254,11 @@ const struct error_record *session_error(const struct session *s, size_t n)
     return error_history_at(&s->errors, n);
 }
 
+const struct error_record *session_find_error(const struct session *s, int number)
+{
+    return error_history_find(&s->errors, number);
+}
+
 const struct error_record *session_last_error(const struct session *s)
 {
     return error_history_last(&s->errors);

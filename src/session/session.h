@@ -177,10 +177,12 @@ const struct capture *session_output(struct session *s, int stream);
  * the limits are kept. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
-/* session_last_error(s): NULL if there is none, or an evaluation has succeeded since. session_error(s, n):
- * counted back from the newest, also after a success; there are session_error_count(s). */
+/* session_last_error(s): NULL if there is none, or an evaluation has succeeded since.
+ * session_find_error(s, number): by its number, which never changes; NULL if it is not kept.
+ * session_error(s, n): to go through all session_error_count(s), from the newest, which is 0. */
 const struct error_record *session_last_error(const struct session *s);
-const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
+const struct error_record *session_find_error(const struct session *s, int number);
+const struct error_record *session_error(const struct session *s, size_t n);
 size_t session_error_count(const struct session *s);
 
 /* session_redact(s, capture): with --redact, before only a part of ${capture} is shown: a part alone need not

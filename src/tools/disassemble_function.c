@@ -66,7 +66,7 @@ const struct tool tool_disassemble_function = {
              .minimum = 0,
              .maximum = 1000,
              .description = "Instead of name: frame number from get-backtrace."},
-            ENTERED_INDEX_ARGUMENT,
+            INDEX_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

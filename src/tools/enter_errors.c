@@ -11,75 +11,64 @@
 
 #define RESTARTS_NAMED 8
 
-/* The indexes of the errors that can be entered. */
+const struct error_record *error_by_index(struct tool_call *call, const struct session *s)
+{
+    int number = (int)call_integer(call, "index", 0);
+    const struct error_record *r = session_find_error(s, number), *newest = session_error(s, 0);
+    if (r == NULL)
+        call_answer(call, true, "Error %d %s; list-errors shows those that are kept.", number,
+                    newest != NULL && number <= newest->sequence ? "is no longer kept"
+                                                                 : "has not occurred in this session");
+    return r;
+}
+
+/* The numbers of the errors that can be entered. */
 static void add_enterable(struct strbuf *out, const struct session *s)
 {
-    const char *before = " These can be entered, by index: ";
+    const char *before = " Errors that can be entered: ";
     size_t count = 0;
     for (size_t i = 0; i < session_error_count(s); i++)
         if (error_record_is_enterable(session_error(s, i)))
-            strbuf_addf(out, "%s%zu", count++ == 0 ? before : ", ", i + 1);
+            strbuf_addf(out, "%s%d", count++ == 0 ? before : ", ", session_error(s, i)->sequence);
     if (count > 0)
         strbuf_addc(out, '.');
 }
 
-/* The error with the given index, or the newest one of an evaluation. Errors of the program's threads are
- * entered only by their index. NULL if there is none. */
-static const struct error_record *error_meant(struct tool_call *call, const struct session *s)
+/* The newest error of an evaluation. After an evaluation that succeeded, a newer one of the program's threads
+ * may be meant, and is given in ${rival}. */
+static const struct error_record *error_meant(const struct tool_call *call, const struct session *s,
+                                              const struct error_record **rival)
 {
-    if (call_has(call, "index"))
-        return session_error(s, (size_t)call_integer(call, "index", 1) - 1);
-    for (size_t i = 0; i < session_error_count(s); i++)
-        if (session_error(s, i)->thread == NULL)
-            return session_error(s, i);
-    return NULL;
-}
-
-/* After an evaluation that succeeded, the error that is meant instead of ${r} may be that of a thread, which
- * is newer. Its index; 0: there is none. */
-static size_t rival_of(const struct tool_call *call, const struct session *s, const struct error_record *r)
-{
-    if (r == NULL || call_has(call, "index") || session_last_error(s) != NULL || !call_takes(call, "index"))
-        return 0;
-    for (size_t i = 0; session_error(s, i) != r; i++)
-        if (!session_error(s, i)->is_stray)
-            return i + 1;
-    return 0;
-}
-
-static void ask_for_index(struct tool_call *call, const struct session *s, const struct error_record *r,
-                          size_t rival)
-{
-    size_t index = 1;
-    while (session_error(s, index - 1) != r)
-        index++;
-    call_answer(
-        call, true,
-        "Pass index: error %zu is that of the thread %s (%s), error %zu that of the newest evaluation that "
-        "failed (%s). list-errors shows all.",
-        rival, session_error(s, rival - 1)->thread, session_error(s, rival - 1)->type, index, r->type);
+    const struct error_record *r;
+    for (size_t i = 0; (r = session_error(s, i)) != NULL && r->thread != NULL; i++)
+        if (*rival == NULL && !r->is_stray && session_last_error(s) == NULL && call_takes(call, "index"))
+            *rival = r;
+    return r;
 }
 
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s)
 {
-    const struct error_record *r = error_meant(call, s);
-    size_t rival = rival_of(call, s, r);
-    if (rival > 0) {
-        ask_for_index(call, s, r, rival);
+    const struct error_record *rival = NULL;
+    const struct error_record *r =
+        call_has(call, "index") ? error_by_index(call, s) : error_meant(call, s, &rival);
+    if (rival != NULL && r != NULL) {
+        call_answer(call, true,
+                    "Pass index: error %d is that of the thread %s (%s), error %d that of the newest "
+                    "evaluation that failed (%s). list-errors shows all.",
+                    rival->sequence, rival->thread, rival->type, r->sequence, r->type);
         return NULL;
     }
+    r = r == NULL ? rival : r;
     if (r != NULL && error_record_is_enterable(r)) {
         call->since = (size_t)r->sequence;
         return r;
     }
     if (r == NULL) {
-        call_answer(call, true,
-                    call_has(call, "index")
-                        ? "No error with that index is kept; see list-errors."
-                        : "No error available.\n(No error has occurred in this session.)");
+        if (!call_has(call, "index"))
+            call_answer(call, true, "No error available.\n(No error has occurred in this session.)");
         return NULL;
     }
-    strbuf_addf(&call->text, "This error cannot be entered: %s", report_why_not(r));
+    strbuf_addf(&call->text, "Error %d cannot be entered: %s", r->sequence, report_why_not(r));
     add_enterable(&call->text, s);
     call_answer(call, true, "%s", "");
     return NULL;
@@ -100,34 +89,29 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
 {
     if (o->kind != OUTCOME_ERROR || o->error->sequence > 0)
         return;
-    for (size_t i = 0; i < session_error_count(o->session); i++) {
-        const struct error_record *r = session_error(o->session, i);
-        const struct sexp *restarts = reply_get(r->condition, "restarts");
-        if ((size_t)r->sequence != call->since || !error_record_is_enterable(r))
-            continue;
-        struct strbuf text;
-        strbuf_init(&text, 0);
-        strbuf_addf(&text, "Error %zu, which was entered, is as it was: %s. Its restarts:", i + 1, r->type);
-        for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
-            strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
-            reply_add_string(&text, sexp_nth(sexp_nth(restarts, k), 0));
-        }
-        notices_addf(session_notices(o->session), "%s%s", strbuf_string(&text),
-                     sexp_count(restarts) > RESTARTS_NAMED ? ", ..." : "");
-        strbuf_fini(&text);
+    const struct error_record *r = session_find_error(o->session, (int)call->since);
+    if (r == NULL || !error_record_is_enterable(r))
+        return;
+    const struct sexp *restarts = reply_get(r->condition, "restarts");
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
+    for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
+        strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
+        reply_add_string(&text, sexp_nth(sexp_nth(restarts, k), 0));
     }
+    notices_addf(session_notices(o->session), "%s%s", strbuf_string(&text),
+                 sexp_count(restarts) > RESTARTS_NAMED ? ", ..." : "");
+    strbuf_fini(&text);
 }
 
 /* get-backtrace shows no error after a success. Without an index this tool enters the newest all the same. */
 static void note_which(const struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "index") || session_last_error(s) != NULL)
-        return;
-    for (size_t i = 0; i < session_error_count(s); i++)
-        if ((size_t)session_error(s, i)->sequence == call->since)
-            notices_addf(session_notices(s),
-                         "The last evaluation had no error; this is error %zu of list-errors: %s.", i + 1,
-                         session_error(s, i)->type);
+    const struct error_record *r = session_find_error(s, (int)call->since);
+    if (!call_has(call, "index") && session_last_error(s) == NULL && r != NULL)
+        notices_addf(session_notices(s), "The last evaluation had no error; this is error %d: %s.",
+                     r->sequence, r->type);
 }
 
 /* In the session's own process the evaluation has effects. */
@@ -179,7 +163,7 @@ const struct tool tool_evaluate_in_frame = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Package to read in; default: that of the frame's function."},
-            ENTERED_INDEX_ARGUMENT,
+            INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -8,9 +8,13 @@
 
 struct error_record;
 
+/* error_by_index(call, s): the error with the number that the call's index is; borrowed; NULL if it is not
+ * kept: then the call has been answered. */
+const struct error_record *error_by_index(struct tool_call *call, const struct session *s);
+
 /*
  * error_to_enter(call, s):
- * Find the error with the call's index; without one, the newest of an evaluation.
+ * Find the error with the call's index; without one, the newest of an evaluation, or else of a thread.
  *
  * Returns     borrowed; NULL if it cannot be entered: then the call has been answered
  */
@@ -31,10 +35,10 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
         .name = "frame", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 0, .maximum = 1000,       \
         .description = "Frame number from get-backtrace."                                                    \
     }
-#define ENTERED_INDEX_ARGUMENT                                                                               \
+#define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Index from list-errors; default: the newest of an evaluation."                       \
+        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000000000,                      \
+        .description = "Number of the error; default: the newest of an evaluation."                          \
     }
 
 #endif

@@ -4,33 +4,25 @@
  */
 #include "report/report.h"
 #include "tools/cut.h"
+#include "tools/enter_errors.h"
 #include "tools/look_up.h"
 #include "tools/threads.h"
 
-/* Without an index, the last error unless an evaluation has succeeded since; with one, any that is kept. */
-static const struct error_record *chosen(struct tool_call *call, const struct session *s)
+/* Without an index, the last error unless an evaluation has succeeded since; with one, any that is kept.
+ * False if that is missing: then the call has been answered. */
+static bool choose(struct tool_call *call, const struct session *s, const struct error_record **r)
 {
-    if (!call_has(call, "index"))
-        return session_last_error(s);
-    return session_error(s, (size_t)call_integer(call, "index", 1) - 1);
-}
-
-static bool is_missing(struct tool_call *call, const struct session *s)
-{
-    size_t n = session_error_count(s);
-    if (!call_has(call, "index") || (size_t)call_integer(call, "index", 1) <= n)
-        return false;
-    call_answer(call, true, "No error with index %.0f: %zu kept in session %s; list-errors shows them.",
-                call_number(call, "index", 1), n, session_name(s));
-    return true;
+    *r = call_has(call, "index") ? error_by_index(call, s) : session_last_error(s);
+    return *r != NULL || !call_has(call, "index");
 }
 
 static void describe_last_error(struct tool_call *call)
 {
     struct session *s = call_session(call);
-    if (s == NULL || is_missing(call, s))
+    const struct error_record *r;
+    if (s == NULL || !choose(call, s, &r))
         return;
-    report_last_error(&call->text, chosen(call, s));
+    report_last_error(&call->text, r);
     cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
     call_finish(call);
 }
@@ -60,10 +52,7 @@ static void add_failure(struct tool_call *call, const struct outcome *o)
  */
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
-    const struct error_record *r = NULL;
-    for (size_t i = 0; i < session_error_count(o->session); i++)
-        if (session_error(o->session, i)->sequence == (int)call->step)
-            r = session_error(o->session, i);
+    const struct error_record *r = session_find_error(o->session, (int)call->step);
     if (o->kind == OUTCOME_OK && !call_boolean(call, "locals")) {
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     } else {
@@ -130,13 +119,13 @@ static void get_backtrace(struct tool_call *call)
         threads_show_backtrace(call, s);
         return;
     }
-    if (s == NULL || is_missing(call, s))
-        return;
-    if (!call_has(call, "index") && is_running(s)) {
+    if (s != NULL && !call_has(call, "index") && is_running(s)) {
         show_running(call, s);
         return;
     }
-    const struct error_record *r = chosen(call, s);
+    const struct error_record *r;
+    if (s == NULL || !choose(call, s, &r))
+        return;
     if (r != NULL && is_more_wanted(call, r) &&
         (error_record_is_enterable(r) || r->why_not.kind != FACT_NONE) &&
         (r->thread == NULL || error_record_stands(r))) {
@@ -182,12 +171,6 @@ static void list_errors(struct tool_call *call)
     report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));
     call_finish(call);
 }
-
-#define INDEX_ARGUMENT                                                                                       \
-    {                                                                                                        \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Index of the error; 1: the newest."                                                  \
-    }
 
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
@@ -235,7 +218,7 @@ const struct tool tool_get_backtrace = {
 const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
-    .description = "List the session's errors, newest first, with the index that other error tools take.",
+    .description = "List the session's errors, newest first, with the number that other tools take as index.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments =

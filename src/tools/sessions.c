@@ -311,10 +311,11 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
     if (session_suspended_since(s) != NULL)
         add_suspended(out, s);
-    strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
+    strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu",
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
-                session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s),
-                session_last_error(s) != NULL ? " (see describe-last-error)" : "");
+                session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s));
+    if (session_last_error(s) != NULL)
+        strbuf_addf(out, " (the last evaluation failed: error %d)", session_last_error(s)->sequence);
     add_sandbox(out, "\nSandbox: ", s);
     add_checkpoints(out, s);
     if (session_pid(s) > 0) {

@@ -74,17 +74,31 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         strbuf_addf(out, ", for %.1f s", (double)sexp_integer(idle, 0) / 1000);
 }
 
-static void add_thread(struct strbuf *out, const struct sexp *thread)
+/* The error that stands in a thread, by the number that the agent has for it; NULL: none, or not known yet.
+ */
+static const struct error_record *standing(const struct session *s, const struct sexp *number)
+{
+    const struct error_record *r;
+    for (size_t i = 0; (r = session_error(s, i)) != NULL; i++)
+        if (error_record_stands(r) && r->standing == sexp_integer(number, 0))
+            return r;
+    return NULL;
+}
+
+static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
     strbuf_addf(out, "%lld  ", (long long)number_of(thread));
     reply_add_string(out, sexp_get(thread, 0, "name"));
     strbuf_adds(out, ": ");
-    bool stands = !sexp_is_nil(sexp_get(thread, 0, "standing"));
-    if (!sexp_is_nil(sexp_get(thread, 0, "serves")))
-        strbuf_adds(out, stands ? "serves this session; an error stands in it" : "serves this session");
-    else if (stands)
-        strbuf_adds(out, "stopped at an error; see list-errors");
-    else
+    bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
+    const struct sexp *number = sexp_get(thread, 0, "standing");
+    const struct error_record *r = standing(s, number);
+    strbuf_adds(out, serves ? "serves this session" : "");
+    if (r != NULL)
+        strbuf_addf(out, "%sstopped at error %d", serves ? "; " : "", r->sequence);
+    else if (!sexp_is_nil(number))
+        strbuf_adds(out, serves ? "; stopped at an error" : "stopped at an error");
+    else if (!serves)
         add_activity(out, thread);
 }
 
@@ -139,7 +153,7 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     strbuf_addc(&call->text, ':');
     for (size_t i = 0; i < shown; i++) {
         strbuf_addc(&call->text, '\n');
-        add_thread(&call->text, sexp_nth(threads, i));
+        add_thread(&call->text, o->session, sexp_nth(threads, i));
     }
     if (total > (int64_t)shown)
         strbuf_addf(&call->text, "\n... %lld more", (long long)(total - (int64_t)shown));
@@ -171,7 +185,7 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
         return;
     const struct sexp *thread = reply_get(o->reply, "thread"), *outcome = reply_get(o->reply, "outcome");
     strbuf_adds(&call->text, "Thread ");
-    add_thread(&call->text, thread);
+    add_thread(&call->text, o->session, thread);
     strbuf_addc(&call->text, '\n');
     if (sexp_is_symbol(outcome, "gone")) {
         strbuf_adds(&call->text, "It has ended, so there is no backtrace.");
@@ -220,7 +234,7 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
     if (look_up_failed(call, o))
         return;
     const struct sexp *outcome = reply_get(o->reply, "outcome");
-    const struct error_record *r = session_error(o->session, 0);
+    const struct error_record *r = standing(o->session, reply_get(o->reply, "number"));
     strbuf_adds(&call->text, "Thread ");
     reply_add(&call->text, o->reply, "name");
     call->is_error = true;
@@ -230,14 +244,15 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text,
                     " did not react to an interrupt within a second and continues. It runs foreign "
                     "code or has disabled interrupts.");
-    } else if (sexp_is_symbol(outcome, "slow") || r == NULL || r->thread == NULL) {
+    } else if (sexp_is_symbol(outcome, "slow") || r == NULL) {
         strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
     } else {
         call->is_error = false;
         session_note_announced(o->session, 0);
-        strbuf_adds(&call->text,
-                    " is stopped where it was. Enter it like an error, with index 1 (see list-errors); "
-                    "its restart CONTINUE lets it continue.");
+        strbuf_adds(
+            &call->text,
+            " is stopped where it was. Its error can be entered, with its number as index; its restart "
+            "CONTINUE lets it continue.");
         report_condition(&call->text, r);
     }
     call_finish(call);

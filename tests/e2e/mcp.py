@@ -216,6 +216,7 @@ class Report(Reply):
         self.values = []
         self.parts = {}
         self.error_type = None
+        self.error_number = None  # of an error that is kept
         self.timing = None
         self.no_values = False
         self.earlier = None
@@ -246,6 +247,10 @@ class Report(Reply):
             elif previous_is_blank and (line.startswith("=> ") or line.startswith("; No values")) and current not in ("values", "error"):
                 finish()
                 current, lines = "values", [line]
+            elif previous_is_blank and re.match(r"\(error \d+\)$", line):
+                finish()
+                current, lines = None, []
+                self.error_number = int(line[len("(error "):-1])
             elif line.startswith("; Timing: "):
                 finish()
                 current, lines = None, []
@@ -534,6 +539,9 @@ class Client:
 
     def evaluate(self, code, wait=DEFAULT_LIMIT, **named):
         return self.call("evaluate-lisp", {"code": code}, wait, **named)
+
+    def newest_error(self):
+        return int(re.search(r"(?m)^(\d+)\. ", self.call("list-errors").text).group(1))
 
     def wait_for_notification(self, condition, wait=DEFAULT_LIMIT):
         """The first notification, already here or to come, for which the condition holds."""

@@ -30,7 +30,7 @@ class Frames(mcp.SessionTest):
 
     def number(self, beginning):
         """The number of the frame that begins like this."""
-        for line in self.client.call("get-backtrace", index=1).text.splitlines():
+        for line in self.client.call("get-backtrace", index=self.client.newest_error()).text.splitlines():
             number, _, call = line.partition(": ")
             if call.startswith(beginning):
                 return int(number)
@@ -111,9 +111,10 @@ class ReturnFromFrame(Frames):
           (defvar *thread* (sb-thread:make-thread #'work))
           (loop until (sb-sys:with-deadline (:seconds 60) (null (sb-thread:thread-alive-p *thread*))) repeat 20 do (sleep 0.05))""")
         mcp.wait_until(lambda: "can be entered" in self.client.call("list-errors").text, 30, "the error of the thread")
-        frames = self.client.call("get-backtrace", index=1).text.splitlines()
+        error = self.client.newest_error()
+        frames = self.client.call("get-backtrace", index=error).text.splitlines()
         number = [line.split(":")[0] for line in frames if "(TOTAL" in line][0]
-        report = self.client.call("return-from-frame", index=1, frame=int(number), value="99")
+        report = self.client.call("return-from-frame", index=error, frame=int(number), value="99")
         self.assertIn("return-from-frame", report.text)
         self.assertEvaluates("(progn (ignore-errors (sb-thread:join-thread *thread* :timeout 30)) *result*)", "(99)", client=self.client)
 
@@ -184,7 +185,7 @@ class RestartFrame(Frames):
 
 class LookAtFrames(Frames):
     def backtrace(self):
-        return self.client.call("get-backtrace", index=1, locals=True).text
+        return self.client.call("get-backtrace", index=self.client.newest_error(), locals=True).text
 
     def test_the_part_of_the_code_that_a_frame_is_at(self):
         self.evaluate("(defun half (x) (let ((n 0)) (if (evenp x) (list (1+ (/ x n))) :odd)))")

@@ -36,15 +36,16 @@ class FaultInjection(mcp.TestCase):
         pending = []
         for _ in range(count):
             session = random.choice(SESSIONS)
+            named = {}, {"index": random.randint(1, 30)}  # the newest, or another one
             roll = random.random()
             if roll < 0.7:
                 call = self.s.start_call("evaluate-lisp", code=random.choice(CODE), session=session, timeout=0.2)
             elif roll < 0.75:
                 call = self.s.start_call("rollback-session", to=random.choice(("-1", "-2", "kept", "1")), session=session)
             elif roll < 0.80:
-                call = self.s.start_call("invoke-restart", restart=random.choice(("ABORT", "RETRY", "CONTINUE")), index=random.randint(1, 5), session=session, timeout=0.2)
+                call = self.s.start_call("invoke-restart", restart=random.choice(("ABORT", "RETRY", "CONTINUE")), session=session, timeout=0.2, **random.choice(named))
             elif roll < 0.85:
-                call = self.s.start_call("evaluate-in-frame", frame=0, code="1", index=random.randint(1, 5), session=session, timeout=0.2)
+                call = self.s.start_call("evaluate-in-frame", frame=0, code="1", session=session, timeout=0.2, **random.choice(named))
             elif roll < 0.88:
                 call = self.s.start_call("checkpoint-session", name="kept", session=session)
             elif roll < 0.90:

@@ -40,8 +40,8 @@ class Variables(dict):
 class Entered:
     """An error that can be entered: the state at its point, what its restart does, and the definitions made since."""
 
-    def __init__(self, state, number, target):
-        self.state, self.number, self.target = copy.copy(state), number, target
+    def __init__(self, state, number, target, index):
+        self.state, self.number, self.target, self.index = copy.copy(state), number, target, index
 
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "the same course again; the plain build walks it")
@@ -143,7 +143,7 @@ class Model(mcp.TestCase):
         self.assertErrorReport(report, "SIMPLE-ERROR")
         self.state[name] = value
         self.evaluated()
-        self.errors.insert(0, Entered(self.state, self.number, target))
+        self.errors.insert(0, Entered(self.state, self.number, target, report.error_number))
 
     def do_entry(self):
         """What is done at an error that stands stays; an entry that kills the process costs itself only."""
@@ -183,13 +183,12 @@ class Model(mcp.TestCase):
         self.errors.insert(0, None)
 
     def do_restart(self):
-        choices = [n for n, error in enumerate(self.errors[:4], 1) if error is not None]
+        choices = [error for error in self.errors[:4] if error is not None]
         if not choices:
             return self.do_error()
-        index, value = self.generator.choice(choices), self.number_of()
-        error = self.errors[index - 1]
-        self.tell("invoke-restart", index, value, "of the error in", error.number)
-        report = self.s.call("invoke-restart", restart="USE-VALUE", index=index, value="(* 1 %d)" % value)
+        error, value = self.generator.choice(choices), self.number_of()
+        self.tell("invoke-restart", error.index, value, "of the error in", error.number)
+        report = self.s.call("invoke-restart", restart="USE-VALUE", index=error.index, value="(* 1 %d)" % value)
         self.assertValue(report, str(value))
         self.state = copy.copy(error.state)
         way = self.way()
@@ -213,7 +212,8 @@ class Model(mcp.TestCase):
         name, value = self.generator.choice(self.bound()), self.number_of()
         self.step("(progn (set '*gate* (sb-thread:make-semaphore)) (set '*th* (sb-thread:make-thread"
                   " (lambda () (sb-thread:wait-on-semaphore (symbol-value '*gate*))))) t)", "T")
-        self.assertErrorReport(self.evaluate('(progn (incf %s) (cerror "go" "x") (incf %s %d))' % (name, name, value)), "SIMPLE-ERROR")
+        report = self.evaluate('(progn (incf %s) (cerror "go" "x") (incf %s %d))' % (name, name, value))
+        self.assertErrorReport(report, "SIMPLE-ERROR")
         self.state[name] += 1
         self.evaluated()
         self.errors.insert(0, None)
@@ -221,7 +221,7 @@ class Model(mcp.TestCase):
             self.check()
             self.tell("CONTINUE")
             self.state[name] += value
-            self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=1), str(self.state[name]))
+            self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=report.error_number), str(self.state[name]))
             self.evaluated()
         self.step("(progn (sb-thread:signal-semaphore (symbol-value '*gate*)) (sb-thread:join-thread (symbol-value '*th*)) t)", "T")
         mcp.wait_until(lambda: self.check() or self.at in self.listed(), 20, "a checkpoint without threads")
@@ -241,7 +241,7 @@ class Model(mcp.TestCase):
         self.assertErrorReport(report, "SIMPLE-ERROR")
         self.evaluated()
         self.errors.insert(0, None)
-        self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=1), ":DONE")
+        self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=report.error_number), ":DONE")
         self.evaluated()
         with open(path, encoding="utf-8") as f:
             self.assertEqual("a\nb\n", f.read())

@@ -36,7 +36,7 @@ class Pools(mcp.TestCase):
         self.assertEvaluates("(progn (sb-thread:signal-semaphore *gate* %d) t)" % len(forms), "T")
 
     def errors(self, pattern, count):
-        """The indexes of the errors that match, when there are as many, asked of list-errors alone."""
+        """The numbers of the errors that match, when there are as many, asked of list-errors alone."""
         def found():
             lines = re.findall(r"(?m)^(\d+)\. \S+ in thread pool: .*(?:%s).*$" % pattern, self.s.call("list-errors").text)
             return [int(index) for index in lines] if len(lines) == count else None
@@ -47,7 +47,7 @@ class Pools(mcp.TestCase):
         # lparallel does not wait for the worker that replaced one that failed.
         mcp.wait_until(lambda: " pool:" not in self.s.call("list-threads").text, 10, "the end of the pool's threads")
 
-    def test_equal_errors_are_announced_once_with_an_index_and_what_to_set(self):
+    def test_equal_errors_are_announced_once_with_a_number_and_what_to_set(self):
         self.s.call("configure-limits", thread_errors=0)
         report = self.s.evaluate("(let ((c (lparallel:make-channel))) (dotimes (i 3) (lparallel:submit-task c (lambda () (error \"same\")))) (lparallel:receive-result c))")
         self.assertErrorReport(report, "LPARALLEL.KERNEL:TASK-KILLED-ERROR")
@@ -55,8 +55,8 @@ class Pools(mcp.TestCase):
         self.s.evaluate("(defun alike (n) (sb-thread:wait-on-semaphore *gate*) (error \"alike\") n)")
         self.s.evaluate("(defvar *three* (loop for i below 3 collect (let ((i i)) (sb-thread:make-thread (lambda () (alike i)) :name \"three\"))))")
         text = self.s.evaluate("(progn (sb-thread:signal-semaphore *gate* 3) (loop while (some #'sb-thread:thread-alive-p *three*) do (sleep 0.01)))").text
-        self.assertRegex(text, r"(?m)^In thread three and 2 more \(index \d+\): SIMPLE-ERROR: alike\n  0: \(ALIKE .*\)$")
-        index = re.search(r"\(index (\d+)\): SIMPLE-ERROR: alike", text)[1]
+        self.assertRegex(text, r"(?m)^In thread three and 2 more \(error \d+\): SIMPLE-ERROR: alike\n  0: \(ALIKE .*\)$")
+        index = re.search(r"\(error (\d+)\): SIMPLE-ERROR: alike", text)[1]
         self.assertIn("alike", self.s.call("list-errors").text.split("\n%s. " % index)[1].split("\n")[0])
         self.end()
 

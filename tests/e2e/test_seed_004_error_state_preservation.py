@@ -255,8 +255,9 @@ class ImplementationRequirements(Assertions):
         self.assertEqual(32, len(messages), listing)
         self.assertEqual({str(n) for n in range(8, 40)}, set(messages))
         self.assertRegex(listing, r"\d\d:\d\d:\d\d")
-        self.assertIn("history 38", self.describe(index=2))
-        self.assertIn("history 39", self.describe(index=1))
+        self.assertIn("history 38", self.describe(index=39))
+        self.assertIn("history 39", self.describe(index=40))
+        self.assertEqual("Error 8 is no longer kept; list-errors shows those that are kept.", self.s.call("describe-last-error", index=8).text)
         self.assertLess(time.time() - before, 60 * mcp.STRETCH)
 
     def test_older_errors_stay_in_the_history_after_a_success(self):

@@ -270,8 +270,8 @@ class Standing(entries.Entries, InFolder):
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
         for reply in (self.restart("RETRY"), self.enter("*runs*")):
             self.assertTrue(reply.is_error, reply.text)
-            self.assertIn("This error cannot be entered: The process has ended.", reply.text)
-            self.assertIn("by index: 2.", reply.text)
+            self.assertIn("Error 2 cannot be entered: The process has ended.", reply.text)
+            self.assertIn("Errors that can be entered: 1.", reply.text)
         self.assertEvaluates("*runs*", "1")
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
@@ -390,7 +390,7 @@ class RollBack(InFolder):
         self.assertIn("the error in evaluation 2, which had been undone", report.session)
         self.assertFails('(progn (setf *x* 3) (cerror "Go on." "stop") *x*)')
         self.s.evaluate("(+ 1 1)")
-        self.assertNotIn("undone", self.s.call("invoke-restart", restart="CONTINUE", index=1).session)
+        self.assertNotIn("undone", self.s.call("invoke-restart", restart="CONTINUE", index=2).session)
 
     def test_it_adds_no_second_line_for_a_state(self):
         for i in range(3):

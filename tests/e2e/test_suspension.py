@@ -62,7 +62,7 @@ class Suspension(mcp.TestCase):
         self.assertIn("timeout: 77", s.call("configure-limits").text)
         self.assertIn("TYPE-ERROR", s.call("list-errors").text)
         reply = s.call("evaluate-in-frame", frame=0, code="1")
-        self.assertIn("This error cannot be entered: The session was suspended meanwhile.", reply.text)
+        self.assertIn("Error 1 cannot be entered: The session was suspended meanwhile.", reply.text)
 
         # It continues like any other: a death costs nothing.
         s.evaluate("(defvar *after* :kept)")

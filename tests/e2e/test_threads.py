@@ -171,12 +171,20 @@ class Standing(entries.Entries, StandingTest):
             self.assertFails("(fail %d)" % x)
         self.assertEvaluates("(+ 1 2)", "3")
         self.assertEqual(3, sum("can be entered" in line for line in self.errors()))
-        self.assertValue(self.enter("x", index=3), "1")
-        self.assertValue(self.restart("CONTINUE", index=3), "(:WENT-ON 2)")
-        self.assertValue(self.enter("x", index=1), "3")
-        self.assertValue(self.restart("CONTINUE", index=1), "(:WENT-ON 6)")
+        self.assertValue(self.enter("x", index=1), "1")
+        self.assertValue(self.restart("CONTINUE", index=1), "(:WENT-ON 2)")
+        self.assertValue(self.enter("x", index=3), "3")
+        self.assertValue(self.restart("CONTINUE", index=3), "(:WENT-ON 6)")
         self.assertEqual(1, sum("can be entered" in line for line in self.errors()))
-        self.assertTrue(self.restart("CONTINUE", index=1).is_error)
+        self.assertTrue(self.restart("CONTINUE", index=3).is_error)
+
+    def test_the_number_of_an_error_means_it_in_every_reply_whatever_follows(self):
+        self.assertEqual([1, 2], [self.assertFails("(fail %d)" % x).error_number for x in (1, 2)])
+        self.assertIn("Backtrace of error 1 (", self.s.call("get-backtrace", index=1).text)
+        self.assertIn("failed 1", self.s.call("describe-last-error", index=1).text)
+        self.assertEqual(["2", "1"], re.findall(r"(?m)^(\d+)\. \S+ SIMPLE-ERROR: failed \1 ", self.s.call("list-errors").text))
+        self.assertIn("Errors: 2 (the last evaluation failed: error 2)", self.s.call("session-info").text)
+        self.assertEqual(["stopped at error 1", "stopped at error 2"], sorted(state for state in self.threads().values() if "error" in state))
 
     def test_the_oldest_of_six_is_unwound_and_runs_its_cleanup_forms(self):
         self.s.evaluate("(defvar *cleaned* '())")
@@ -184,7 +192,7 @@ class Standing(entries.Entries, StandingTest):
             self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
         mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
-        self.assertIn("no longer stopped there", self.enter("x", index=6).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=1).text)
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
@@ -203,7 +211,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertNotIn("[Restarts]", reply.text)
         self.assertNotIn("enter it", self.s.call("describe-last-error").text)
         self.assertIn("(cannot be entered: The Lisp had to leave it at once", self.errors()[0])
-        self.assertIn("This error cannot be entered: The Lisp had to leave it at once", self.enter("n").text)
+        self.assertIn("Error 1 cannot be entered: The Lisp had to leave it at once", self.enter("n").text)
 
     def test_a_failing_look_into_a_frame_leaves_the_error_as_it_was(self):
         self.assertFails("(fail 1)")
@@ -242,8 +250,8 @@ class Standing(entries.Entries, StandingTest):
         for tool, arguments in (("invoke-restart", {"restart": "retry"}), ("evaluate-in-frame", {"frame": 0, "code": "1"})):
             reply = self.s.call(tool, arguments)
             self.assertTrue(reply.is_error)
-            self.assertRegex(reply.text, r"^Pass index: error 1 is that of the thread .*worker.* \(SIMPLE-ERROR\), error 2 that of the newest evaluation that failed")
-        self.assertEqual("=> 1", self.s.call("evaluate-in-frame", index=2, frame=0, code="1").text.splitlines()[0])
+            self.assertRegex(reply.text, r"^Pass index: error 2 is that of the thread .*worker.* \(SIMPLE-ERROR\), error 1 that of the newest evaluation that failed")
+        self.assertEqual("=> 1", self.s.call("evaluate-in-frame", index=1, frame=0, code="1").text.splitlines()[0])
 
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""
@@ -274,16 +282,16 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(sb-thread:with-mutex (*lock*) (fail 1))")
         report = self.assertFails("(sb-thread:with-mutex (*lock*) :got)", "TIMEOUT", timeout=0.5)
         self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which is stopped at an error')
-        self.restart("ABORT", index=2)
-        self.assertValue(self.restart("CONTINUE", index=1), ":GOT")
+        self.restart("ABORT", index=1)
+        self.assertValue(self.restart("CONTINUE", index=2), ":GOT")
 
     def test_an_error_of_the_evaluation_that_started_the_threads_stands_too(self):
         self.end_program()
         self.assertFails('(let ((here 5)) (declare (optimize debug)) (sb-thread:make-thread (lambda () (await "y")) :name "second") (cerror "Go on." "x") here)')
         self.assertEvaluates("(+ 1 2)", "3")
         self.assertFails("(fail 2)")
-        self.assertValue(self.restart("CONTINUE", index=2), "5")
-        self.assertValue(self.restart("CONTINUE", index=1), "(:WENT-ON 4)")
+        self.assertValue(self.restart("CONTINUE", index=1), "5")
+        self.assertValue(self.restart("CONTINUE", index=2), "(:WENT-ON 4)")
 
     def test_when_the_threads_are_gone_evaluations_run_in_the_main_thread_again(self):
         self.assertEvaluates("(eq sb-thread:*current-thread* (sb-thread:main-thread))", "NIL")
@@ -296,6 +304,15 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(fail 7)")
         self.assertValue(self.enter("x"), "7")
         mcp.wait_until(lambda: re.search("^[1-9]", self.s.call("list-checkpoints").text), 10, "a checkpoint")
+
+    def test_a_checkpoint_that_failed_evaluations_prevent_says_what_ends_them(self):
+        self.assertFails("(fail 1)")
+        self.end_program()
+        for tool, arguments in (("checkpoint-session", {"name": "here"}), ("save-session", {})):
+            self.assertIn("so it cannot be copied: failed evaluations, which the next evaluation ends.",
+                          self.s.call(tool, arguments).text)
+        self.assertOperational()
+        self.assertFalse(self.s.call("checkpoint-session", name="here").is_error)
 
     def test_ending_the_thread_of_the_evaluation_ends_the_evaluation_only(self):
         report = self.s.evaluate("(sb-thread:abort-thread)")
@@ -321,7 +338,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(fail 1)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
-        self.assertIn("no longer stopped there", self.enter("x", index=2).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=1).text)
         self.assertOperational()
 
 
@@ -351,7 +368,8 @@ class ThreadErrors(StandingTest):
         self.assertIn("failed 4", text)
         self.assertNotIn("enter it", text)
         self.assertNotIn("worker", self.threads())
-        self.assertTrue(self.enter("x", index=1).is_error)
+        for named in ({"index": 1}, {}):
+            self.assertEqual("Error 1 cannot be entered: Its thread has ended.", self.enter("x", **named).text)
 
     def test_it_is_not_the_last_error(self):
         self.assertFails("(error \"of the evaluation\")")
@@ -372,7 +390,7 @@ class ThreadErrors(StandingTest):
             self.s.evaluate('(sb-thread:make-thread (lambda () (loop until (probe-file "%s") do (sleep 0.01)) (fail 5)) :name "%s")' % (gate, tool))
             open(gate, "w").close()
             texts = []
-            mcp.wait_until(lambda: texts.append(self.s.call(tool).text) or "In thread %s (index 1): " % tool in texts[-1], 10, "the announcement")
+            mcp.wait_until(lambda: texts.append(self.s.call(tool).text) or "In thread %s (error " % tool in texts[-1], 10, "the announcement")
             self.assertEqual(1, texts[-1].count("[Background errors]"))
             self.assertNotIn("[Background errors]", self.s.evaluate("1").text + self.s.call(tool).text)
 
@@ -389,7 +407,7 @@ class ThreadErrors(StandingTest):
         self.fail_in_thread(form="(list (fail 4) (sb-thread:thread-name sb-thread:*current-thread*))")
         self.assertIn("can be entered", self.errors()[0])
         self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
-        self.assertRegex(self.threads()["worker"], "stopped at an error")
+        self.assertEqual("stopped at error 1", self.threads()["worker"])
         self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE", index=1).text)
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
@@ -417,7 +435,8 @@ class ThreadErrors(StandingTest):
         self.assertEvaluates("(+ 1 2)", "3")
         self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
         self.assertIn("already", self.s.call("interrupt-thread", thread="program").text)
-        self.restart("CONTINUE", index=1)
+        self.assertErrorReport(self.enter("(error \"in the look\")", index=1))
+        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE").text)
         self.end_program()
 
     def test_killing_one_that_stands_ends_its_error(self):
@@ -432,7 +451,7 @@ class ThreadErrors(StandingTest):
         go = os.path.join(self.folder(), "go")
         self.start("unheard", '(progn (loop until (probe-file "%s")) (fail 4))' % go, ready=False)
         with open(go, "w"):
-            self.await_thread("unheard", "stopped at an error")
+            self.await_thread("unheard", "stopped at error 1")
         self.s.call("kill-thread", thread="unheard")
         self.assertOperational()
         self.assertRegex(self.errors()[0], "in thread unheard: SIMPLE-ERROR")
@@ -449,11 +468,11 @@ class ThreadErrors(StandingTest):
         # All have failed before the reply that could tell of them. LIST-ALL-THREADS may leave out one that is just starting.
         text = self.s.evaluate("""(let ((crowd (loop repeat 40 collect (sb-thread:make-thread (lambda () (fail 1)) :name "crowd"))))
             (loop until (= 2 (count-if #'sb-thread:thread-alive-p crowd)) do (sleep 0.01)))""").text
-        index = re.search(r"In thread crowd and 19 more \(index (\d+)\): ", text)[1]
+        index = re.search(r"In thread crowd and 19 more \(error (\d+)\): ", text)[1]
         self.assertRegex(self.s.call("list-errors", limit=30).text, r"(?m)^%s\. .*\(can be entered\)$" % index)
         self.assertIn("20 more errors occurred in threads or outside evaluations; nothing of them was kept.", text)
         self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
-        self.assertEqual(2, sum("crowd: stopped at an error" in line for line in self.s.call("list-threads").text.splitlines()))
+        self.assertEqual(2, sum("crowd: stopped at error " in line for line in self.s.call("list-threads").text.splitlines()))
 
     def test_many_that_fail_at_once_are_all_survived(self):
         self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")
@@ -728,7 +747,7 @@ class WebServer(mcp.TestCase):
         self.assertFalse(report.is_error, report.text)
         mcp.wait_until(lambda: self.s.evaluate("nil") and len(self.errors()) > before, 10, "the error")
         self.assertRegex(self.errors()[0], "in thread hunchentoot-worker.*30 is more than 10")
-        text = self.s.call("get-backtrace", index=1, locals=True).text
+        text = self.s.call("get-backtrace", index=self.s.newest_error(), locals=True).text
         self.assertIn("(PRICE 30)", text)
         self.assertIn("LIMIT = 10", text)
         self.assertIn("acceptor.lisp:", text)
@@ -743,8 +762,9 @@ class WebServer(mcp.TestCase):
             self.assertIn("can be entered", self.errors()[0])
             other = pool.submit(self.get, "price?amount=5", port)
             self.assertEqual("10", other.result(30))
-            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(list amount limit)", index=1), "(50 10)")
-            self.s.call("invoke-restart", restart="CONTINUE", index=1)
+            number = self.s.newest_error()
+            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(list amount limit)", index=number), "(50 10)")
+            self.s.call("invoke-restart", restart="CONTINUE", index=number)
             self.assertEqual("20", page.result(30))
 
     def test_a_function_is_redefined_while_a_request_runs(self):

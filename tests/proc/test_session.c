@@ -29,7 +29,7 @@ struct fixture {
     char cache[64];
     int checkpoints; /* how many checkpoints a session keeps; 0 unless the test is about them */
     uint64_t idle_timeout_ms;
-    int most_processes;
+    size_t most_processes;
     size_t descriptors;
 };
 
@@ -815,6 +815,21 @@ CASE(a_state_that_never_lasts_is_given_up)
     assert_non_null(strstr(notices_of(f), "state after evaluation 1"));
 }
 
+CASE(a_rollback_by_any_number_is_answered)
+{
+    static const char *const numbers[] = {"9223372036854775807", "-9223372036854775808",
+                                          "-99999999999999999999", "7"};
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct call c = {.fixture = f};
+        c.op = session_rollback(f->s, numbers[i], on_done, &c);
+        wait_for(f, &c);
+        assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    }
+    assert_value(f, "count", "2");
+}
+
 CASE(a_lisp_that_cannot_be_copied_starts_afresh)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -899,8 +914,12 @@ static void enter(struct fixture *f, struct call *c, const char *code, int seque
     sexp_write_symbol(&request, "evaluate");
     sexp_write_symbol(&request, "code");
     sexp_write_string(&request, code, strlen(code));
-    struct operation_options options = {
-        .request = &request, .what = code, .keeps_record = resumes, .done = on_done, .arg = c};
+    struct operation_options options = {.request = &request,
+                                        .what = code,
+                                        .timeout_ms = stretched(500),
+                                        .keeps_record = resumes,
+                                        .done = on_done,
+                                        .arg = c};
     c->fixture = f;
     c->is_over = false;
     c->op = session_enter(f->s, &options, sequence, resumes);
@@ -1766,6 +1785,36 @@ CASE(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit)
     assert_string_equal(entries[2].value, "3");
 }
 
+/* An operation of any kind. */
+static void submit_any(struct fixture *f, struct call *c, const char *code)
+{
+    static const char *const places[] = {"-1", "0", "2", "good"};
+    c->fixture = f;
+    switch (random() % 16) {
+    case 0:
+        c->op = session_reset(f->s, on_done, c);
+        break;
+    case 1:
+        c->op = session_rollback(f->s, places[random() % 4], on_done, c);
+        break;
+    case 2:
+        c->op = session_checkpoint(f->s, "good", on_done, c);
+        break;
+    case 3:
+        enter(f, c, code, 0, false);
+        break;
+    case 4:
+    case 5:
+    case 6: {
+        const struct error_record *r = session_error(f->s, (size_t)(random() % 8));
+        enter(f, c, code, r == NULL ? 1 : r->sequence, random() % 2);
+        break;
+    }
+    default:
+        submit(f, c, code, 50, random() % 2);
+    }
+}
+
 CASE(whatever_happens_each_operation_is_answered_exactly_once)
 {
     enum { COUNT = 250 };
@@ -1789,15 +1838,11 @@ CASE(whatever_happens_each_operation_is_answered_exactly_once)
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
     print_message("# TEST_SEED=%u\n", seed);
     srandom(seed);
+    f->most_processes = seed % 4 == 0 ? 5 : 0;
     with_checkpoints(f, seed % 3 == 0 ? 0 : 4);
     memset(calls, 0, sizeof calls);
     for (int i = 0; i < COUNT; i++) {
-        calls[i].fixture = f;
-        if (random() % 12 == 0)
-            calls[i].op = session_reset(f->s, on_done, &calls[i]);
-        else
-            submit(f, &calls[i], codes[(size_t)random() % (sizeof codes / sizeof codes[0])], 50,
-                   random() % 2);
+        submit_any(f, &calls[i], codes[(size_t)random() % (sizeof codes / sizeof codes[0])]);
         if (random() % 8 == 0) {
             int victim = (int)(random() % (i + 1));
             if (calls[victim].op != NULL) {

@@ -245,10 +245,10 @@ CASE(report_has_its_sections_in_order_with_a_blank_line_between)
                      "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
                      "=> 1\n=> 2\n"
                      "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
-                     "[Background errors]\nIn thread worker-1 and 1 more (index 3): SIMPLE-ERROR: boom\n"
+                     "[Background errors]\nIn thread worker-1 and 1 more (error 1): SIMPLE-ERROR: boom\n"
                      "  0: (F)\n  2: (G) at g.lisp:3\n"
-                     "In thread worker-2 (index 2): SIMPLE-ERROR: bang\n  Mind it.\n"
-                     "get-backtrace with the index shows all frames and variables.\n\n"
+                     "In thread worker-2 (error 2): SIMPLE-ERROR: bang\n  Mind it.\n"
+                     "get-backtrace with the number as index shows all frames and variables.\n\n"
                      "[Session]\nBetween two calls: something.");
     strbuf_clear(&f->out);
     report_news(&f->out, &f->session, NULL);
@@ -386,7 +386,8 @@ CASE(report_of_an_error_has_all_its_sections)
                      "DATUM: 42\n"
                      "EXPECTED-TYPE: LIST\n\n"
                      "[Hint]\n"
-                     "Look at X.");
+                     "Look at X.\n\n"
+                     "(error 1)");
 }
 
 CASE(report_of_an_error_does_not_repeat_its_message)
@@ -397,7 +398,7 @@ CASE(report_of_an_error_does_not_repeat_its_message)
         "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) "
         ":hint \"A STORAGE-CONDITION.\")");
     assert_report(f, "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
-                     "[Hint]\nA STORAGE-CONDITION.");
+                     "[Hint]\nA STORAGE-CONDITION.\n\n(error 1)");
 }
 
 CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
@@ -405,11 +406,11 @@ CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
              "(\"(F)\" nil)) "
              ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)");
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)\n\n(error 1)");
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
              "(\"(LOAD 1)\" nil)) "
              ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)");
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)\n\n(error 1)");
 }
 
 CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
@@ -419,8 +420,8 @@ CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
           "3, a "
           "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
           "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))");
-    assert_report(
-        f, "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 2)");
+    assert_report(f, "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 "
+                     "2)\n\n(error 1)");
 }
 
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
@@ -435,13 +436,13 @@ CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
 CASE(report_of_an_error_leaves_out_what_is_empty)
 {
     reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
-    assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.");
+    assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)");
 }
 
 CASE(report_of_an_error_without_a_message_keeps_its_type)
 {
     reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
-    assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)");
+    assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)\n\n(error 1)");
 }
 
 CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
@@ -449,7 +450,7 @@ CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) "
              ":timing (1000 1000 0 16))");
     f->record->session_note = strdup("Its definitions are gone.");
-    assert_report(f, "[warnings]\nWARNING: w\n\n[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n"
+    assert_report(f, "[warnings]\nWARNING: w\n\n[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n\n(error 1)\n"
                      "; Timing: 1 ms real, 1 ms run, 0 ms GC, 16 bytes consed\n\n"
                      "[Session]\nIts definitions are gone.");
 }
@@ -481,11 +482,11 @@ CASE(report_shows_twenty_frames_and_counts_the_rest)
         int kept, total;
         const char *end;
     } rows[] = {
-        {20, 20, "\n18: (F18)\n19: (F19)"},
-        {21, 21, "\n19: (F19)\n... 1 more frame; see get-backtrace"},
-        {25, 25, "\n19: (F19)\n... 5 more frames; see get-backtrace"},
-        {100, 1020, "\n19: (F19)\n... 1,000 more frames; see get-backtrace"},
-        {100, -5020, "\n19: (F19)\n... more than 5,000 more frames; see get-backtrace"},
+        {20, 20, "\n18: (F18)\n19: (F19)\n\n(error 1)"},
+        {21, 21, "\n19: (F19)\n... 1 more frame; see get-backtrace\n\n(error 1)"},
+        {25, 25, "\n19: (F19)\n... 5 more frames; see get-backtrace\n\n(error 1)"},
+        {100, 1020, "\n19: (F19)\n... 1,000 more frames; see get-backtrace\n\n(error 1)"},
+        {100, -5020, "\n19: (F19)\n... more than 5,000 more frames; see get-backtrace\n\n(error 1)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         reply_with_frames(f, rows[i].kept, rows[i].total);
@@ -583,9 +584,8 @@ CASE(backtrace_has_all_frames_from_zero)
 {
     reply(f, division);
     report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(
-        text_of(f),
-        "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
+    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at "
+                                    "/tmp/bar.lisp:12\n2: (EVAL (BAR X))");
 }
 
 CASE(backtrace_shows_locals_under_each_frame)
@@ -594,39 +594,43 @@ CASE(backtrace_shows_locals_under_each_frame)
     f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) "
                                 "(\"(BAR X)\" \"b.lisp:1\")) :total 2)");
     report_backtrace(&f->out, f->record, 0, 20, true);
-    assert_string_equal(text_of(f), "Backtrace (3 frames):\n"
+    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n"
                                     "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
                                     "1: (BAR X) at b.lisp:1\n     (no locals known)\n"
                                     "... 1 more frame, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use "
-                                    "max-frames and from\n... 1 more frame, not kept");
+    assert_string_equal(text_of(f),
+                        "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use "
+                        "max-frames and from\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)
 {
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
-                                    "not shown; use max-frames and from\n... 150 more frames, not kept");
+    assert_string_equal(text_of(f),
+                        "Backtrace of error 1 (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
+                        "not shown; use max-frames and from\n... 150 more frames, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F99)\n... 150 more frames, not kept");
+    assert_string_equal(text_of(f),
+                        "Backtrace of error 1 (250 frames):\n99: (F99)\n... 150 more frames, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 100, 20, false);
     assert_string_equal(
-        text_of(f), "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept");
+        text_of(f),
+        "Backtrace of error 1 (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept");
     reply_with_frames(f, 100, -1000);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(
         text_of(f),
-        "Backtrace (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames, not kept");
+        "Backtrace of error 1 (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames, not kept");
     reply_with_frames(f, 1, 1);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
+    assert_string_equal(text_of(f), "Backtrace of error 1 (1 frame):\n0: (F0)");
 }
 
 CASE(error_list_of_a_session_without_errors_states_this)
@@ -650,23 +654,24 @@ CASE(error_list_is_newest_first_with_a_line_for_each)
     f->session.errors[1] = older;
     f->session.error_count = 2;
     f->session.has_error = true;
-    error_record_cannot_be_entered(newer, FACT_TEXT, "It has ended.");
+    newer->sequence = 7;
+    older->sequence = 4;
+    error_record_cannot_be_entered(newer, FACT_TEXT, "It is past.");
     error_record_cannot_be_entered(newer, FACT_UNWOUND, NULL);
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(
         text_of(f),
-        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It "
-        "has "
-        "ended.)\n"
-        "2. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
+        "2 errors, newest first:\n7. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is "
+        "past.)\n"
+        "4. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
         "there.)");
     f->session.has_error = false;
     strbuf_clear(&f->out);
     report_error_list(&f->out, &f->session, 1);
     assert_string_equal(
         text_of(f),
-        "2 errors, newest first; none since the last successful evaluation:\n1. "
-        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It has ended.)\n... 1 more");
+        "2 errors, newest first; none since the last successful evaluation:\n7. "
+        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is past.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }
@@ -829,6 +834,10 @@ CASE(tests_that_passed_are_counted)
                  "nothing was counted.");
 }
 
+#define USE                                                                                                  \
+    "get-backtrace takes the number of an error as index, and so do evaluate-in-frame and invoke-restart "   \
+    "if it can be entered."
+
 CASE(tests_that_failed_have_all_that_is_known_of_them)
 {
     /* Another error stands between those of the run, and those of an earlier run follow. */
@@ -836,8 +845,11 @@ CASE(tests_that_failed_have_all_that_is_known_of_them)
                                   an_error("TYPE-ERROR", "x"), an_error("A", "old")};
     met[0]->met = 2;
     met[2]->met = met[3]->met = 1;
-    for (size_t i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         f->session.errors[i] = met[i];
+        met[i]->sequence = 9 - i;
+    }
+    met[2]->stands_here = true;
     f->session.error_count = 4;
     assert_tests(
         f,
@@ -853,9 +865,12 @@ CASE(tests_that_failed_have_all_that_is_known_of_them)
         "operation then signalled: no\n\n"
         "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
         "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
-        "  index 3\n\n"
-        "3. FAILED, as expected: C\n\n"
-        "get-backtrace, evaluate-in-frame and invoke-restart take the index of an error.");
+        "  error 7\n\n"
+        "3. FAILED, as expected: C\n\n" USE);
+    met[2]->stands_here = false;
+    assert_tests(f, "(1 :ok :system \"s\" :errors 1 :failures ((:test \"B\" :kind :error :stop 2)))", true,
+                 "s: FAILED. 0 passed, 0 failed, 1 with an unexpected error.\n\n"
+                 "1. ERROR: B\n  error 9, which cannot be entered\n\n" USE);
     f->session.error_count = 0;
     for (size_t i = 0; i < 4; i++)
         error_record_free(met[i]);
@@ -923,7 +938,8 @@ CASE(structured_error_has_all_its_parts)
     assert_structured(
         f, "{\"values\":[],\"stdout\":\"\",\"stderr\":\"\",\"warnings\":[],\"package\":\"MY-APP\","
            "\"session\":{\"name\":\"default\",\"pid\":4711},"
-           "\"error\":{\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],\"message\":\"m\","
+           "\"error\":{\"number\":1,\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],"
+           "\"message\":\"m\","
            "\"slots\":{\"DATUM\":\"42\"},"
            "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},"
            "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"

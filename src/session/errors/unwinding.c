@@ -12,12 +12,13 @@
 #include "session/work/answer.h"
 #include "session/work/run.h"
 
+#define LEAVE_MS 10000      /* to leave an error again: the agent may have to walk a large heap first */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 
-static void abort_by(struct session *s, const char *request, void (*then)(struct session *s))
+static void abort_by(struct session *s, const char *request, int limit_ms, void (*then)(struct session *s))
 {
     s->at_error.then = then;
-    run_begin_work(s, SESSION_UNWINDING, s->host->waits.abort_ms);
+    run_begin_work(s, SESSION_UNWINDING, limit_ms);
     process_call(s, request);
 }
 
@@ -35,12 +36,12 @@ static void then_keep_state(struct session *s)
 void unwinding_begin(struct session *s, struct error_record *r)
 {
     s->at_error.unwound = r;
-    abort_by(s, ":abort", then_keep_state);
+    abort_by(s, ":abort", s->host->waits.abort_ms, then_keep_state);
 }
 
 void unwinding_leave(struct session *s, void (*then)(struct session *s))
 {
-    abort_by(s, ":abort :again t", then);
+    abort_by(s, ":abort :again t", LEAVE_MS, then);
 }
 
 void unwinding_examine(struct session *s, struct error_record *r)

@@ -79,7 +79,7 @@ static bool find_state(const struct session *s, const char *to, uint64_t *evalua
     long n = strtol(to, &end, 10);
     if (*end != '\0' || end == to)
         return false;
-    *evaluation = n < 0 ? evaluations_back(s, (uint64_t)-n) : (uint64_t)n;
+    *evaluation = n < 0 ? evaluations_back(s, 0 - (uint64_t)n) : (uint64_t)n;
     return true;
 }
 
