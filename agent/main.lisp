@@ -369,7 +369,7 @@ of which would be copied after each copy of the process."
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
-                         ;; A full heap or stack is no place to collect.
+                         ;; Do not collect in a full heap or stack.
                          (unless (and *error-condition* (storage-kind *error-condition*))
                            (tidy-heap nil))
                          (when (and silent *error-condition*)

@@ -25,7 +25,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
   (defun note-port-operation (name status)
     (let ((entry (find name *port-operations* :key #'first)))
       (unless entry
-        (error "~s is no operation of the port." name))
+        (error "~s is not an operation of the port." name))
       (setf (fifth entry) status))))
 
 (defmacro implement (name lambda-list &body body)
@@ -655,7 +655,7 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
 
 (define-port-operation tidy-heap (promote)
   "Collect garbage before the process is copied, if it is worth the time: a copy costs more the more memory the process has,
-and keeps what is garbage by then. Always do so if PROMOTE is true; what lives is not collected again soon then."
+and keeps the garbage of that time. Always do so if PROMOTE is true; what lives is not collected again soon then."
   (declare (ignore promote))
   nil)
 

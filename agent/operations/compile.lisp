@@ -52,7 +52,7 @@
           (compiled-place (place-being-compiled condition)))))
 
 (defun compiled-place (place)
-  "Return :line:column of PLACE, which is file:line:column, or NIL. The text has no file of its own."
+  "Return :line:column of PLACE, which is file:line:column, or NIL. The text is in no file."
   (let* ((second (and place (position #\: place :from-end t)))
          (first (and second (position #\: place :from-end t :end second))))
     (and first

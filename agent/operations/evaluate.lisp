@@ -8,7 +8,7 @@
 (defvar *warnings* '()
   "The warnings of the running request, last first.")
 (defvar *printed-values* :none
-  "Once the evaluation is over: the values printed so far, last first.")
+  "Once the evaluation has ended: the values printed so far, last first.")
 (defvar *cuts* '())
 (defvar *readings* nil
   "The clock readings at the start of the evaluation, if its time is requested.")
@@ -233,7 +233,7 @@ are counted in *WARNINGS-LOST*."
                               (error () '())))))))
 
 (defvar *timing* nil
-  "Once the evaluation is over: what it took, as clock readings.")
+  "Once the evaluation has ended: what it took, as clock readings.")
 
 (defun time-taken ()
   (mapcar (lambda (now before) (max 0 (- now before)))

@@ -23,7 +23,7 @@
              (values (item-text form 1000) nil))))))
 
 (defun expand-form (form depth)
-  "Expand FORM by :ONE step, until its operator is no macro (:TOP), or :EVERYWHERE. The second value is the number of
+  "Expand FORM by :ONE step, until its operator is not a macro (:TOP), or :EVERYWHERE. The second value is the number of
 steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
   (multiple-value-bind (once expanded) (macroexpand-1 form)
     (cond ((not expanded)

@@ -111,7 +111,7 @@ stopped before the last."
         (map-frames (lambda (frame name)
                       (when (and (>= number from) (< shown count))
                         (push (if (and (zerop number) (eq :stack (storage-kind condition)))
-                                  ;; It had no room to begin: what is in the place of its arguments is not theirs.
+                                  ;; It had no room to begin: the values in the place of its arguments are not theirs.
                                   (list (call-text name :unknown) nil)
                                   (one-frame frame name condition locals
                                              (and (< number +frames-placed+) (not *in-a-hurry*))))

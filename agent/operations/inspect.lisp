@@ -106,8 +106,8 @@ NIL if TEXT is not a handle."
             :total (or count -1)))))
 
 (defun call-giving-up-items (function)
-  "Call FUNCTION, which makes a part of a reply. An interrupt gives up what is being printed; the first
-error of user code that is no printing's ends it, and (:FAILED TYPE) is returned."
+  "Call FUNCTION, which makes a part of a reply. An interrupt gives up printing; the first
+error of other user code ends it, and (:FAILED TYPE) is returned."
   (declare (type function function))
   (let* ((*in-a-hurry* *in-a-hurry*)
          (outcome (catch 'report

@@ -95,7 +95,7 @@
                (raise-signal ready)
                (send-message (list 0 :hello))
                (unwind-protect (send-look-reply id (perform-look id request))
-                 ;; It is no thread of the program until it has ended.
+                 ;; It does not count as a thread of the program until it has ended.
                  (call-locked (lambda ()
                                 (setf (car (rassoc (current-thread) *lookers*)) nil)))
                  (close-descriptors (list channel))))))

@@ -142,7 +142,7 @@
         (error () nil)))))
 
 (defun done-part (ending &optional text)
-  "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation is over,
+  "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation has ended,
 :LEFT if it was given up, and NIL if it stands in an error in TEXT."
   (let ((progress *text-progress*))
     (cond ((null progress)
@@ -154,7 +154,7 @@
            (when (and text (progress-steps progress))
              (note-steps-done text progress))
            (when (and (eq ending :done) (not (progress-is-text progress)))
-             ;; It was no text, and is over.
+             ;; Not source text: record it as complete.
              (push (list 0 nil (session-package-name) 0) (progress-pieces progress)))
            (setf (progress-is-told progress) t)
            (append (list :done-of (progress-evaluation progress)

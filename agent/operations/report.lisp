@@ -6,7 +6,7 @@
 (defvar *standard-readtable* (copy-readtable nil))
 
 (defmacro with-agent-syntax ((&key length level (package '(session-package))) &body body)
-  "Run BODY under the printer settings of the contract, whatever the user set."
+  "Run BODY under the printer settings of the contract, not the user's."
   `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
 
 (defun call-with-agent-syntax (function package length level)
@@ -367,15 +367,15 @@ do not show the line."
                     (or (atom *component*) (string= "compiling" (first *component*)))
                     (ignore-errors (place-being-compiled condition)))))
     (cond (*component* (and (or place (not has-hint))
-                            (format nil "This happened ~a." (component-text place))))
-          (place (format nil "This happened compiling ~a." place)))))
+                            (format nil "This happened while ~a." (component-text place))))
+          (place (format nil "This happened while compiling ~a." place)))))
 
 (defun hint-of (kind condition message frame readtable-hint)
   (let* ((failure (or (reading-failure condition) condition))
          (hint (cond ((eq kind :reader) (reader-hint condition))
                      ((storage-hint condition))
                      ((input-hint condition))
-                     ((slip-hint failure frame))
+                     ((mistake-hint failure frame))
                      ((name-hint failure))
                      ((lost-variable-hint condition))
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
@@ -519,4 +519,4 @@ do not show the line."
               (substitute #\space #\tab shown)
               (make-string (- column start 1) :initial-element #\space)
               (unfinished-form-text condition)
-              (or (reading-slip-hint condition) (name-hint condition))))))
+              (or (reading-mistake-hint condition) (name-hint condition))))))

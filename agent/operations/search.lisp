@@ -172,7 +172,7 @@ internal symbols that were omitted because they were not requested."
     (= next (length letters))))
 
 (defun completion-rank (text parts name)
-  "Return the rank of NAME as a completion of TEXT, which has these PARTS: lower is better, NIL is no match."
+  "Return the rank of NAME as a completion of TEXT, which has these PARTS: lower is better, NIL: it does not match."
   (cond ((prefix-p text name) 0)
         ((begins-parts-p parts name) 1)
         ((search text name :test #'char-equal) 2)

@@ -456,7 +456,7 @@ REPORTED is called when the report is in the inbox."
    (getf arguments :thread)
    (lambda (thread)
      (if (error-of-thread thread)
-         (list *id* :refused (format nil "~a stands in an error already." (label-of thread)))
+         (list *id* :refused (format nil "~a is stopped at an error already." (label-of thread)))
          (multiple-value-bind (outcome number)
              (call-printing-in-thread
               thread

@@ -516,7 +516,7 @@ Parachute gives a status to what it skips by a parent with that status, and then
                     (lambda ()
                       (call-lisp-unit2-test (ask "NAME" "LISP-UNIT2" test) body))))))))
 
-;;; lisp-unit: it returns a test's result when the test is over.
+;;; lisp-unit: it returns a test's result when the test has ended.
 
 (defun take-lisp-unit-result (result)
   (let ((name (ask "NAME" "LISP-UNIT" result))

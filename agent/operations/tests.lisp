@@ -21,7 +21,7 @@
   (handlers (handlers-now))             ; those established before any of the framework's
   (ran '())                             ; the names of the tests that ran, last first
   (deleted '())                         ; those of them that are no longer in their file
-  (package (session-package))           ; names are shown relative to it, whatever package a test runs in
+  (package (session-package))           ; names are shown relative to it, also if a test runs in another package
   (verdict nil))                        ; what the system's own TEST-OP signalled about failures
 
 (defvar *test-run* nil
@@ -289,7 +289,7 @@ Throw a sentence if there are none."
                          (setf owner (list (shown-in-result (cdr test)) found)))))
                    denoted)
         (throw 'no-such-test
-          (format nil "There is no test ~a~@[ of ~a~]~@[; the tests of ~a use no framework that is asked for or known here~].~
+          (format nil "There is no test ~a~@[ of ~a~]~@[; the tests of ~a do not use the requested framework or any known one~].~
                        ~@[~{~%~a is a test of the system ~a.~}~]~@[~%Did you mean ~{~a~^ or ~}?~]"
                   text (and owner name) (if frameworks nil name) owner
                   (let ((near (near-strings text

@@ -44,8 +44,8 @@
   "Return a sentence on the mutex for which THREAD is waiting, or NIL."
   (multiple-value-bind (activity lock owner) (thread-activity thread)
     (if (and (eq activity :lock) owner)
-        (format nil "It was waiting for ~:[a mutex~;mutex ~:*\"~a\"~], held by ~a (~d)~:[~;, which stands in an ~
-                     error (list-errors). A restart of that error, ABORT too, releases it~]."
+        (format nil "It was waiting for ~:[a mutex~;mutex ~:*\"~a\"~], held by ~a (~d)~:[~;, which is stopped ~
+                     at an error (see list-errors). A restart of that error, ABORT too, releases it~]."
                 lock (label-of owner) (number-of owner) (error-of-thread owner))
         nil)))
 

@@ -141,7 +141,7 @@ static void on_broken(void *arg)
 {
     struct server *server = arg;
     log_info("standard output is closed");
-    server->is_output_lost = true; /* nobody can read what is answered now */
+    server->is_output_lost = true; /* no client can read the answers now */
     finish(server);
 }
 

@@ -33,8 +33,8 @@ struct owned {
 /* Each save is a process that holds a whole image while it writes. */
 #define SAVES_AT_ONCE 4
 
-/* Nobody can continue an HTTP session after a restart, so hardly anybody asks for the Lisp session that it
- * had for itself. Of these saves the newest are kept. */
+/* An HTTP session cannot be continued after a restart, so its private session is rarely requested again. Of
+ * these saves the newest are kept. */
 #define MOST_HTTP_SAVES 32
 #define MOST_HTTP_SAVES_AGE_S (30 * 24 * 3600)
 

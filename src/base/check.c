@@ -17,7 +17,7 @@ _Noreturn void check_failed(const char *file, int line, const char *sentence)
     if (used > sizeof text - 2)
         used = sizeof text - 2;
     text[used++] = '\n';
-    /* The program is aborting: nobody is left to report a failed write to. */
+    /* The program is aborting: no reader is left for a report of a failed write. */
     if (write(STDERR_FILENO, text, used) < 0)
         abort();
     abort();

@@ -128,7 +128,7 @@ static void write_line(const char *kind, const char *message, size_t message_len
         dropped_lines++;
 }
 
-static bool is_heard(enum log_level level)
+static bool has_listener(enum log_level level)
 {
     struct list *node, *next;
     list_for_each(node, next,
@@ -151,7 +151,7 @@ void log_line(enum log_level level, const char *format, ...)
 {
     int saved_errno = errno; /* for %m, and for the caller */
     CHECK((unsigned)level < LOG_LEVEL_COUNT);
-    if (level > current_level && !is_heard(level))
+    if (level > current_level && !has_listener(level))
         return;
     va_list arguments;
     va_start(arguments, format);

@@ -68,7 +68,7 @@ static void *remove_all(void *arg)
     return NULL;
 }
 
-/* A Lisp may have left millions of files, so a thread of its own removes them. The server does not wait
+/* A Lisp may have left millions of files, so a separate thread removes them. The server does not wait
  * for it: the next server removes what it has left. */
 static void remove_leftovers(const char *parent, const char *prefix)
 {

@@ -1,5 +1,5 @@
 /*
- * Numbers that another process is not likely to have, and secrets, which nobody can guess.
+ * Numbers that another process is not likely to have, and secrets, which cannot be guessed.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

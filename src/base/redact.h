@@ -20,7 +20,7 @@ void redact(struct strbuf *out, const char *text, size_t len);
  * of lines stay. With ${is_cut} the text begins after a cut: perhaps inside a private key. */
 void redact_in_place(char *text, size_t len, bool is_cut);
 
-/* redact_is_name(name): whether the value of what is called so is a credential. */
+/* redact_is_name(name): whether a variable of that name holds a credential. */
 bool redact_is_name(const char *name);
 
 #endif

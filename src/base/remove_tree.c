@@ -44,7 +44,7 @@ static bool remove_entry(int directory, const char *name)
     return unlinkat(directory, name, 0) == 0 || unlinkat(directory, name, AT_REMOVEDIR) == 0;
 }
 
-/* Remove the entry ${name} of ${top}, or move what is in it to ${top}. False if nothing has changed. */
+/* Remove the entry ${name} of ${top}, or move its contents to ${top}. False if nothing has changed. */
 static bool take_apart(int top, const char *name, unsigned long *seen)
 {
     if (remove_entry(top, name))

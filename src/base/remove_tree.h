@@ -11,7 +11,8 @@
  * Remove the directory and all that is in it, however deep. No symbolic link is followed, also none that
  * takes the place of a directory meanwhile. What the user may not remove stays.
  *
- * path        borrowed; no other user and no hostile program can replace what is above its last component
+ * path        borrowed; no other user and no hostile program can replace the directories above its last
+ * component
  */
 void remove_tree(const char *path);
 

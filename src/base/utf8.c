@@ -31,7 +31,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
     size_t wanted = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    /* The second byte alone excludes overlong forms, surrogates and what is above U+10FFFF. */
+    /* The second byte alone excludes overlong forms, surrogates and code points above U+10FFFF. */
     if (s[0] == 0xe0)
         lowest = 0xa0;
     else if (s[0] == 0xed)

@@ -90,7 +90,7 @@ static void before_writing(const struct reading *reading, const char *path, cons
     regular_file_fini(&file);
 }
 
-/* Clients match old texts with plain newlines, whatever ends the lines of the file. */
+/* Clients match old texts with plain newlines, however the lines of the file end. */
 static bool add_plain_lines(struct strbuf *out, const char *text, size_t len)
 {
     bool fits = true;

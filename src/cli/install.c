@@ -120,7 +120,7 @@ static bool run_command(const struct request *r, const struct client_config *con
     return is_good;
 }
 
-/* Some of these commands report success whatever they did. */
+/* Some of these commands report success even if they failed. */
 static bool check_result(const struct request *r, const struct client_config *before, const json_t *entry,
                          struct err *err)
 {

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 
 struct patch_text {
-    const char *at, *end; /* what is still to be read */
+    const char *at, *end; /* the text still to be read */
 };
 
 struct patch_file {

@@ -12,7 +12,7 @@
 #include "http/header_values.h"
 #include "http/http_session.h"
 #include "http/link.h"
-#include "http/places.h"
+#include "http/slots.h"
 #include "http/principals.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/request_headers.h"
@@ -172,7 +172,7 @@ static bool check_load(const struct check_rules *rules, struct exchange *e)
     if (rules->is_ending)
         return refuse_with(e, 503, "the server is shutting down", "Retry-After", "5");
     if (e->principal == NULL ||
-        place_admit(link_place(e->link), &e->principal->connections, e->principal->name[0] != '\0'))
+        slot_admit(link_slot(e->link), &e->principal->connections, e->principal->name[0] != '\0'))
         return true;
     e->must_close = true;
     return refuse_with(e, 503, "too many connections: try again later", "Retry-After", "5");
@@ -225,7 +225,7 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
     const char *id = exchange_header(e, "Mcp-Session-Id");
     if (e->is_modern || e->method == EXCHANGE_OPTIONS)
         return true;
-    if (e->method == EXCHANGE_POST) /* it may be initialize, whatever the id: post.c */
+    if (e->method == EXCHANGE_POST) /* it may be initialize, with any id: post.c */
         return true;
     if (id == NULL)
         return refuse(e, 400, "Mcp-Session-Id is missing");

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "http/limits.h"
 #include "http/link.h"
-#include "http/places.h"
+#include "http/slots.h"
 #include "proc/loop_handle.h"
 
 struct daemon {
@@ -23,7 +23,7 @@ struct daemon {
     uv_poll_t *poll;
     uv_timer_t *timer;
     uv_idle_t *soon; /* runs the library in the next turn of the loop, after other events */
-    struct places places;
+    struct slots slots;
     unsigned idle_runs; /* consecutive turns that the library asked for */
     bool is_running, must_run_again;
 };
@@ -65,7 +65,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
             d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         const struct sockaddr *address =
             d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-        struct link *l = link_new(d->options.loop, descriptor, &d->places, address);
+        struct link *l = link_new(d->options.loop, descriptor, &d->slots, address);
         link_expect(l, HTTP_FIRST_HEADERS_MS);
         *context = l;
     } else {
@@ -172,7 +172,7 @@ static struct MHD_Daemon *start(struct daemon *d)
         flags, 0, NULL, NULL, o->handle, d, MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
         MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor, MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_CONNECTION_LIMIT,
-        d->places.most + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        d->slots.most + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
         o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
@@ -184,7 +184,7 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
     d->options = *options;
     d->listener = *listener;
     *listener = (struct listener){.descriptor = -1};
-    places_init(&d->places, most_connections());
+    slots_init(&d->slots, most_connections());
     d->library = start(d);
     if (d->library == NULL) {
         err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name,

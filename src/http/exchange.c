@@ -14,7 +14,7 @@
 #include "http/daemon.h"
 #include "http/limits.h"
 #include "http/link.h"
-#include "http/places.h"
+#include "http/slots.h"
 #include "http/principals.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/transport.h"
@@ -221,7 +221,7 @@ static void add_common_headers(const struct exchange *e, struct MHD_Response *re
         add_header(e, response, "Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate");
         add_header(e, response, "Vary", "Origin");
     }
-    if (e->must_close || !link_place(e->link)->is_counted)
+    if (e->must_close || !link_slot(e->link)->is_counted)
         add_header(e, response, "Connection", "close");
     if (e->refusal.header != NULL)
         add_header(e, response, e->refusal.header, e->refusal.value);

@@ -1,7 +1,7 @@
 /*
  * A session named by Mcp-Session-Id, for the revisions up to 2025-11-25 over HTTP: a handshake, the streams
- * that its client reads, the events that a client can ask for again after losing its connection, and a Lisp
- * session of its own.
+ * that its client reads, the events that a client can ask for again after losing its connection, and its
+ * own Lisp session.
  */
 #ifndef HTTP_HTTP_SESSION_H
 #define HTTP_HTTP_SESSION_H
@@ -46,7 +46,7 @@ struct http_session {
 };
 
 /* http_session_new(principal, node, options): a session that no client can find yet; ${node} is NULL or
- * the prefix of its id. ${options} are copied, except for what is the session's own: arg, the default
+ * the prefix of its id. ${options} are copied, except for the session's own members: arg, the default
  * session, and that it is initialized once. NULL if the system has no random numbers. */
 struct http_session *http_session_new(struct principal *principal, const char *node,
                                       const struct connection_options *options);

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "http/places.h"
+#include "http/slots.h"
 #include "proc/loop_handle.h"
 
 /* How often the end is repeated, and the delay before each time: the library reads one buffer of the
@@ -22,7 +22,7 @@
 struct link {
     int descriptor;
     bool is_expecting;
-    struct place place;
+    struct slot slot;
     bool has_ended; /* the client has closed its side */
     unsigned reminders;
     uv_timer_t *timer;
@@ -35,11 +35,11 @@ struct link {
 
 static void on_watch(uv_poll_t *watch, int status, int events);
 
-struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, const struct sockaddr *address)
+struct link *link_new(uv_loop_t *loop, int descriptor, struct slots *slots, const struct sockaddr *address)
 {
     struct link *l = xcalloc(1, sizeof *l);
     l->descriptor = descriptor;
-    place_take(&l->place, places, descriptor, address);
+    slot_take(&l->slot, slots, descriptor, address);
     l->timer = loop_handle_timer(loop, l);
     /* The library watches the descriptor with its own epoll instance, which this does not disturb. */
     l->watch = loop_handle_try_poll(loop, descriptor, l);
@@ -48,9 +48,9 @@ struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, co
     return l;
 }
 
-struct place *link_place(struct link *l)
+struct slot *link_slot(struct link *l)
 {
-    return &l->place;
+    return &l->slot;
 }
 
 void link_free(struct link *l)
@@ -59,7 +59,7 @@ void link_free(struct link *l)
         return;
     if (l->on_end != NULL)
         l->on_end(l->end_arg);
-    place_leave(&l->place);
+    slot_leave(&l->slot);
     loop_handle_free(l->watch);
     loop_handle_free(l->timer);
     free(l);

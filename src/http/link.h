@@ -10,17 +10,17 @@
 #include <uv.h>
 
 struct link;
-struct places;
-struct place;
+struct slots;
+struct slot;
 struct sockaddr;
 
-/* link_new(loop, descriptor, places, address): the library keeps the descriptor; the connection takes one of
- * ${places}. link_free(l): call it before the descriptor is closed; it calls what link_at_end() was given. */
-struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, const struct sockaddr *address);
+/* link_new(loop, descriptor, slots, address): the library keeps the descriptor; the connection takes one of
+ * ${slots}. link_free(l): call it before the descriptor is closed; it calls what link_at_end() was given. */
+struct link *link_new(uv_loop_t *loop, int descriptor, struct slots *slots, const struct sockaddr *address);
 void link_free(struct link *l);
 
-/* link_place(l): borrowed. */
-struct place *link_place(struct link *l);
+/* link_slot(l): borrowed. */
+struct slot *link_slot(struct link *l);
 
 /* link_expect(l, ms): shut the connection down in ${ms} milliseconds unless this is called again; the library
  * then sees its end. 0: no deadline. */

@@ -19,7 +19,7 @@ struct listener {
 
 /*
  * listener_open(l, address, err):
- * Bind and listen. Only its owner can open the file of a socket (mode 0600); a file on which nobody
+ * Bind and listen. Only its owner can open the file of a socket (mode 0600); a file on which no server
  * listens any more is replaced.
  *
  * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or

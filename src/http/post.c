@@ -166,7 +166,7 @@ void post_on_over(void *arg, struct transport_origin *origin)
         if (p->stream != NULL)
             stream_end(p->stream);
     }
-    /* post_deliver() frees a message that is over at once. */
+    /* post_deliver() frees a message that is answered at once. */
     if (p->is_delivering)
         p->connection = NULL;
     else

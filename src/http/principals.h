@@ -1,5 +1,5 @@
 /*
- * The users of the server over HTTP. Each principal has sessions of its own, which others can neither see
+ * The users of the server over HTTP. Each principal has its own sessions, which others can neither see
  * nor name. Without a token file there is one principal: everybody who can connect.
  */
 #ifndef HTTP_PRINCIPALS_H

@@ -98,7 +98,7 @@ static bool read_all(int descriptor, struct strbuf *out)
 }
 
 /* systemd passes a file to the user of a unit (LoadCredential=) by an access control list, whose mask is in
- * the bits for the group. Nobody else may enter that directory, and it contains no directories. The path
+ * the bits for the group. No other user may enter that directory, and it contains no directories. The path
  * comes from the kernel, since a link in the directory may lead to a file elsewhere that others may read. */
 static bool is_credential(int descriptor)
 {

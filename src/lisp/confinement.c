@@ -24,7 +24,7 @@
 #include "base/user_directory.h"
 #include "lisp/core.h"
 
-#define OLD_DRAFT_S 3600 /* nobody writes an image for that long */
+#define OLD_DRAFT_S 3600 /* writing an image never takes that long */
 #define MOST_CONFINEMENTS 200
 
 struct paths {
@@ -199,7 +199,8 @@ static bool is_own_directory(const char *path)
     return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
-/* It may be there already. False if it cannot be made, or what is there is no directory of the user's. */
+/* It may be there already. False if it cannot be made, or the existing path is not a directory the user
+ * owns. */
 static bool make_own_directory(const char *path)
 {
     mkdir(path, 0700);

@@ -1,6 +1,6 @@
 /*
- * How Lisps are confined: which files, which network and which environment they get. The server has a
- * confinement of its own, by --sandbox; a session may have a stricter one. proc/sandbox.h is the kernel's
+ * How Lisps are confined: which files, which network and which environment they get. The server has its
+ * own confinement, by --sandbox; a session may have a stricter one. proc/sandbox.h is the kernel's
  * part.
  */
 #ifndef LISP_CONFINEMENT_H

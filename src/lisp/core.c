@@ -27,7 +27,7 @@
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
 #define OLD_BUILD_S 3600                       /* no build takes that long */
-#define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of a program that is no SBCL */
+#define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of another program than SBCL */
 #define OVERFLOW_UID 65534                     /* the kernel's default for users outside a user namespace */
 #define CORE_HEAP_MIB "2048"                   /* the default of --max-heap */
 
@@ -109,7 +109,7 @@ char *core_name(const char *lisp)
 }
 
 /*
- * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be
+ * Whether other users could replace the contents of the directory behind ${fd}, a parent of the one to be
  * trusted. They cannot if they may not write to it, nor if it has the sticky bit, under which they can
  * rename only their own files. The user's own group counts as the user, since many systems give each user a
  * group. In a user namespace the kernel shows all users and groups outside it, root included, as 65534.

@@ -46,8 +46,8 @@ struct zygote {
     bool is_core_fresh; /* built by this server: building it again is useless */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
-    struct worker *copy; /* borrowed: the worker whose process is being made in FORKING; NULL if nobody waits
-                            for its pid */
+    struct worker *copy;   /* borrowed: the worker whose process is being made in FORKING; NULL if no session
+                              waits   for its pid */
     bool is_copy_unwanted; /* its owner freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */

@@ -28,7 +28,7 @@ struct asking_call {
     struct tool_call *call;          /* NULL: it is only starting */
     struct elicitation *elicitation; /* NULL: no question is open */
     int64_t question;
-    char *prompt;                         /* parked; NULL: the time for the answer is over */
+    char *prompt;                         /* parked; NULL: no answer came in time */
     json_t *name;                         /* since 2026-07-28: what the repeated call must have, too */
     json_t *given;                        /* its arguments; may be NULL */
     char state[RANDOM_SECRET_DIGITS + 1]; /* parked: the requestState, valid once */
@@ -51,7 +51,8 @@ static void give_up(void *arg)
     asking_call_free(a);
 }
 
-/* A parked call that nobody has repeated in time ends without an answer: its client has one already. */
+/* A parked call that its client has not repeated in time ends without an answer: its client has one already.
+ */
 static void on_done(void *arg, const struct tool_result *result)
 {
     struct asking_call *a = arg;

@@ -23,7 +23,7 @@ void asking_call_start(struct request *r, const struct tool *tool, json_t *argum
  * refused. False: they name none, and nothing was done. */
 bool asking_call_resume(struct request *r, const json_t *params);
 
-/* asking_calls_cancel(client): nobody will repeat the parked calls. */
+/* asking_calls_cancel(client): no client will repeat the parked calls. */
 void asking_calls_cancel(struct client *client);
 
 #endif

@@ -45,7 +45,7 @@ struct client {
 
     bool has_shaken_hands;
     bool has_asked_roots;
-    void (*on_handshake)(void *arg);              /* NULL: nobody needs it */
+    void (*on_handshake)(void *arg);              /* NULL: not needed */
     void (*on_root)(void *arg, const char *path); /* NULL: its roots are not asked for */
     void *arg;
 };

@@ -59,7 +59,7 @@ static void finish_with_sessions(struct request *r, const char *prefix)
     json_decref(names);
 }
 
-/* If the look-up fails, return no completions: nobody would read an error. */
+/* If the look-up fails, return no completions: no client shows an error. */
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;

@@ -28,8 +28,8 @@ struct connection_options {
      * used; NULL: there are no origins. Called at the end of connection_message(), or from the loop. Must
      * not free the connection. */
     void (*on_over)(void *arg, struct transport_origin *origin);
-    void (*on_idle)(void *arg); /* the last request in progress is over; may be NULL; called from the loop or
-                                   from inside connection_message() */
+    void (*on_idle)(void *arg); /* the last request in progress has ended; may be NULL; called from the loop
+                                   or from inside connection_message() */
     /* notifications/initialized or the first tools/call has arrived: a good moment to start a Lisp; may be
      * NULL */
     void (*on_handshake)(void *arg);

@@ -125,7 +125,7 @@ void elicitation_withdraw(struct elicitation *e)
     drop(e);
 }
 
-/* Whatever is no line of text counts as a refusal. An empty field may be left out. */
+/* Treat any answer without a text line as a refusal. An empty field may be left out. */
 void elicitation_read(const json_t *result, elicitation_answered *on_answer, void *arg)
 {
     const char *action = json_string_value(json_object_get(result, "action"));

@@ -87,7 +87,7 @@ static void on_session_there(void *arg, const struct tool_result *result)
 }
 
 /* Most clients request the list once, before their first call. So the list waits for a session that may
- * have tools of its own from the start; a request to the session starts it. */
+ * have its own tools from the start; a request to the session starts it. */
 void methods_tools_list(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);

@@ -1,6 +1,6 @@
 /*
  * The requests in progress on one connection: which there are, which to cancel, how much memory they
- * occupy, and when the last of them is over. Methods answer them by request.h.
+ * occupy, and when the last of them has ended. Methods answer them by request.h.
  */
 #ifndef MCP_REQUESTS_H
 #define MCP_REQUESTS_H

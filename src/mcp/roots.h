@@ -10,7 +10,7 @@
 
 struct client;
 
-/* roots_ask(client): ask for the roots. False if nobody needs them, or the client has none. */
+/* roots_ask(client): ask for the roots. False if they are not needed, or the client has none. */
 bool roots_ask(struct client *client);
 
 /* roots_take(client, response): whether ${response}, an object, borrowed, answers roots_ask(). The first root

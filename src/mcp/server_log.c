@@ -109,7 +109,7 @@ int server_log_level(const json_t *name)
     return SERVER_LOG_UNKNOWN;
 }
 
-/* Lines that nobody wants are not even formatted. */
+/* Lines that no client wants are not even formatted. */
 static void listen(struct server_log *log)
 {
     int level = LOG_LEVEL_COUNT - 1;

@@ -24,7 +24,7 @@ struct subscriptions *subscriptions_new(struct client *client);
 void subscriptions_free(struct subscriptions *all);
 
 /* subscriptions_tools_changed(r): notify the client of ${r}, if it subscribed, that the list of tools has
- * changed. Sessions cause this by themselves; an extension that has tools of its own calls it. */
+ * changed. Sessions cause this by themselves; an extension with its own tools calls it. */
 void subscriptions_tools_changed(struct request *r);
 
 /* subscriptions_end(all): answer each open listen: no more notifications will come. */

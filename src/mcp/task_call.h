@@ -1,5 +1,5 @@
 /*
- * Calls of tools whose client accepts tasks: one that is over soon is answered as usual, the others with a
+ * Calls of tools whose client accepts tasks: one that ends soon is answered as usual, the others with a
  * task.
  */
 #ifndef MCP_TASK_CALL_H

@@ -88,7 +88,7 @@ void task_note_add(struct task_note *note, const char *id)
         log_warning("a task will be unknown after a restart: %s", err.message);
 }
 
-/* A line of another length is no line of a server. */
+/* Ignore lines of the wrong length; no server wrote them. */
 static bool is_lost_in(const struct task_note *note, const char *line, size_t len, const char *id)
 {
     return len == LINE_BYTES && memcmp(line, id, TASK_ID_DIGITS) == 0 &&

@@ -205,7 +205,7 @@ static void add_time(struct strbuf *out, const char *name, time_t when)
     strbuf_addf(out, ",\"%s\":\"%s\"", name, text);
 }
 
-/* While it works, nobody knows when it will end: the time until it may be dropped grows with its age. */
+/* While it works, its end is unknown: the time until it may be dropped grows with its age. */
 static void add_members(struct strbuf *out, const struct task *t)
 {
     uint64_t end_ms = has_ended(t) ? t->ended_ms : uv_now(t->all->loop);

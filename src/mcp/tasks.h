@@ -30,7 +30,7 @@ enum task_status {
 
 enum task_event {
     TASK_ASKED,    /* it needs input from the client */
-    TASK_ANSWERED, /* all input has arrived, or the time for it is over */
+    TASK_ANSWERED, /* all input has arrived, or none came in time */
     TASK_ENDED,    /* there is a result */
     TASK_BROKEN,   /* there is a protocol error instead of a result */
     TASK_STOPPED,  /* its client has cancelled it */

@@ -36,7 +36,7 @@ struct transport_origin {
         *headers;         /* set by the transport, read by connection_message() only; may be NULL */
     struct list requests; /* requests in progress that came with it */
     bool is_handling;     /* connection_message() with it is on the stack */
-    bool is_abandoned;    /* nobody is waiting for answers */
+    bool is_abandoned;    /* no client is waiting for answers */
 };
 
 enum transport_kind {

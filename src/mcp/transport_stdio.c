@@ -1,5 +1,5 @@
 /*
- * Responsible for reading and writing whole lines on descriptors 0 and 1, whatever these are. Knows
+ * Responsible for reading and writing whole lines on descriptors 0 and 1, of any kind. Knows
  * nothing about the lines' meaning.
  *
  * Streams (pipes, sockets, terminals) go through libuv. Regular files and devices such as /dev/null cannot
@@ -504,7 +504,7 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
     t->loop = loop;
     t->events = *events;
     t->in.type = t->out.type = UV_UNKNOWN_HANDLE;
-    /* Room for a line of the largest size, its end, and what is read beyond it. */
+    /* Room for a line of the largest size, its end, and the bytes read beyond it. */
     strbuf_init(&t->buffer, (size_t)TRANSPORT_MAX_MESSAGE + 2 * LARGE_READ);
     strbuf_init(&t->writing, 0);
     strbuf_init(&t->waiting, 0);

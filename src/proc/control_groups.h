@@ -26,7 +26,7 @@ struct control_group_limits {
 /*
  * control_groups_new(err):
  * Make groups inside the group of the calling process, which must be delegated to it. The process moves to
- * the group "server" in it, because a group that limits others has no processes of its own. Processors are
+ * the group "server" in it, because a group that limits others may not hold processes. Processors are
  * shared equally between the groups that want them.
  *
  * Returns     given; NULL with ${err} set: there is no version 2, no right to make groups, or another

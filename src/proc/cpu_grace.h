@@ -22,7 +22,7 @@ struct cpu_grace {
 /*
  * cpu_grace_begin(g, limit_ms, pid): a limit begins.
  *
- * limit_ms  0: the deadline counts whatever the process did
+ * limit_ms  0: the deadline counts whether or not the process ran
  * pid       the process that is waited for; 0 while it is not known
  */
 void cpu_grace_begin(struct cpu_grace *g, int limit_ms, pid_t pid);

@@ -93,7 +93,8 @@ static void on_end(uv_poll_t *poll, int status, int events)
     (void)events;
     stop_watching(g);
     close(g->alive);
-    /* A process closes its descriptors a moment before it can be waited for; nobody would reap it later. */
+    /* A process closes its descriptors a moment before it can be waited for; no process would reap it later.
+     */
     kill(g->pid, SIGKILL);
     waitpid(g->pid, NULL, 0);
     g->alive = -1;
@@ -124,7 +125,7 @@ static bool start(struct guardian *g, struct err *err)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot start the guardian");
     }
     g->alive = ends[1];
-    /* poll reports an error on the write end of a pipe without readers, whatever was asked for. */
+    /* poll reports an error on the write end of a pipe without readers, also if it was not asked for. */
     g->watch = loop_handle_poll(g->loop, g->alive, g);
     CHECK(uv_poll_start(g->watch, UV_DISCONNECT, on_end) == 0);
     uv_unref((uv_handle_t *)g->watch);

@@ -14,8 +14,8 @@ struct memory_left {
 
 /*
  * memory_read(root, left):
- * Read what is left to this process under the tightest bound: the machine, or one of the control groups
- * that it is in, of version 1 or 2. Memory that the kernel can reclaim without swapping counts as
+ * Read how much memory this process may still take under the tightest bound: the machine, or one of its
+ * control groups, of version 1 or 2. Memory that the kernel can reclaim without swapping counts as
  * available.
  *
  * root        borrowed: "", or for tests a directory that contains proc/ and sys/

@@ -419,7 +419,7 @@ static bool enter_own_network(const struct sandbox *s)
 }
 
 /*
- * Whether a process of this user can have a network of its own; false with errno set. Some systems forbid or
+ * Whether a process of this user can have its own network; false with errno set. Some systems forbid or
  * limit user namespaces. A child tries, since only a process with a single thread can.
  */
 static bool has_namespaces(const struct sandbox *s)
@@ -441,7 +441,7 @@ static bool refuse(const struct sandbox *s, struct err *err)
                    "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);
 }
 
-/* Best effort is no network rather than that of the machine. */
+/* Best effort means to do without a network rather than to use the machine's. */
 static bool make_network(struct sandbox *s, struct err *err)
 {
     if (s->policy.network != SANDBOX_NETWORK_LOOPBACK)

@@ -192,10 +192,9 @@ static void add_more_restarts(struct strbuf *out, const struct error_record *r)
 {
     int64_t more = sexp_integer(reply_get(r->condition, "more-restarts"), 0);
     if (more > 0)
-        strbuf_addf(out,
-                    "(%" PRId64
-                    " more have no number; one can be invoked by name if no inner one has that name)\n",
-                    more);
+        strbuf_addf(
+            out, "(%" PRId64 " more have no number; invoke one by name unless an inner restart shares it)\n",
+            more);
 }
 
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
@@ -227,7 +226,7 @@ static bool is_one_of_told(const char *class)
 }
 
 /* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
- * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Slots of its own that are NIL were not given. */
+ * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Its own slots that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
     size_t len = 0;
@@ -409,7 +408,7 @@ static void add_in_one_line(struct strbuf *out, const char *message)
     }
 }
 
-void report_error_list(struct strbuf *out, const struct session *session, size_t limit)
+void report_error_list(struct strbuf *out, struct session *session, size_t limit)
 {
     size_t n = session_error_count(session);
     if (n == 0) {
@@ -431,7 +430,7 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
             strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
         strbuf_addf(out, "%s: ", r->type);
         add_in_one_line(out, r->message);
-        const char *why_not = error_record_why_not(r);
+        const char *why_not = report_why_not(r);
         if (why_not == NULL)
             strbuf_adds(out, " (can be entered)");
         else
@@ -439,4 +438,6 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);
+    while (n-- > 0)
+        session_note_announced(session, n);
 }

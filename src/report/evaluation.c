@@ -96,89 +96,6 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
     }
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b, const char *key)
-{
-    const char *one = sexp_string(sexp_get(a, 0, key), NULL), *other = sexp_string(sexp_get(b, 0, key), NULL);
-    return one != NULL && other != NULL && strcmp(one, other) == 0;
-}
-
-static bool is_alike(const struct sexp *a, const struct sexp *b)
-{
-    return is_same_text(a, b, "type") && is_same_text(a, b, "message");
-}
-
-/* The number of its error, or of an equal one that can be entered; 0: it is not kept. */
-static int number_of(const struct session *session, const struct sexp *item)
-{
-    const char *message = sexp_string(sexp_get(item, 0, "message"), NULL);
-    int found = 0;
-    for (size_t i = 0; message != NULL && i < session_error_count(session); i++) {
-        const struct error_record *r = session_error(session, i);
-        if (r->thread == NULL || strcmp(r->message, message) != 0)
-            continue;
-        if (error_record_is_enterable(r))
-            return r->sequence;
-        found = found == 0 ? r->sequence : found;
-    }
-    return found;
-}
-
-/* The innermost frame, and the first whose code is in a file of the program's own. */
-static void add_item_frames(struct strbuf *out, const struct sexp *frames)
-{
-    size_t own = 0;
-    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
-        own++;
-    for (size_t i = 0; i < sexp_count(frames); i++) {
-        if (i > 0 && i != own)
-            continue;
-        strbuf_adds(out, "\n  ");
-        section_add_frame(out, i, sexp_nth(frames, i));
-    }
-}
-
-/* Errors in threads that no thread joins, and outside any evaluation: those have no number. */
-static void add_inbox(struct strbuf *out, const struct session *session, const struct sexp *inbox)
-{
-    size_t count = sexp_count(inbox);
-    bool has_number = false;
-    if (count == 0)
-        return;
-    section_begin(out, "[Background errors]");
-    for (size_t i = 0; i < count; i++) {
-        const struct sexp *item = sexp_nth(inbox, i);
-        bool is_in_thread = sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
-        int number = number_of(session, item);
-        size_t before = 0, more = 0;
-        for (size_t k = 0; k < count; k++) {
-            before += k < i && is_alike(item, sexp_nth(inbox, k));
-            more += k > i && is_alike(item, sexp_nth(inbox, k));
-        }
-        if (before > 0)
-            continue;
-        strbuf_adds(out, is_in_thread ? "In thread " : "Outside any evaluation, ");
-        reply_add_string(out, sexp_get(item, 0, "where"));
-        if (more > 0)
-            strbuf_addf(out, " and %zu more", more);
-        if (number > 0)
-            strbuf_addf(out, " (error %d)", number);
-        has_number = has_number || number > 0;
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_get(item, 0, "type"));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_get(item, 0, "message"));
-        add_item_frames(out, sexp_get(item, 0, "frames"));
-        const struct sexp *hint = sexp_get(item, 0, "hint");
-        if (sexp_string(hint, NULL) != NULL)
-            strbuf_adds(out, "\n  ");
-        reply_add_string(out, hint);
-        strbuf_addc(out, '\n');
-    }
-    if (has_number)
-        strbuf_adds(out, "get-backtrace with the number as index shows all frames and variables.");
-    section_end(out);
-}
-
 void report_session_note(struct strbuf *out, const struct error_record *r)
 {
     if (r->session_note == NULL)
@@ -186,20 +103,6 @@ void report_session_note(struct strbuf *out, const struct error_record *r)
     section_begin(out, "[Session]");
     strbuf_addf(out, "%s\n", r->session_note);
     section_end(out);
-}
-
-static void add_session(struct strbuf *out, const struct outcome *o)
-{
-    struct strbuf *notice = session_notice(o->session);
-    const char *note = o->error == NULL ? NULL : o->error->session_note;
-    if (note == NULL && notice->len == 0)
-        return;
-    section_begin(out, "[Session]");
-    if (note != NULL)
-        strbuf_addf(out, "%s\n", note);
-    strbuf_add(out, notice->bytes, notice->len);
-    section_end(out);
-    strbuf_clear(notice);
 }
 
 #define EARLIER_VALUES 10
@@ -233,26 +136,30 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most,
 /* How far a text of several forms got, and where what follows is read. */
 static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
 {
-    struct strbuf *out = session_notice(s);
+    struct strbuf text;
     size_t count = reply_count(reply, "forms-done");
+    strbuf_init(&text, 0);
     if (count > 0 && has_failed) {
-        strbuf_adds(out, "The ");
+        strbuf_adds(&text, "The ");
         if (count > 1)
-            text_add_count(out, count, "form");
-        strbuf_adds(out, count > 1 ? " before the one that failed were evaluated"
-                                   : "form before the one that failed was evaluated");
+            text_add_count(&text, count, "form");
+        strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
+                                     : "form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
-            strbuf_adds(out, "; values: ");
-            add_earlier(out, reply);
+            strbuf_adds(&text, "; values: ");
+            add_earlier(&text, reply);
         } else {
-            strbuf_adds(out, ".\n");
+            strbuf_adds(&text, ".\n");
         }
     }
     if (reply_flag(reply, "package-changed") && (has_failed || count > 1)) {
-        strbuf_adds(out, "The current package is now ");
-        reply_add(out, reply, "package");
-        strbuf_adds(out, ".\n");
+        strbuf_adds(&text, "The current package is now ");
+        reply_add(&text, reply, "package");
+        strbuf_addc(&text, '.');
     }
+    if (text.len > 0)
+        notices_addf(session_notices(s), "%s", strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
@@ -295,6 +202,5 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     else
         body(out, o, max_output, arg);
     add_timing(out, reply_get(reply, "timing"));
-    add_inbox(out, o->session, reply_get(reply, "inbox"));
-    add_session(out, o);
+    report_news(out, o->session, o->error == NULL ? NULL : o->error->session_note);
 }

@@ -94,7 +94,8 @@ static void add_accident(const struct start_facts *f, struct strbuf *out)
 static void add_restored(const struct start_facts *f, struct strbuf *out)
 {
     strbuf_addf(
-        out, "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
+        out,
+        "Restored session %s, the state after evaluation %llu. A save holds neither checkpoints nor errors.",
         f->name, (unsigned long long)f->at);
     if (f->not_held != NULL) {
         strbuf_adds(out, "\nNamed checkpoints, which this save does not hold: ");
@@ -203,4 +204,8 @@ static void word_start(const struct start_facts *f, struct strbuf *out)
         add_undone(f, out);
 }
 
-const struct session_wording report_wording = {.stop = word_stop, .exit = word_exit, .start = word_start};
+const struct session_wording report_wording = {.sentence = report_sentence,
+                                               .fact = report_fact,
+                                               .stop = word_stop,
+                                               .exit = word_exit,
+                                               .start = word_start};

@@ -46,6 +46,17 @@ void report_condition(struct strbuf *out, const struct error_record *record);
  * nothing. */
 void report_session_note(struct strbuf *out, const struct error_record *r);
 
+/* report_news(out, s, note): the last sections: errors that occurred outside evaluations and were not
+ * announced yet; ${note}, which may be NULL, and the session's notices, which are cleared. */
+void report_news(struct strbuf *out, struct session *s, const char *note);
+
+/* report_why_not(r): why it cannot be entered, borrowed; NULL if it can be. report_sentence(fact): that of a
+ * fact without members or a FACT_TEXT; NULL for FACT_NONE. report_fact(fact, out): append that of any fact.
+ */
+const char *report_why_not(const struct error_record *r);
+const char *report_sentence(const struct fact *fact);
+void report_fact(const struct fact *fact, struct strbuf *out);
+
 /* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
 void report_last_error(struct strbuf *out, const struct error_record *record);
 
@@ -60,10 +71,10 @@ size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_
 /* report_frame_is_machinery(frame): is it one of loading or of a test framework? */
 bool report_frame_is_machinery(const struct sexp *frame);
 
-/* report_error_list(out, session, limit): the text of list-errors. */
-void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
+/* report_error_list(out, session, limit): the text of list-errors, which need not be announced again. */
+void report_error_list(struct strbuf *out, struct session *session, size_t limit);
 
-/* report_wording: how an operation was stopped, how a process ended, and what a session continues from. */
+/* report_wording: of all that a session has to report. */
 extern const struct session_wording report_wording;
 
 /* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is

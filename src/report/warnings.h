@@ -22,7 +22,8 @@ struct strbuf;
  */
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *reply, size_t most);
 
-/* warnings_add_place(out, place): append "line 2, column 3: " for ":2:3"; nothing if ${place} is no string.
+/* warnings_add_place(out, place): append "line 2, column 3: " for ":2:3"; nothing if ${place} is not a
+ * string.
  */
 void warnings_add_place(struct strbuf *out, const struct sexp *place);
 

@@ -59,7 +59,7 @@ struct scanner {
 
 /*
  * A form that closes too early leaves its remaining data at top level. These are indented or continue a
- * line; a form of its own starts a line, and is indented no deeper than the form before it.
+ * line; a separate form starts a line, and is indented no deeper than the form before it.
  */
 static bool looks_like_a_new_form(const struct scanner *scanner, size_t start)
 {

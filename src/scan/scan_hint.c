@@ -1,5 +1,5 @@
 /*
- * Guesses that help to find a fault: what starts in column 1 is a new form, and what is indented deeper
+ * Guesses that help to find a fault: text in column 1 starts a new form, and text that is indented deeper
  * than a list is in it. They make further passes over the text, so text without a fault pays nothing for
  * them, and they never change the verdict.
  */

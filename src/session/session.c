@@ -353,9 +353,14 @@ struct capture *session_between(struct session *s)
     return session_output_between(&s->output);
 }
 
-struct strbuf *session_notice(struct session *s)
+struct notices *session_notices(struct session *s)
 {
-    return &s->told.notice;
+    return &s->told.notices;
+}
+
+void session_note_announced(struct session *s, size_t n)
+{
+    error_history_at(&s->errors, n)->is_announced = true;
 }
 
 struct limits *session_limits(struct session *s)

@@ -16,6 +16,7 @@
 #include "session/output/capture.h"
 #include "session/records/error_record.h"
 #include "session/records/limits.h"
+#include "session/records/notices.h"
 #include "session/records/outcome.h"
 
 struct confinement;
@@ -139,7 +140,7 @@ const char *session_unstoppable(const struct session *s);
  * session_running(s, what, waiting): the seconds for which the current evaluation has been running; negative
  * if none is. Look-ups, which end soon, do not count.
  *
- * what        out, appended: the description of what is running, at most 200 bytes
+ * what        out, appended: the description of the running operation, at most 200 bytes
  * waiting     out: how many operations wait behind it, or for their turn
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
@@ -197,10 +198,14 @@ int session_keep_output(struct session *s, struct capture *capture);
 int session_next_ref(const struct session *s);
 const struct capture *session_kept(const struct session *s, int ref);
 
-/* session_between(s): output from outside any call. session_notice(s): sentences about the session that
- * the next reply must contain. Both may be moved or cleared. */
+/* session_between(s): output from outside any call. session_notices(s): what the next reply must
+ * report. Both may be moved or cleared. */
 struct capture *session_between(struct session *s);
-struct strbuf *session_notice(struct session *s);
+struct notices *session_notices(struct session *s);
+
+/* session_note_announced(s, n): a reply has shown error ${n}; those outside evaluations are announced once.
+ */
+void session_note_announced(struct session *s, size_t n);
 
 /* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
  * session_state_name(s): what list-sessions shows; strings are borrowed. */

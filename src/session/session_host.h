@@ -1,6 +1,6 @@
 /*
  * The state that the sessions of all owners share: the loop, the zygotes, initial limits, and quotas. Each
- * owner has a collection of its own (sessions.h) and cannot see the others.
+ * owner has its own collection (sessions.h) and cannot see the others.
  */
 #ifndef SESSION_SESSION_HOST_H
 #define SESSION_SESSION_HOST_H
@@ -54,7 +54,7 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
-/* session_host_limit_everything(host): nobody is left who could cancel anything. Operations without a time
+/* session_host_limit_everything(host): no client is left to cancel anything. Operations without a time
  * limit get that of their session, present and future ones. */
 void session_host_limit_everything(struct session_host *host);
 

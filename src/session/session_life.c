@@ -35,7 +35,6 @@ struct session *session_new(struct sessions *all, const char *name)
     s->id.created_at = uv_now(s->host->loop);
     session_core_init(s);
     session_output_init(&s->output, &all->outputs);
-    strbuf_init(&s->told.notice, (size_t)64 << 10);
     told_tools_init(&s->told.tools);
     told_tools_init(&s->told.scratch_tools);
     snapshots_init(&s->snapshots);
@@ -56,9 +55,10 @@ void session_free(struct session *s)
     process_forget(s);
     programs_end(s);
     stored_image_drop(&s->suspension.image);
-    snapshots_clear(&s->snapshots, NULL);
+    snapshots_clear(&s->snapshots, FACT_NONE);
     while (!list_is_empty(&s->queue))
-        answer_unavailable(s, list_entry(s->queue.next, struct operation, node), "The session was closed.");
+        answer_unavailable(s, list_entry(s->queue.next, struct operation, node),
+                           session_sentence(s, FACT_CLOSED));
     session_core_fini(s);
     becoming_free(s->becoming);
     copies_free(s->copies);
@@ -69,7 +69,7 @@ void session_free(struct session *s)
     session_output_fini(&s->output);
     told_tools_fini(&s->told.tools);
     told_tools_fini(&s->told.scratch_tools);
-    strbuf_fini(&s->told.notice);
+    notices_clear(&s->told.notices);
     free(s->id.name);
     free(s->directory);
     free(s->package);

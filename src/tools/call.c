@@ -176,8 +176,11 @@ static bool take_loss(const struct tool_call *call, const char *name, struct str
 
 void call_tell_loss(const struct tool_call *call, struct session *s)
 {
-    if (take_loss(call, session_name(s), session_notice(s)))
-        strbuf_adds(session_notice(s), " It begins empty.\n");
+    struct strbuf loss;
+    strbuf_init(&loss, 0);
+    if (take_loss(call, session_name(s), &loss))
+        notices_addf(session_notices(s), "%s It begins empty.", strbuf_string(&loss));
+    strbuf_fini(&loss);
 }
 
 bool call_find_session(struct tool_call *call, struct session **s)
@@ -201,7 +204,7 @@ bool call_find_session(struct tool_call *call, struct session **s)
         if (*s == NULL)
             call_answer(call, true, "%s", err.message);
         else
-            session_restore(*s, name, NULL, NULL); /* what is asked of it now waits its turn */
+            session_restore(*s, name, NULL, NULL); /* calls made now wait their turn */
         return *s != NULL;
     }
     if (strcmp(name, call->default_session) == 0)
@@ -297,7 +300,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
-/* After an early answer nobody is asked. */
+/* After an early answer no question is asked. */
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;

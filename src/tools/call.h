@@ -42,7 +42,7 @@ void call_begin_request(struct tool_call *call, const char *operation);
 /*
  * call_write_string(call, argument), call_write_string_as(call, key, argument), call_write_text(call, key,
  * text), call_write_integer(call, key, n), call_write_flag(call, key, value): Append a keyword and a value to
- * the request. The first two append the argument of that name if it was given; without a key of its own,
+ * the request. The first two append the argument of that name if it was given; without its own key,
  * under the argument's name.
  */
 void call_write_string(struct tool_call *call, const char *argument);
@@ -73,8 +73,8 @@ void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
 
 /*
  * call_run(call, session, options, on_outcome):
- * Run the operation in the call's request and wait for it. ${on_outcome} is called when it is over, unless it
- * could not run at all, which is answered here. It must end in call_finish() or call_answer().
+ * Run the operation in the call's request and wait for it. ${on_outcome} is called when it has ended, unless
+ * it could not run at all, which is answered here. It must end in call_finish() or call_answer().
  *
  * options     borrowed; request, done, on_progress and arg are filled in here
  */
@@ -101,7 +101,7 @@ void call_awaited(struct tool_call *call);
  * call_run() for an evaluation of the session: it is in the journal as ${code}, its failure is the session's
  * last error, and the state after it is kept. The call's arguments package and timeout apply.
  *
- * code        borrowed; what is not a Lisp form must be a comment
+ * code        borrowed; all but Lisp forms must be in comments
  */
 void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,
                    call_outcome *on_outcome);

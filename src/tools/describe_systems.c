@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "tools/look_up.h"
-#include "tools/places.h"
+#include "tools/system_origins.h"
 
 static void add_line(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
 {
@@ -57,7 +57,7 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     add_line(out, o->reply, "license", "License");
     add_line(out, o->reply, "homepage", "Homepage");
     add_line(out, o->reply, "file", "Definition");
-    strbuf_addf(out, "\nFound: %s", place_text(reply_get(o->reply, "place")));
+    strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(o->reply, "place")));
     add_names(out, o->reply, "defsystem-depends-on", "Required by its definition");
     add_names(out, o->reply, "depends-on", "Depends on");
     add_names(out, o->reply, "tests", "Tests");

@@ -9,7 +9,7 @@ struct session;
 struct tool_call;
 
 /* detach_when_due(call, session): the call has begun to wait for an operation of ${session}. If the
- * operation is an evaluation and the call has the argument wait, answer the call when that time is over.
+ * operation is an evaluation and the call has the argument wait, answer the call when that time has passed.
  * detach_forget(call): the call has ended. */
 void detach_when_due(struct tool_call *call, struct session *session);
 void detach_forget(struct tool_call *call);

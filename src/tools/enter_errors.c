@@ -5,6 +5,7 @@
 #include "tools/enter_errors.h"
 
 #include "report/reply.h"
+#include "report/report.h"
 #include "session/session.h"
 #include "tools/look_up.h"
 
@@ -67,7 +68,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
             call_answer(call, true, "No error available.\n(No error has occurred in this session.)");
         return NULL;
     }
-    strbuf_addf(&call->text, "Error %d cannot be entered: %s", r->sequence, error_record_why_not(r));
+    strbuf_addf(&call->text, "Error %d cannot be entered: %s", r->sequence, report_why_not(r));
     add_enterable(&call->text, s);
     call_answer(call, true, "%s", "");
     return NULL;
@@ -92,13 +93,16 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     if (r == NULL || !error_record_is_enterable(r))
         return;
     const struct sexp *restarts = reply_get(r->condition, "restarts");
-    struct strbuf *out = session_notice(o->session);
-    strbuf_addf(out, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
     for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
-        strbuf_addf(out, "%s %zu. ", k == 0 ? "" : ",", k + 1);
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, k), 0));
+        strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
+        reply_add_string(&text, sexp_nth(sexp_nth(restarts, k), 0));
     }
-    strbuf_adds(out, sexp_count(restarts) > RESTARTS_NAMED ? ", ...\n" : "\n");
+    notices_addf(session_notices(o->session), "%s%s", strbuf_string(&text),
+                 sexp_count(restarts) > RESTARTS_NAMED ? ", ..." : "");
+    strbuf_fini(&text);
 }
 
 /* get-backtrace shows no error after a success. Without an index this tool enters the newest all the same. */
@@ -106,8 +110,8 @@ static void note_which(const struct tool_call *call, struct session *s)
 {
     const struct error_record *r = session_find_error(s, (int)call->since);
     if (!call_has(call, "index") && session_last_error(s) == NULL && r != NULL)
-        strbuf_addf(session_notice(s), "The last evaluation had no error; this is error %d: %s.\n",
-                    r->sequence, r->type);
+        notices_addf(session_notices(s), "The last evaluation had no error; this is error %d: %s.",
+                     r->sequence, r->type);
 }
 
 /* In the session's own process the evaluation has effects. */
@@ -116,9 +120,9 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
     error_note_unchanged(call, o);
     if (o->was_in_copy && o->kind == OUTCOME_OK) {
         note_which(call, o->session);
-        strbuf_adds(
-            session_notice(o->session),
-            "This ran in a copy of the process that was made at the error: the session is unchanged.\n");
+        notices_addf(
+            session_notices(o->session),
+            "This ran in a copy of the process that was made at the error: the session is unchanged.");
     }
     call_report(call, o);
 }

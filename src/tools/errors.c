@@ -126,7 +126,8 @@ static void get_backtrace(struct tool_call *call)
     const struct error_record *r;
     if (s == NULL || !choose(call, s, &r))
         return;
-    if (r != NULL && is_more_wanted(call, r) && (error_record_is_enterable(r) || r->why_not != NULL) &&
+    if (r != NULL && is_more_wanted(call, r) &&
+        (error_record_is_enterable(r) || r->why_not.kind != FACT_NONE) &&
         (r->thread == NULL || error_record_stands(r))) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
          * been read. */

@@ -19,7 +19,7 @@
 
 /* A call of evaluation-status that waits for the end, for output, or for its own time limit, and then for the
  * frames of what runs. */
-struct vigil {
+struct status_wait {
     struct tool_call *call;
     struct evaluations_watcher watcher;
     char *session;
@@ -30,7 +30,7 @@ struct vigil {
     struct running_frames *frames; /* they are being asked for; else NULL */
 };
 
-static struct session *session_of(const struct vigil *v)
+static struct session *session_of(const struct status_wait *v)
 {
     return sessions_find(v->call->toolbox->sessions, v->session);
 }
@@ -70,7 +70,7 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
     }
 }
 
-static void close_vigil(struct vigil *v)
+static void end_wait(struct status_wait *v)
 {
     evaluations_unwatch(&v->watcher);
     running_frames_cancel(v->frames);
@@ -82,17 +82,17 @@ static void close_vigil(struct vigil *v)
 
 static void on_frames(void *arg, const struct sexp *frames)
 {
-    struct vigil *v = arg;
+    struct status_wait *v = arg;
     struct tool_call *call = v->call;
     v->frames = NULL;
     answer(call, v->session, v->number, frames);
-    close_vigil(v);
+    end_wait(v);
     call_awaited(call);
 }
 
 static void on_time_over(uv_timer_t *timer)
 {
-    struct vigil *v = timer->data;
+    struct status_wait *v = timer->data;
     struct session *s = session_of(v);
     struct session_evaluation e;
     uv_timer_stop(v->timer);
@@ -105,7 +105,7 @@ static void on_time_over(uv_timer_t *timer)
 /* News arrives in the middle of other work, so it is handled a moment later. */
 static void on_soon(uv_timer_t *timer)
 {
-    struct vigil *v = timer->data;
+    struct status_wait *v = timer->data;
     struct session *s = session_of(v);
     struct session_evaluation e;
     if (v->frames != NULL)
@@ -121,18 +121,18 @@ static void on_soon(uv_timer_t *timer)
 
 static void on_news(void *arg)
 {
-    struct vigil *v = arg;
+    struct status_wait *v = arg;
     uv_timer_start(v->soon, on_soon, 0, 0);
 }
 
-static void cancel_vigil(void *arg)
+static void cancel_wait(void *arg)
 {
-    close_vigil(arg);
+    end_wait(arg);
 }
 
-static void begin_vigil(struct tool_call *call, struct session *s, uint64_t number, uint64_t printed)
+static void begin_wait(struct tool_call *call, struct session *s, uint64_t number, uint64_t printed)
 {
-    struct vigil *v = xcalloc(1, sizeof *v);
+    struct status_wait *v = xcalloc(1, sizeof *v);
     uv_loop_t *loop = evaluations_loop(call->toolbox->evaluations);
     v->call = call;
     v->session = xstrdup(session_name(s));
@@ -145,7 +145,7 @@ static void begin_vigil(struct tool_call *call, struct session *s, uint64_t numb
     evaluations_watch(call->toolbox->evaluations, &v->watcher);
     uv_timer_start(v->timer, on_time_over, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
     on_news(v);
-    call_await(call, v, cancel_vigil);
+    call_await(call, v, cancel_wait);
 }
 
 static void evaluation_status(struct tool_call *call)
@@ -174,7 +174,7 @@ static void evaluation_status(struct tool_call *call)
     }
     kept = evaluations_find(all, session_name(s), number);
     bool is_alone = kept != NULL && !kept->has_ended;
-    begin_vigil(call, s, number, is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes);
+    begin_wait(call, s, number, is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes);
 }
 
 static void add_line_end(struct strbuf *out)

@@ -3,7 +3,6 @@
  */
 #include "tools/evaluations.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,27 +125,13 @@ static void add_notice(const struct evaluation *e)
 {
     struct session *s = sessions_find(e->all->sessions, e->session);
     if (s != NULL)
-        strbuf_addf(session_notice(s),
-                    "Evaluation %llu has ended%s after %.1f s; evaluation-status shows its result.\n",
-                    (unsigned long long)e->number, e->is_error ? " with an error" : "", e->took_s);
+        notices_add(session_notices(s), FACT(FACT_ENDED, .texts = {e->is_error ? " with an error" : ""},
+                                             .numbers = {e->number}, .seconds = e->took_s));
 }
 
 void evaluations_tell_less(struct session *session, uint64_t number)
 {
-    struct strbuf *notice = session_notice(session), rest;
-    char line[64];
-    size_t len = (size_t)snprintf(line, sizeof line, "Evaluation %llu has ended", (unsigned long long)number);
-    strbuf_init(&rest, 0);
-    for (const char *at = strbuf_string(notice); *at != '\0';) {
-        const char *end = strchr(at, '\n');
-        size_t line_len = end == NULL ? strlen(at) : (size_t)(end - at) + 1;
-        if (strncmp(at, line, len) != 0)
-            strbuf_add(&rest, at, line_len);
-        at += line_len;
-    }
-    strbuf_clear(notice);
-    strbuf_add(notice, rest.bytes, rest.len);
-    strbuf_fini(&rest);
+    notices_remove(session_notices(session), FACT_ENDED, number);
 }
 
 void evaluations_on_done(void *arg, const struct tool_result *result)

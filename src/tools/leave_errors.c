@@ -69,21 +69,25 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
  * repeated, its other effects were not. */
 static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
 {
-    struct strbuf *out = session_notice(o->session);
+    struct strbuf text;
     bool is_kept = snapshots_find(session_snapshots(o->session), call->step) != NULL;
+    strbuf_init(&text, 0);
     if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out, "The restart ran in a copy that was made at the error. The copy has the definitions "
-                         "evaluated since, but not the effects of:\n");
+        strbuf_adds(&text,
+                    "The restart ran in a copy that was made at the error. The copy has the definitions "
+                    "evaluated since, but not the effects of:\n");
     else
-        strbuf_adds(out,
+        strbuf_adds(&text,
                     "The session continues from the point of the error. It has the definitions evaluated "
                     "since, but not the effects of:\n");
-    add_left(out, o->session, left);
+    add_left(&text, o->session, left);
     if (o->kind != OUTCOME_ERROR && is_kept)
-        strbuf_addf(out, "The state after evaluation %zu has these effects (rollback-session).\n",
+        strbuf_addf(&text, "The state after evaluation %zu has these effects (rollback-session).\n",
                     call->step);
     else if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them first.\n");
+        strbuf_adds(&text, "Pass such forms as code to invoke-restart, which evaluates them first.\n");
+    notices_addf(session_notices(o->session), "%s", strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 static void on_resumed(struct tool_call *call, const struct outcome *o)
@@ -96,12 +100,15 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-began")) && sexp_count(sexp_get(reply, 2, "carried")) > 0)
-        strbuf_adds(session_notice(o->session),
-                    "These definitions were evaluated again, so whatever they start was started again.\n");
-    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
-        call_answer(call, false, "The thread continues by %s%s.",
-                    call_has(call, "restart") ? "restart " : call->tool->name,
-                    call_has(call, "restart") ? call_string(call, "restart", NULL) : "");
+        notices_addf(session_notices(o->session), "These definitions were evaluated again, so the threads "
+                                                  "and other things that they start were started again.");
+    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on") && call_has(call, "restart"))
+        call_answer(call, false, "The thread continues: restart %s was invoked.",
+                    call_string(call, "restart", NULL));
+    else if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
+        call_answer(call, false, "The thread continues: frame %lld %s.",
+                    (long long)call_integer(call, "frame", 0),
+                    call_takes(call, "arguments") ? "was called again" : "returned");
     else if (run_tests_is_result(o))
         run_tests_report(call, o);
     else

@@ -35,7 +35,7 @@ static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
     if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && arguments_is_bounded(a) && is_whole) {
-        /* Bounds that nobody reaches only lengthen the list; they are checked all the same. */
+        /* Bounds that are never reached only lengthen the list; they are checked all the same. */
         bool is_far = a->maximum >= FAR_MAXIMUM;
         if (!is_far || a->minimum > 0)
             json_object_set_new(schema, "minimum", bound(a->minimum));

@@ -30,7 +30,7 @@ void look_up(struct tool_call *call, struct session *session, call_outcome *on_o
 void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
                      const char *effects, call_outcome *on_outcome);
 
-/* look_up_failed(call, outcome): if the look-up, or another operation that is no evaluation, ended in an
+/* look_up_failed(call, outcome): if the look-up, or another operation than an evaluation, ended in an
  * error (one of the user's PRINT-OBJECT methods failed, the time limit was reached, it was cancelled, the
  * process ended), answer with it and return true. The session's last error stays as it is. */
 bool look_up_failed(struct tool_call *call, const struct outcome *outcome);

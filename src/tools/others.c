@@ -16,13 +16,13 @@
 #define MOST_TOLD 3
 
 struct evaluated {
-    uint64_t client; /* 0: the place is free */
+    uint64_t client; /* 0: the entry is free */
     uint64_t at;     /* its position among all evaluations */
     char *session, *code;
 };
 
-struct heard {
-    uint64_t client; /* 0: the place is free */
+struct told_client {
+    uint64_t client; /* 0: the entry is free */
     uint64_t at;     /* the position of the last evaluation at that time */
     uint64_t used;   /* when this entry was last needed */
     char *session;
@@ -31,7 +31,7 @@ struct heard {
 struct others {
     uint64_t evaluations, tellings; /* how many there were */
     struct evaluated evaluated[OTHERS_EVALUATIONS];
-    struct heard heard[OTHERS_CLIENTS];
+    struct told_client clients[OTHERS_CLIENTS];
 };
 
 struct others *others_new(void)
@@ -48,7 +48,7 @@ void others_free(struct others *others)
         free(others->evaluated[i].code);
     }
     for (size_t i = 0; i < OTHERS_CLIENTS; i++)
-        free(others->heard[i].session);
+        free(others->clients[i].session);
     free(others);
 }
 
@@ -80,24 +80,25 @@ void others_evaluated(struct others *others, uint64_t client, const char *sessio
 }
 
 /* The entry for the client in that session; a new one replaces the entry that was not needed for longest. */
-static struct heard *heard_of(struct others *others, uint64_t client, const char *session, bool *is_new)
+static struct told_client *client_told(struct others *others, uint64_t client, const char *session,
+                                       bool *is_new)
 {
-    struct heard *oldest = &others->heard[0];
+    struct told_client *oldest = &others->clients[0];
     *is_new = false;
     for (size_t i = 0; i < OTHERS_CLIENTS; i++) {
-        struct heard *h = &others->heard[i];
+        struct told_client *h = &others->clients[i];
         if (h->client == client && strcmp(h->session, session) == 0)
             return h;
         if (h->used < oldest->used)
             oldest = h;
     }
     free(oldest->session);
-    *oldest = (struct heard){.client = client, .session = xstrdup(session)};
+    *oldest = (struct told_client){.client = client, .session = xstrdup(session)};
     *is_new = true;
     return oldest;
 }
 
-static bool is_news(const struct evaluated *e, const struct heard *h)
+static bool is_news(const struct evaluated *e, const struct told_client *h)
 {
     return e->client != 0 && e->client != h->client && e->at > h->at && strcmp(e->session, h->session) == 0;
 }
@@ -105,7 +106,7 @@ static bool is_news(const struct evaluated *e, const struct heard *h)
 void others_tell(struct others *others, uint64_t client, const char *session, struct strbuf *out)
 {
     bool is_new;
-    struct heard *h = heard_of(others, client, session, &is_new);
+    struct told_client *h = client_told(others, client, session, &is_new);
     size_t count = 0, told = 0;
     for (size_t i = 0; i < OTHERS_EVALUATIONS && !is_new; i++)
         count += is_news(&others->evaluated[i], h);

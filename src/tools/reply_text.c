@@ -1,5 +1,5 @@
 /*
- * Adds to the text of a finished call what the session and other clients have to tell, takes credentials out
+ * Adds to the text of a finished call the news of the session and of other clients, takes credentials out
  * of it and cuts it; and records the call in the audit log.
  */
 #include "tools/reply_text.h"
@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/strbuf.h"
-#include "report/section.h"
+#include "report/report.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
@@ -65,7 +65,7 @@ static struct session *limiting_session(const struct tool_call *call)
     return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
 }
 
-/* Cut the reply to the limits of its session, whatever the tool wrote. */
+/* Cut the reply to the limits of its session, for every tool. */
 static void bound_text(struct tool_call *call)
 {
     struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);
@@ -104,12 +104,8 @@ static void add_notice(struct tool_call *call)
     struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record
                             ? NULL
                             : sessions_find(all, call_session_name(call));
-    if (s == NULL || session_notice(s)->len == 0)
-        return;
-    section_begin(&call->text, "[Session]");
-    strbuf_add(&call->text, session_notice(s)->bytes, session_notice(s)->len);
-    section_end(&call->text);
-    strbuf_clear(session_notice(s));
+    if (s != NULL)
+        report_news(&call->text, s, NULL);
 }
 
 /* Other clients are told its code, or the name of the tool. */

@@ -1,5 +1,5 @@
 /*
- * run-tests: the tests of a system, with whatever framework they use. The run continues after unexpected
+ * run-tests: the tests of a system, with the framework they use. The run continues after unexpected
  * errors; the first few are kept so that they can be entered.
  */
 #include <string.h>

@@ -72,7 +72,7 @@ void running_add(struct strbuf *out, struct session *session, const struct sessi
         strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));
     strbuf_fini(&where);
     for (int i = 0; i < 2 && e->is_running; i++) {
-        /* A copy is redacted: what is printed next may be the rest of a credential. */
+        /* A copy is redacted: the next output may be the rest of a credential. */
         struct capture printed;
         capture_copy(&printed, session_output(session, i));
         session_redact(session, &printed);

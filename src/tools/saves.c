@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "report/section.h"
+#include "report/report.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/look_up.h"
@@ -21,14 +21,8 @@ static void on_restored(struct tool_call *call, const struct outcome *o)
 {
     if (look_up_failed(call, o))
         return;
-    struct strbuf *notice = session_notice(o->session);
     strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
-    if (notice->len > 0) {
-        section_begin(&call->text, "[Session]");
-        strbuf_add(&call->text, notice->bytes, notice->len);
-        section_end(&call->text);
-        strbuf_clear(notice);
-    }
+    report_news(&call->text, o->session, NULL);
     call_finish(call);
 }
 

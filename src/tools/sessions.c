@@ -22,7 +22,7 @@
 
 #define MOST_LISTED 200
 #define MOST_PROGRAMS 20
-#define MEMORY_MS 20 /* for reading the memory of processes: nobody else is served meanwhile */
+#define MEMORY_MS 20 /* for reading the memory of processes: no other call is served meanwhile */
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
@@ -188,7 +188,7 @@ static void create_session(struct tool_call *call)
     next_step(call, s);
 }
 
-/* Nobody waits for a snapshot, so making one does not count as activity. */
+/* No call waits for a snapshot, so making one does not count as activity. */
 static const char *activity(const struct session *s)
 {
     const char *state = session_state_name(s);

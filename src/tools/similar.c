@@ -36,7 +36,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* The number of insertions, deletions, replacements and swaps of neighbours that turn ${a} into ${b}. */
-static size_t slips(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t rows[3][SIMILAR_MAX + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2], *spare;
@@ -74,7 +74,7 @@ void similar_offer(struct similar *s, const char *candidate)
 
     fold(other, candidate);
     other_len = strlen(other);
-    score = slips(s->wanted, other);
+    score = edit_distance(s->wanted, other);
     is_part = (wanted_len >= SHORTEST_PART && strstr(other, s->wanted)) ||
               (other_len >= SHORTEST_PART && strstr(s->wanted, other));
     /* With more than a third of the letters wrong it is another word. */

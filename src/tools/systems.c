@@ -7,7 +7,7 @@
 #include "tools/call.h"
 #include "tools/cut.h"
 #include "tools/detach.h"
-#include "tools/places.h"
+#include "tools/system_origins.h"
 
 /* Loading compiles: it gets more time than an evaluation unless the caller sets a limit. */
 #define LOAD_TIMEOUT_MS 300000
@@ -50,7 +50,7 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
     for (size_t i = 0; i < sexp_count(loaded); i++)
         strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ",
                     sexp_string(sexp_nth(loaded, i), NULL));
-    strbuf_addf(out, "\nFound: %s", place_text(reply_get(reply, "place")));
+    strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(reply, "place")));
     if (file != NULL)
         strbuf_addf(out, ": %s", file);
 }

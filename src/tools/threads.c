@@ -95,9 +95,9 @@ static void add_thread(struct strbuf *out, const struct session *s, const struct
     const struct error_record *r = standing(s, number);
     strbuf_adds(out, serves ? "serves this session" : "");
     if (r != NULL)
-        strbuf_addf(out, "%sstands in error %d", serves ? "; " : "", r->sequence);
+        strbuf_addf(out, "%sstopped at error %d", serves ? "; " : "", r->sequence);
     else if (!sexp_is_nil(number))
-        strbuf_adds(out, serves ? "; stands in an error" : "stands in an error");
+        strbuf_adds(out, serves ? "; stopped at an error" : "stopped at an error");
     else if (!serves)
         add_activity(out, thread);
 }
@@ -248,6 +248,7 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
     } else {
         call->is_error = false;
+        session_note_announced(o->session, 0);
         strbuf_adds(
             &call->text,
             " is stopped where it was. Its error can be entered, with its number as index; its restart "

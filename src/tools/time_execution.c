@@ -24,7 +24,7 @@ static const struct {
 
 #define READINGS (sizeof readings / sizeof readings[0])
 
-/* What the run took. The Lisp process sends it, so it may be anything; what is computed from it does not
+/* What the run took. The Lisp process sends it, so it may be anything; figures computed from it do not
  * overflow. */
 static int64_t reading_of(const struct sexp *run, size_t i)
 {

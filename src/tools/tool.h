@@ -46,7 +46,7 @@ struct tool {
     const char *search_hint; /* a few words for clients that search for tools; NULL: none */
     enum toolset toolset;
     bool returns_long_text; /* if asked for: clients that cut replies should cut these later */
-    bool is_of_record;      /* shows what is kept, in the same words each time: nothing is added */
+    bool is_of_record;      /* shows a record in the same words each time: nothing is added */
     bool is_read_only;
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
@@ -72,7 +72,7 @@ typedef void tool_call_progress(void *arg, double elapsed_s, const char *message
 
 /*
  * The code that a call evaluates waits for a line of input, until tool_call_answer(). ${prompt}, borrowed, is
- * what was printed last; NULL: the time for the answer is over, and the code has read end of file.
+ * what was printed last; NULL: no answer came in time, and the code has read end of file.
  */
 struct tool_call;
 typedef void tool_call_question(void *arg, struct tool_call *call, int64_t question, const char *prompt);

@@ -32,7 +32,7 @@ struct toolbox {
     bool redacts;         /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
     struct others *others;           /* what several clients did in one session; NULL: not reported */
-    uint64_t clients;                /* how many there were, each with a connection of its own */
+    uint64_t clients;                /* how many there were, each with its own connection */
 };
 
 #endif

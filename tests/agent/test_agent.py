@@ -771,7 +771,7 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual(["(1)", "(2)"], self.fails(code).earlier)
 
-    def test_slips_have_a_hint(self):
+    def test_mistakes_have_a_hint(self):
         self.ok("(defun two (a b &key c) (list a b c))"
                 "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
                 "(defgeneric nothing (x))"
@@ -852,10 +852,10 @@ class Errors(AgentTest):
 
     def test_an_error_while_a_file_is_compiled_has_the_place_of_the_form(self):
         path = self.file_with("(defun f (x) x)\n(eval-when (:compile-toplevel)\n  (undefined-here 1))\n")
-        self.assertRegex(self.fails('(compile-file "%s")' % path).hint, r"^This happened compiling %s:(2:1|3:3)\.$" % path)
+        self.assertRegex(self.fails('(compile-file "%s")' % path).hint, r"^This happened while compiling %s:(2:1|3:3)\.$" % path)
         path = self.file_with("(defun f (x) x)\n(eval-when (:compile-toplevel)\n  (lenght 1))\n")
         self.assertRegex(self.fails('(compile-file "%s")' % path).hint,
-                         r"^Did you mean LENGTH \(function\)\?\nThis happened compiling %s:(2:1|3:3)\.$" % path)
+                         r"^Did you mean LENGTH \(function\)\?\nThis happened while compiling %s:(2:1|3:3)\.$" % path)
 
     def test_a_variable_given_a_value_without_a_definition_is_reported_once(self):
         self.assertEqual([["WARNING", "undefined variable: TYPO", ":1:1", "(SETF TYPO 1)"]], self.ok("(setf typo 1)").lists("warnings"))

@@ -84,11 +84,11 @@ class ManyRestarts(mcp.SessionTest):
             ' (out () :report (lambda (s) (format s "~d ~a" n (make-string 200 :initial-element #\\x))) n) (far () :test (lambda (c) c (= n 2900)) n))))'
         )
         report = self.s.evaluate("(nest 3000)").text
-        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more have no number; one can be invoked by name if no inner one has that name)", report)
+        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more have no number; invoke one by name unless an inner restart shares it)", report)
         described = self.s.call("describe-last-error").text
         self.assertIn("\n  199. OUT - 199 x", described)
         self.assertIn("\n  200. RETRY - Evaluate the form again.\n", described)
-        self.assertIn("\n(2801 more have no number; one can be invoked by name if no inner one has that name)\n", described)
+        self.assertIn("\n(2801 more have no number; invoke one by name unless an inner restart shares it)\n", described)
         self.assertEqual("=> 199", self.s.call("invoke-restart", restart="199").text)
         for restart, result in (("200", "nested"), ("201", "ABORT"), ("far", "=> 2900"), ("abort", "ABORT")):
             self.s.evaluate("(nest 3000)")

@@ -398,7 +398,7 @@ class Principals(WithTokens):
         self.assertTrue(glob.glob(os.path.join(state, "principals", "ada", "*.json")))
         server = self.start_http(*options)
         for token, value in ((ADA, ":ADA"), (BOB, ":BOB")):
-            self.assertEqual("=> %s\n\n[Session]\nRestored session default, the state after evaluation 1. A save holds no checkpoints and errors." % value,
+            self.assertEqual("=> %s\n\n[Session]\nRestored session default, the state after evaluation 1. A save holds neither checkpoints nor errors." % value,
                              self.eval_as(server, token, "*x*"))
         self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, ANY, "*x*"))
         # What is saved at its end is of no use here.

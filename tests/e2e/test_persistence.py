@@ -113,7 +113,7 @@ class Persistence(saves.Saves):
             self.assertIn("  %s\n" % line, limits)
         report = client.evaluate("(list *n* (floor (sb-ext:dynamic-space-size) 1048576))")
         self.assertValue(report, "(2 1024)")
-        self.assertEqual("Restored session default, the state after evaluation 2. A save holds no checkpoints and errors.\n"
+        self.assertEqual("Restored session default, the state after evaluation 2. A save holds neither checkpoints nor errors.\n"
                          "Named checkpoints, which this save does not hold: good (evaluation 1), new (evaluation 1).", report.session)
         self.assertEqual(limits, client.call("configure-limits").text)
         self.assertEqual("", client.evaluate("1").session)
@@ -264,12 +264,12 @@ server.wait()
         self.damage()
         client = self.server("--persist")
         report = client.evaluate("(defvar *new* 1)")
-        self.assertRegex(report.session, "What is done now is not saved when the server ends, unless save-session is called.")
+        self.assertRegex(report.session, "Work done now is not saved when the server ends, unless save-session is called.")
         client.close(wait=60)
         self.assertIn("default.lost", self.files())
         client = self.server("--persist")
         looked = client.call("describe-symbol", {"name": "car"}).text
-        self.assertRegex(looked, r"\[Session\](?s:.*)was left unchanged(?s:.*)What is done now is not saved")
+        self.assertRegex(looked, r"\[Session\](?s:.*)was left unchanged(?s:.*)Work done now is not saved")
         self.assertNotIn("default.lost", self.files())
         client.evaluate("(defvar *newer* 1)")
         client.call("delete-save", name="default")

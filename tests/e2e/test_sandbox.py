@@ -244,7 +244,7 @@ def printed(expected):
     return expected if isinstance(expected, str) else "%d" % expected
 
 
-RESTORED = "\n\n[Session]\nRestored session %s, the state after evaluation 1. A save holds no checkpoints and errors."
+RESTORED = "\n\n[Session]\nRestored session %s, the state after evaluation 1. A save holds neither checkpoints nor errors."
 
 
 class Sandbox(mcp.TestCase):

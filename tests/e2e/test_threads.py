@@ -184,7 +184,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertIn("failed 1", self.s.call("describe-last-error", index=1).text)
         self.assertEqual(["2", "1"], re.findall(r"(?m)^(\d+)\. \S+ SIMPLE-ERROR: failed \1 ", self.s.call("list-errors").text))
         self.assertIn("Errors: 2 (the last evaluation failed: error 2)", self.s.call("session-info").text)
-        self.assertEqual(["stands in error 1", "stands in error 2"], sorted(state for state in self.threads().values() if "error" in state))
+        self.assertEqual(["stopped at error 1", "stopped at error 2"], sorted(state for state in self.threads().values() if "error" in state))
 
     def test_the_oldest_of_six_is_unwound_and_runs_its_cleanup_forms(self):
         self.s.evaluate("(defvar *cleaned* '())")
@@ -192,7 +192,7 @@ class Standing(entries.Entries, StandingTest):
             self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
         mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
-        self.assertIn("no longer stands", self.enter("x", index=1).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=1).text)
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
@@ -281,7 +281,7 @@ class Standing(entries.Entries, StandingTest):
         self.s.evaluate('(defvar *lock* (sb-thread:make-mutex :name "held"))')
         self.assertFails("(sb-thread:with-mutex (*lock*) (fail 1))")
         report = self.assertFails("(sb-thread:with-mutex (*lock*) :got)", "TIMEOUT", timeout=0.5)
-        self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which stands in an error')
+        self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which is stopped at an error')
         self.restart("ABORT", index=1)
         self.assertValue(self.restart("CONTINUE", index=2), ":GOT")
 
@@ -338,7 +338,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(fail 1)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
-        self.assertIn("no longer stands", self.enter("x", index=1).text)
+        self.assertIn("no longer stopped there", self.enter("x", index=1).text)
         self.assertOperational()
 
 
@@ -350,7 +350,7 @@ class FullHeap(StandingTest):
         self.assertErrorReport(self.s.evaluate("(fill-heap)"), "SB-KERNEL::HEAP-EXHAUSTED-ERROR")
         self.assertValue(self.enter("(+ 1 1)"), "2")
         self.assertEvaluates("(progn (sb-ext:gc :full t) (< (sb-kernel:dynamic-usage) (floor (sb-ext:dynamic-space-size) 2)))", "T")
-        self.assertIn("no longer stands", self.enter("(+ 1 1)", index=1).text)
+        self.assertIn("Its thread is no longer stopped there.", self.enter("(+ 1 1)", index=1).text)
 
 
 class ThreadErrors(StandingTest):
@@ -384,13 +384,31 @@ class ThreadErrors(StandingTest):
         again = self.s.evaluate("1")
         self.assertEqual(1, (report.text + again.text).count("In thread announced"))
 
+    def test_whatever_tool_replies_first_announces_it_once(self):
+        for tool in ("list-threads", "session-info"):
+            gate = os.path.join(self.folder(), "gate")
+            self.s.evaluate('(sb-thread:make-thread (lambda () (loop until (probe-file "%s") do (sleep 0.01)) (fail 5)) :name "%s")' % (gate, tool))
+            open(gate, "w").close()
+            texts = []
+            mcp.wait_until(lambda: texts.append(self.s.call(tool).text) or "In thread %s (error " % tool in texts[-1], 10, "the announcement")
+            self.assertEqual(1, texts[-1].count("[Background errors]"))
+            self.assertNotIn("[Background errors]", self.s.evaluate("1").text + self.s.call(tool).text)
+
+    def test_one_in_a_copy_is_reported_with_the_reply_and_not_kept(self):
+        self.end_program()
+        self.assertFails('(error "of the evaluation")')
+        self.assertEvaluates("1", "1")
+        text = self.enter('(sb-thread:join-thread (sb-thread:make-thread (lambda () (fail 6)) :name "scratch") :default :ended)', index=1).text
+        self.assertIn("In the copy, thread scratch failed: SIMPLE-ERROR: failed 6", text)
+        self.assertEqual(1, len(self.errors()))
+
     def test_with_the_limit_it_stands_and_continues_in_that_thread(self):
         self.s.call("configure-limits", {"thread-errors": 2})
         self.fail_in_thread(form="(list (fail 4) (sb-thread:thread-name sb-thread:*current-thread*))")
         self.assertIn("can be entered", self.errors()[0])
         self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
-        self.assertEqual("stands in error 1", self.threads()["worker"])
-        self.assertEqual("The thread continues by restart CONTINUE.", self.restart("CONTINUE", index=1).text)
+        self.assertEqual("stopped at error 1", self.threads()["worker"])
+        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE", index=1).text)
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
@@ -418,7 +436,7 @@ class ThreadErrors(StandingTest):
         self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
         self.assertIn("already", self.s.call("interrupt-thread", thread="program").text)
         self.assertErrorReport(self.enter("(error \"in the look\")", index=1))
-        self.assertEqual("The thread continues by restart CONTINUE.", self.restart("CONTINUE").text)
+        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE").text)
         self.end_program()
 
     def test_killing_one_that_stands_ends_its_error(self):
@@ -433,7 +451,7 @@ class ThreadErrors(StandingTest):
         go = os.path.join(self.folder(), "go")
         self.start("unheard", '(progn (loop until (probe-file "%s")) (fail 4))' % go, ready=False)
         with open(go, "w"):
-            self.await_thread("unheard", "stands in error 1")
+            self.await_thread("unheard", "stopped at error 1")
         self.s.call("kill-thread", thread="unheard")
         self.assertOperational()
         self.assertRegex(self.errors()[0], "in thread unheard: SIMPLE-ERROR")
@@ -454,7 +472,7 @@ class ThreadErrors(StandingTest):
         self.assertRegex(self.s.call("list-errors", limit=30).text, r"(?m)^%s\. .*\(can be entered\)$" % index)
         self.assertIn("20 more errors occurred in threads or outside evaluations; nothing of them was kept.", text)
         self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
-        self.assertEqual(2, sum("crowd: stands in error " in line for line in self.s.call("list-threads").text.splitlines()))
+        self.assertEqual(2, sum("crowd: stopped at error " in line for line in self.s.call("list-threads").text.splitlines()))
 
     def test_many_that_fail_at_once_are_all_survived(self):
         self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")

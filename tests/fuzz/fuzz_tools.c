@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         call(&toolbox, s, tool, arguments, data[0], replies, replies_len);
         uv_run(uv_default_loop(), UV_RUN_NOWAIT); /* frees closed handles */
         error_history_clear(&s->errors);
-        strbuf_clear(session_notice(s));
+        notices_clear(session_notices(s));
     }
     json_decref(given);
     free(head);

@@ -192,9 +192,22 @@ static void wait_for_state(struct fixture *f, const char *name)
         fail_msg("the session is %s, not %s", session_state_name(f->s), name);
 }
 
+/* Their words; valid until the next call. */
+static const char *notices_of(struct fixture *f)
+{
+    static char words[4000];
+    struct strbuf text;
+    strbuf_init(&text, sizeof words - 1);
+    for (size_t i = 0; i < session_notices(f->s)->count; i++)
+        report_fact(&session_notices(f->s)->facts[i], &text);
+    snprintf(words, sizeof words, "%s", strbuf_string(&text));
+    strbuf_fini(&text);
+    return words;
+}
+
 static bool has_notice(void *arg)
 {
-    return session_notice(arg)->len > 0;
+    return session_notices(arg)->count > 0;
 }
 
 static const char *const settings[] = {"FAKE_BUILD",  "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK",
@@ -469,10 +482,9 @@ CASE(a_failure_after_the_failure_does_not_change_the_reply)
             fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort,
                      rows[i].survives ? "is another" : "is the same");
         /* The one behind may have waited long enough for a notice. */
-        const char *said =
-            strstr(strbuf_string(session_notice(f->s)), "While the last failed call was being unwound: ");
+        const char *said = strstr(notices_of(f), "While the last failed call was being unwound: ");
         assert_int_equal(said != NULL, !rows[i].survives);
-        strbuf_clear(session_notice(f->s));
+        notices_clear(session_notices(f->s));
         /* The record is the same whether its frames could be examined or not. */
         assert_string_equal(session_error(f->s, 0)->type, "E");
     }
@@ -554,8 +566,8 @@ CASE(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound)
         assert_string_equal(c.note, "");
         assert_int_equal(c.frames, 2);
         assert_value(f, "value 1", "1");
-        assert_int_equal(session_notice(f->s)->len > 0, rows[i].is_killed);
-        strbuf_clear(session_notice(f->s));
+        assert_int_equal(session_notices(f->s)->count > 0, rows[i].is_killed);
+        notices_clear(session_notices(f->s));
     }
 }
 
@@ -728,7 +740,7 @@ CASE(a_death_between_two_calls_is_reported_in_the_next_reply)
     wait_for_state(f, "standing");
     kill(session_pid(f->s), SIGTERM);
     assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
-    const char *notice = strbuf_string(session_notice(f->s));
+    const char *notice = notices_of(f);
     assert_non_null(strstr(notice, "Between two calls: The Lisp process was killed by signal 15"));
     assert_string_equal(session_last_error(f->s)->type, "E");
     assert_value(f, "count", "1");
@@ -757,8 +769,7 @@ CASE(a_last_reply_before_the_death_counts)
     assert_string_equal(c.value, "last");
     assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
     assert_value(f, "count", "1");
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
-                           "Between two calls: The Lisp process exited with code 3."));
+    assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process exited with code 3."));
 }
 
 static void with_checkpoints(struct fixture *f, int count)
@@ -788,8 +799,7 @@ CASE(a_death_between_two_calls_returns_to_the_last_state)
     wait_for_state(f, "idle");
     kill(session_pid(f->s), SIGTERM);
     assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
-                           "Between two calls: The Lisp process was killed by signal 15"));
+    assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process was killed by signal 15"));
     assert_value(f, "count", "2");
 }
 
@@ -802,7 +812,7 @@ CASE(a_state_that_never_lasts_is_given_up)
     wait_for_state(f, "idle");
     kill(session_pid(f->s), SIGKILL);
     assert_value(f, "count", "2");
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "state after evaluation 1"));
+    assert_non_null(strstr(notices_of(f), "state after evaluation 1"));
 }
 
 CASE(a_rollback_by_any_number_is_answered)
@@ -969,8 +979,7 @@ CASE(an_evaluation_behind_a_copy_that_kills_is_taken_up_again)
     }
     assert_int_equal(session_error_count(f->s), 0);
     assert_int_equal(session_evaluations(f->s), COUNT);
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
-                           "Between two calls: The Lisp process exited with code 9."));
+    assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process exited with code 9."));
 }
 
 CASE(the_time_of_an_evaluation_behind_a_copy_begins_with_it)
@@ -984,7 +993,7 @@ CASE(the_time_of_an_evaluation_behind_a_copy_begins_with_it)
         wait_for(f, &calls[i]);
     for (int i = 0; i < 3; i++)
         assert_int_equal(atoi(calls[i].value), i + 1);
-    assert_null(strstr(strbuf_string(session_notice(f->s)), "process"));
+    assert_null(strstr(notices_of(f), "process"));
     assert_string_equal(calls[3].type, "TIMEOUT");
     assert_non_null(strstr(calls[3].message, "It was interrupted where it was; the session is intact."));
     assert_value(f, "count", "5");
@@ -1046,7 +1055,7 @@ CASE(a_question_that_nobody_answers_ends_the_input)
     assert_string_equal(c.type, "");
     assert_string_equal(c.value, "end");
     assert_int_equal(asked.expired_count, 1);
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Nobody answered"));
+    assert_non_null(strstr(notices_of(f), "was not answered in time"));
 }
 
 /* The code has read end of file and goes on: a person who now dismisses the question does not stop it. */
@@ -1127,11 +1136,11 @@ CASE(an_operation_that_does_not_announce_it_does_not_continue)
 CASE(an_operation_continues_although_no_copy_can_be_made)
 {
     assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
-    assert_non_null(strstr(session_last_error(f->s)->why_not, "checkpoint-limit is 0"));
+    assert_non_null(strstr(report_why_not(session_last_error(f->s)), "checkpoint-limit is 0"));
     setenv("FAKE_FREEZE", "refuse", 1);
     with_checkpoints(f, 8);
     assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
-    assert_string_equal(session_last_error(f->s)->why_not, "The fake makes no copies.");
+    assert_string_equal(report_why_not(session_last_error(f->s)), "The fake makes no copies.");
     assert_false(error_record_is_enterable(session_last_error(f->s)));
 }
 
@@ -1567,8 +1576,8 @@ CASE(a_step_that_ends_the_zygote_is_left_out_and_reported)
         f->options.user_init_limit_ms = strcmp(rows[i].how, "hang") == 0 ? 100 : 0;
         open_again(f);
         assert_value(f, "value 1", "1");
-        if (strstr(strbuf_string(session_notice(f->s)), rows[i].words) == NULL)
-            fail_msg("%s: \"%s\"", rows[i].how, strbuf_string(session_notice(f->s)));
+        if (strstr(notices_of(f), rows[i].words) == NULL)
+            fail_msg("%s: \"%s\"", rows[i].how, notices_of(f));
     }
 }
 
@@ -1735,7 +1744,7 @@ CASE(an_error_that_cannot_be_left_can_still_be_entered)
     assert_value(f, "count", "1");
     assert_string_equal(evaluated(f, "abort die;error E", 0).type, "E");
     assert_value(f, "count", "2");
-    assert_null(strstr(strbuf_string(session_notice(f->s)), "damaged"));
+    assert_null(strstr(notices_of(f), "damaged"));
     enter(f, &in_copy, "count", 1, false);
     wait_for(f, &in_copy);
     assert_string_equal(in_copy.value, "3");

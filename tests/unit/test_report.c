@@ -15,10 +15,10 @@
 
 struct session {
     struct capture between;
-    struct strbuf notice;
+    struct notices notices;
     struct capture kept[4];
     int last_ref;
-    const struct error_record *errors[MOST_ERRORS]; /* the newest first */
+    struct error_record *errors[MOST_ERRORS]; /* the newest first */
     size_t error_count;
     bool has_error;
 };
@@ -28,9 +28,14 @@ struct capture *session_between(struct session *s)
     return &s->between;
 }
 
-struct strbuf *session_notice(struct session *s)
+struct notices *session_notices(struct session *s)
 {
-    return &s->notice;
+    return &s->notices;
+}
+
+void session_note_announced(struct session *s, size_t n)
+{
+    s->errors[n]->is_announced = true;
 }
 
 void session_redact(const struct session *s, struct capture *capture)
@@ -98,13 +103,13 @@ struct fixture {
     struct error_record *record;
     struct outcome outcome;
     struct strbuf out;
+    struct error_record *failed[3]; /* thread_failed() */
 };
 
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     capture_init(&f->session.between);
-    strbuf_init(&f->session.notice, 0);
     for (size_t i = 0; i < 4; i++)
         capture_init(&f->session.kept[i]);
     capture_init(&f->output[0]);
@@ -127,12 +132,14 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     forget_reply(f);
     capture_fini(&f->session.between);
-    strbuf_fini(&f->session.notice);
+    notices_clear(&f->session.notices);
     for (size_t i = 0; i < 4; i++)
         capture_fini(&f->session.kept[i]);
     capture_fini(&f->output[0]);
     capture_fini(&f->output[1]);
     strbuf_fini(&f->out);
+    for (size_t i = 0; i < 3; i++)
+        error_record_free(f->failed[i]);
     free(f);
     return 0;
 }
@@ -169,6 +176,16 @@ static void reply(struct fixture *f, const char *text)
 static void print(struct fixture *f, enum worker_stream stream, const char *text)
 {
     capture_add(&f->output[stream], text, strlen(text));
+}
+
+/* It is freed with the fixture. */
+static void thread_failed(struct fixture *f, const char *thread, const char *report)
+{
+    struct error_record *r = error_record_new(parsed(report));
+    r->thread = strdup(thread);
+    r->sequence = (int)++f->session.error_count;
+    memmove(f->session.errors + 1, f->session.errors, (f->session.error_count - 1) * sizeof r);
+    f->session.errors[0] = f->failed[r->sequence - 1] = r;
 }
 
 static const char *text_of(struct fixture *f)
@@ -210,32 +227,38 @@ CASE(report_of_no_values_states_this)
 CASE(report_has_its_sections_in_order_with_a_blank_line_between)
 {
     capture_add(&f->session.between, "tick\n", 5);
-    strbuf_adds(&f->session.notice, "Between two calls: something.\n");
+    notices_addf(&f->session.notices, "Between two calls: something.\n");
     print(f, WORKER_STDOUT, "out\n");
     print(f, WORKER_STDERR, "err 1\nerr 2\n");
+    thread_failed(f, "worker-1",
+                  "(1 :error :type \"SIMPLE-ERROR\" :message \"boom\" :frames "
+                  "((\"(F)\" nil) (\"(L)\" \"/usr/l.lisp:2\") (\"(G)\" \"g.lisp:3\") "
+                  "(\"(H)\" \"g.lisp:1\")))");
+    thread_failed(f, "worker-2", "(1 :error :type \"SIMPLE-ERROR\" :message \"bang\" :hint \"Mind it.\")");
+    thread_failed(f, "worker-3", "(1 :error :type \"SIMPLE-ERROR\" :message \"boom\")");
     reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" "
              "\"two\nlines\"))"
-             " :timing (12345 11000 400 32768)"
-             " :inbox ((:where \"worker-1\" :number 1 :type \"SIMPLE-ERROR\" :message \"boom\" :frames "
-             "((\"(F)\" nil) (\"(L)\" \"/usr/l.lisp:2\") (\"(G)\" \"g.lisp:3\") (\"(H)\" \"g.lisp:1\"))) "
-             "(:where \"worker-2\" :number 2 :type \"SIMPLE-ERROR\" :message \"bang\" :hint \"Mind it.\") "
-             "(:where \"worker-3\" :number 3 :type \"SIMPLE-ERROR\" :message \"boom\")))");
+             " :timing (12345 11000 400 32768))");
     assert_report(f, "[output between calls]\ntick\n\n"
                      "[stdout]\nout\n\n"
                      "[stderr]\nerr 1\nerr 2\n\n"
                      "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
                      "=> 1\n=> 2\n"
                      "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
-                     "[Background errors]\nIn thread worker-1 and 1 more: SIMPLE-ERROR: boom\n  0: (F)\n  2: "
-                     "(G) at g.lisp:3\n"
-                     "In thread worker-2: SIMPLE-ERROR: bang\n  Mind it.\n\n"
+                     "[Background errors]\nIn thread worker-1 and 1 more (error 1): SIMPLE-ERROR: boom\n"
+                     "  0: (F)\n  2: (G) at g.lisp:3\n"
+                     "In thread worker-2 (error 2): SIMPLE-ERROR: bang\n  Mind it.\n"
+                     "get-backtrace with the number as index shows all frames and variables.\n\n"
                      "[Session]\nBetween two calls: something.");
+    strbuf_clear(&f->out);
+    report_news(&f->out, &f->session, NULL);
+    assert_string_equal(text_of(f), "");
 }
 
 CASE(report_shows_output_between_calls_and_notices_only_once)
 {
     capture_add(&f->session.between, "tick", 4);
-    strbuf_adds(&f->session.notice, "Note.\n");
+    notices_addf(&f->session.notices, "Note.\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[output between calls]\ntick\n\n=> 1\n\n[Session]\nNote.");
     assert_report(f, "=> 1");
@@ -633,13 +656,13 @@ CASE(error_list_is_newest_first_with_a_line_for_each)
     f->session.has_error = true;
     newer->sequence = 7;
     older->sequence = 4;
-    error_record_cannot_be_entered(newer, "It is over.");
-    error_record_cannot_be_entered(newer, "A second reason.");
+    error_record_cannot_be_entered(newer, FACT_TEXT, "It is past.");
+    error_record_cannot_be_entered(newer, FACT_UNWOUND, NULL);
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(
         text_of(f),
         "2 errors, newest first:\n7. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is "
-        "over.)\n"
+        "past.)\n"
         "4. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
         "there.)");
     f->session.has_error = false;
@@ -648,7 +671,7 @@ CASE(error_list_is_newest_first_with_a_line_for_each)
     assert_string_equal(
         text_of(f),
         "2 errors, newest first; none since the last successful evaluation:\n7. "
-        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is over.)\n... 1 more");
+        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is past.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }

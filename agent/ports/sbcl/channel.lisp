@@ -40,7 +40,7 @@
 (defconstant +to-write+ 4)
 
 (defun wait-for-channel (events &optional (milliseconds -1))
-  "Wait until the channel is ready for EVENTS, as poll(2) has them, or the time is over. Return whether it is ready."
+  "Wait until the channel is ready for EVENTS, as poll(2) has them, or the time has passed. Return whether it is ready."
   (let ((message *message*))
     (declare (type octets message))
     (sb-sys:with-pinned-objects (message)

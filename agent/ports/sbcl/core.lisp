@@ -91,7 +91,7 @@
   (let-methods-be-wrapped)
   ;; Keeps variables visible. Only (debug 3), which users can request, keeps the frames of all callers.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
-  ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
+  ;; LOAD, which is loading this, has bound the policy; the global value is saved.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)
   ;; From here on the agent takes unhandled conditions, and skips them while an image is built.
   (setf *thread-debugger* #'debugger

@@ -2,7 +2,7 @@
 
 (in-package #:cl-mcp-agent)
 
-;;; What is compiled without effect is a file in memory, and so is what it is compiled into.
+;;; The source of a compilation without effect is a file in memory, and so is its output.
 
 (defun make-memory-file (name)
   "Return a descriptor of a file without a name, or signal an error."

@@ -67,7 +67,7 @@
                     (t nil))))
            (t (and (symbolp (first name)) (visible-symbol-p (first name))))))))
 
-;;; SBCL prints many names with their package, whatever the current package is. The agent does not.
+;;; SBCL prints many names with their package, even if that is the current one. The agent does not.
 
 (defvar *plain-names* nil)
 

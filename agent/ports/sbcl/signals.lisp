@@ -92,7 +92,7 @@
           repeat +words-of-routine+
           for word = (sb-sys:sap-ref-word (sb-sys:int-sap place) 0)
           when (and (eq :function (kind-of-code word))
-                    ;; It has made a frame, and goes on to a function.
+                    ;; It has made a frame, and continues with a function.
                     (/= word (sb-sys:sap-ref-word frame 8)))
             return word)))
 

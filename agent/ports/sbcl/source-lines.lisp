@@ -49,7 +49,7 @@ within one."
             nil)))))
 
 (defun renew-source-file (file)
-  "Forget what is known of FILE if it has changed. Returns true if it is a file that can be read."
+  "Forget what is known of FILE if it has changed. Returns true if the file can be read."
   (multiple-value-bind (size written) (file-stamp (source-file-native file))
     (let ((readable (and size (<= size +source-limit+))))
       (unless (and readable
@@ -100,7 +100,7 @@ within one."
       (and source built (> source built)))))
 
 (defun source-file (namestring)
-  "Return what is known of the file NAMESTRING."
+  "Return the known facts about the file NAMESTRING."
   (let ((file (find namestring *source-files* :key #'source-file-namestring :test #'string=)))
     (cond ((null file)
            (let ((native (sb-ext:native-namestring

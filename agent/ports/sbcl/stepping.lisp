@@ -98,7 +98,7 @@
         (lambda (condition)
           (typecase condition
             (sb-ext:step-form-condition
-             ;; What only a macro's expansion names is no step of the user's program.
+             ;; Forms that only a macro's expansion names are not steps of the user's program.
              (if (search "#:" (sb-ext:step-condition-form condition))
                  (invoke-restart 'sb-ext:step-into)
                  (stop-at-step condition called tell-problem)))

@@ -96,7 +96,7 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
 
 (defmacro define-call-separation (name)
   "Define the function NAME of a symbol that names a function. It gives the calls that are compiled already to somebody
-else: they keep calling the present function whatever the symbol is made to name later."
+else: they keep calling the present function also when the symbol is redefined."
   (if (internal-function "FNAME-LINKAGE-INDEX" "SB-VM")
       `(defun ,name (symbol)
          (give-linkage-cell-away symbol))

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "proc/loop_handle.h"
+#include "session/core/wording.h"
 #include "session/records/error_record.h"
 
 /* A deadline of at least this for a copy counts wall-clock time: the user waits for the copy. */
@@ -167,6 +168,24 @@ void session_tell(struct session *s, enum sessions_news news)
 void session_count(const struct session *s, enum metric metric)
 {
     s->host->metrics.counters[metric]++;
+}
+
+const char *session_sentence(const struct session *s, enum fact_kind kind)
+{
+    return s->host->wording->sentence(FACT(kind));
+}
+
+char *session_words(const struct session *s, const struct fact *fact)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    s->host->wording->fact(fact, &text);
+    return strbuf_steal(&text, NULL);
+}
+
+void session_notify(struct session *s, const struct fact *fact)
+{
+    notices_add(&s->told.notices, fact);
 }
 
 const char *session_core_package(const struct session *s)

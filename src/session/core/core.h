@@ -12,6 +12,7 @@
 #include "session/output/session_output.h"
 #include "session/records/error_history.h"
 #include "session/records/journal.h"
+#include "session/records/notices.h"
 #include "session/records/operation.h"
 #include "session/records/snapshots.h"
 #include "session/records/told_tools.h"
@@ -54,7 +55,7 @@ struct session {
     } at_error;
     struct session_told {
         struct told_tools tools, scratch_tools;
-        struct strbuf notice; /* to be added to the next reply */
+        struct notices notices; /* for the next reply */
     } told;
     struct session_flags {
         bool is_delivering;       /* inside answer_deliver() */
@@ -129,6 +130,12 @@ void session_forget_standing(struct session *s);
 /* session_tell(s, news): notify the watchers of the collection. session_count(s, metric): increment it. */
 void session_tell(struct session *s, enum sessions_news news);
 void session_count(const struct session *s, enum metric metric);
+
+/* session_sentence(s, kind): the words of a fact without members, constant. session_words(s, fact):
+ * those of any fact, given. session_notify(s, fact): the next reply reports it. */
+const char *session_sentence(const struct session *s, enum fact_kind kind);
+char *session_words(const struct session *s, const struct fact *fact);
+void session_notify(struct session *s, const struct fact *fact);
 
 /* session_core_package(s): the current package. session_core_pid(s): 0 if there is no process. */
 const char *session_core_package(const struct session *s);

@@ -30,7 +30,7 @@
     X(UNAVAILABLE, "unavailable", "No process can be started.")                                                 \
     X(OK, "ok", "The reply `:ok` or `:refused` to the last request has arrived.")                               \
     X(FAILED, "failed", "The reply `:error` to it has arrived.")                                                \
-    X(DEADLINE, "deadline", "The state's time is over, or the session has not been used for the idle timeout.") \
+    X(DEADLINE, "deadline", "The state's time limit has passed, or the session has been idle for the idle timeout.") \
     X(CANCEL, "cancel", "The operation that runs is to be stopped.")                                            \
     X(GONE, "gone", "The process in which the operation runs has ended, and everything that it sent and printed has been read.") \
     X(INPUT, "input", "The operation asks for a line of input; or its caller has answered.")
@@ -69,7 +69,7 @@ enum session_event {
     X(rest, "life/suspension.c", "Make the snapshot that was put off and drop old ones; or, after the idle timeout, write the image to suspend the session.") \
     X(ask, "work/asking.c", "Pass the question on to the operation's caller. Without a caller that can be asked, the input ends.") \
     X(give_answer, "work/asking.c", "Send the operation the answer.")                                                \
-    X(decline, "work/asking.c", "Nobody has answered within ten minutes: the operation reads end of file.")          \
+    X(decline, "work/asking.c", "No answer came within ten minutes: the operation reads end of file.")          \
     X(finish, "life/finish.c", "Answer the operation. After an evaluation a snapshot is made, or put off if copies are expensive.") \
     X(fail, "errors/failure.c", "Record the error and answer with it: the process stands in it. One that continues after errors (run-tests) is copied first, and answered later.") \
     X(end_standing, "errors/standing.c", "Copy the process unless a current copy exists, and unwind.")                 \

@@ -12,7 +12,7 @@ struct session_waits {
     int hello_ms;    /* for the hello of a new process */
     int examine_ms;  /* for reading the frames of an error */
     int abort_ms;    /* for unwinding a failed operation */
-    int standing_ms; /* until an error that nobody enters is unwound */
+    int standing_ms; /* until a standing error that is not entered is unwound */
     int asking_ms;   /* for the answer to a question; 0: no limit */
     int patience_ms; /* until a waiting operation reports what it waits behind */
 };

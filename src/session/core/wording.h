@@ -10,6 +10,7 @@
 #include <time.h>
 
 struct child_end;
+struct fact;
 struct journal;
 struct strbuf;
 
@@ -19,7 +20,7 @@ struct stop_facts {
     int limit_ms, ran_ms;
     int interrupts;
     bool was_killed;   /* with its process */
-    bool is_look_up;   /* nobody can set its limit */
+    bool is_look_up;   /* its limit cannot be set */
     bool can_continue; /* its error can be entered */
 };
 
@@ -71,8 +72,11 @@ struct start_facts {
     const struct journal *journal;    /* the journal before the undone evaluations are marked in it */
 };
 
-/* Each appends to ${out}. */
+/* Those with ${out} append to it. */
 struct session_wording {
+    const char *(*sentence)(
+        const struct fact *fact); /* one without members, or a FACT_TEXT; FACT_NONE: NULL */
+    void (*fact)(const struct fact *fact, struct strbuf *out);
     void (*stop)(const struct stop_facts *facts, struct strbuf *out);
     void (*exit)(const struct exit_facts *facts, struct strbuf *out);
     void (*start)(const struct start_facts *facts, struct strbuf *out);

@@ -60,7 +60,7 @@ struct error_record *exit_record_new(struct session *s, const struct child_end *
     struct error_record *r =
         error_record_make(type, strbuf_string(&message), frames != NULL ? frames : words);
     r->session = s;
-    error_record_cannot_be_entered(r, "The process has ended.");
+    error_record_cannot_be_entered(r, FACT_PROCESS_ENDED, NULL);
     free(frames);
     free(words);
     strbuf_fini(&message);

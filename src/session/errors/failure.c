@@ -15,8 +15,6 @@
 #include "session/work/history.h"
 #include "session/work/run.h"
 
-#define NOT_STANDING "The Lisp had to leave it at once; describe-last-error and get-backtrace show its text."
-
 /* The operation that met an error continues with the time it has left. */
 static void go_on(struct session *s)
 {
@@ -43,7 +41,7 @@ static void put_aside(struct session *s, struct error_record *r)
     if (copies_snapshot(s, r, NULL, then_go_on, &err)) {
         r->snapshot->is_aside = true;
     } else {
-        error_record_cannot_be_entered(r, err.message);
+        error_record_cannot_be_entered(r, FACT_TEXT, err.message);
         go_on(s);
     }
 }
@@ -58,7 +56,7 @@ void session_action_put_off(struct session *s, struct event *e)
 static void note_left(struct error_record *r)
 {
     r->was_left = true;
-    error_record_cannot_be_entered(r, NOT_STANDING);
+    error_record_cannot_be_entered(r, FACT_LEFT_AT_ONCE, NULL);
 }
 
 /* The error stands in its thread, or the thread has left it: nothing is copied or unwound. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
+#include "session/core/wording.h"
 #include "session/errors/exit_record.h"
 #include "session/errors/standing.h"
 #include "session/process/process.h"
@@ -60,14 +61,27 @@ static void rest(struct session *s)
 }
 
 /* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */
-static void refuse(struct session *s, const char *why)
+static void await_turn(struct session *s)
 {
-    answer_unavailable(s, s->current, why);
     if (s->at_error.standing != NULL)
         session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
     else
         session_enter_state(s, SESSION_IDLE, 0);
     session_later(s);
+}
+
+/* ${r} may be NULL: it is no longer kept. */
+static void answer_not_entered(struct session *s, const struct error_record *r)
+{
+    const char *why = r == NULL ? NULL : s->host->wording->sentence(error_record_why_not(r));
+    answer_fact(s, s->current,
+                FACT(why == NULL ? FACT_NO_LONGER_ENTERABLE : FACT_CANNOT_BE_ENTERED, .texts = {why}));
+}
+
+static void refuse(struct session *s, const char *why)
+{
+    answer_unavailable(s, s->current, why);
+    await_turn(s);
 }
 
 static void ask(struct session *s)
@@ -76,13 +90,12 @@ static void ask(struct session *s)
     struct err err;
     const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     struct snapshot *sn = r == NULL ? NULL : r->snapshot;
-    bool is_there = op->sequence == 0 || sn != NULL;
-    if (!is_there && r != NULL && error_record_why_not(r) != NULL)
-        err_set(&err, ERR_GONE, "This error cannot be entered: %s", error_record_why_not(r));
-    else
-        err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
-    if (!is_there || !copy(s, sn, &err))
+    if (op->sequence > 0 && sn == NULL) {
+        answer_not_entered(s, r);
+        await_turn(s);
+    } else if (!copy(s, sn, &err)) {
         refuse(s, err.message);
+    }
 }
 
 /* The copy would replace a process of which there can be no snapshot. */
@@ -95,12 +108,7 @@ void scratch_begin(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
     if (would_lose_the_process(s, op)) {
-        refuse(
-            s,
-            "Threads of the program run (list-threads), so the session cannot be copied. To continue in the "
-            "copy of this error would end them, and what was done since could not be restored. "
-            "evaluate-in-frame works in the copy. To continue there, end the threads first, or return to an "
-            "earlier state (rollback-session).");
+        refuse(s, session_sentence(s, FACT_THREADS_IN_THE_WAY));
         return;
     }
     op->is_in_copy = true;
@@ -143,12 +151,9 @@ static void note_streams(struct session *s, const struct operation *op)
     const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     const struct snapshot *sn = r == NULL ? NULL : r->snapshot;
     if (sn != NULL && sn->severed != NULL)
-        strbuf_addf(&s->told.notice, "Open at the error and closed in the copy: %s.\n", sn->severed);
+        session_notify(s, FACT(FACT_STREAMS_CLOSED, .texts = {sn->severed}));
     if (sn != NULL && sn->files != NULL)
-        strbuf_addf(&s->told.notice,
-                    "Files open for writing at the error: %s. The session has left it since, and its cleanup "
-                    "forms may have closed, renamed or deleted them.\n",
-                    sn->files);
+        session_notify(s, FACT(FACT_FILES_OPEN, .texts = {sn->files}));
 }
 
 /* The session continues from an error that a roll-back had undone. */
@@ -156,10 +161,7 @@ static void note_undone(struct session *s, const struct operation *op)
 {
     const struct error_record *r = error_history_find(&s->errors, op->sequence);
     if (r != NULL && r->evaluation > 0 && !journal_is_live(&s->journal, r->evaluation))
-        strbuf_addf(&s->told.notice,
-                    "The session continues from the point of the error in evaluation %llu, which had been "
-                    "undone: its effects are there again.\n",
-                    (unsigned long long)r->evaluation);
+        session_notify(s, FACT(FACT_CONTINUES_UNDONE, .numbers = {r->evaluation}));
 }
 
 static void answer_look(struct session *s, struct event *e, bool ok)
@@ -184,6 +186,7 @@ bool scratch_finish(struct session *s, struct event *e)
         thread_errors_note(s, sexp_root(e->document));
         return true;
     }
+    thread_errors_note_in_copy(s, sexp_root(e->document));
     answer_look(s, e, ok);
     leave(s);
     return false;
@@ -213,6 +216,7 @@ void scratch_fail(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
     note_streams(s, op);
+    thread_errors_note_in_copy(s, r->condition);
     keep_where_it_stands(s, r);
     if (run_is_stopped(s))
         run_word_stop(s, r, false);
@@ -233,14 +237,15 @@ void session_action_refuse_scratch(struct session *s, struct event *e)
         return;
     }
     struct error_record *r = error_history_find(&s->errors, s->current->sequence);
-    bool is_of_process = s->current->sequence == 0;
     if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)
-        snapshot_drop(r->snapshot, "The copy of the process that stood in it did not answer.");
-    const char *why = is_of_process || r == NULL ? copies_why_not(s) : error_record_why_not(r);
-    struct err err;
-    err_set(&err, ERR_GONE, "%s%s", is_of_process || why == NULL ? "" : "This error cannot be entered: ",
-            why == NULL ? "This needs a copy of the Lisp, which could not be made." : why);
-    answer_unavailable(s, s->current, err.message);
+        snapshot_drop(r->snapshot, FACT_COPY_SILENT);
+    const char *why = copies_why_not(s);
+    if (s->current->sequence > 0 && (r == NULL || !error_record_is_enterable(r)))
+        answer_not_entered(s, r);
+    else
+        answer_unavailable(s, s->current,
+                           s->current->sequence == 0 && why != NULL ? why
+                                                                    : session_sentence(s, FACT_NEEDS_COPY));
     leave(s);
 }
 
@@ -250,10 +255,8 @@ void scratch_end(struct session *s, const struct child_end *end)
     struct error_record *r = exit_record_new(s, end);
     if (run_is_stopped(s) && s->state == SESSION_KILLING)
         run_word_stop(s, r, true);
-    r->session_note = xstrdup(
-        op->sequence == 0 ? "It died in a copy of the session, which itself is as it was."
-                          : "It died in a copy of the process that stands in the error: the session and "
-                            "the error are as they were.");
+    r->session_note =
+        xstrdup(session_sentence(s, op->sequence == 0 ? FACT_DIED_IN_COPY : FACT_DIED_IN_ERROR_COPY));
     answer_write_journal(s, op, JOURNAL_DIED, NULL);
     answer_error(s, op, r);
     leave(s);

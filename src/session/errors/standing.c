@@ -130,7 +130,7 @@ void standing_end(struct session *s)
     if (r->snapshot != NULL && !r->snapshot->is_stale) {
         unwind(s);
     } else if (!copies_snapshot(s, r, NULL, then_unwind, &err)) {
-        error_record_cannot_be_entered(r, err.message);
+        error_record_cannot_be_entered(r, FACT_TEXT, err.message);
         unwind(s);
     }
 }

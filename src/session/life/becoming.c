@@ -156,7 +156,7 @@ static bool start_copy(struct session *s, struct snapshot *sn)
     return s->worker != NULL;
 }
 
-static void drop_source(struct session *s, const char *why)
+static void drop_source(struct session *s, enum fact_kind why)
 {
     struct snapshot *sn = snapshots_source(&s->snapshots);
     if (sn != NULL)
@@ -175,7 +175,7 @@ static void go_back(struct session *s)
     while ((sn = becoming_newest(s, s->becoming->died_at)) != NULL) {
         if (start_copy(s, sn))
             return;
-        drop_source(s, "The copy of the process that stood in it did not answer.");
+        drop_source(s, FACT_COPY_SILENT);
     }
     s->becoming->origin = FROM_ZYGOTE;
     s->at = 0;
@@ -200,7 +200,7 @@ void becoming_snapshot(struct session *s, struct snapshot *sn)
     checkpointing_retire(s);
     if (start_copy(s, sn))
         return;
-    drop_source(s, "The copy of the process that stood in it did not answer.");
+    drop_source(s, FACT_COPY_SILENT);
     go_back(s);
 }
 
@@ -248,7 +248,7 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     lower_best(s);
     struct snapshot *newest = becoming_newest(s, b->died_at);
     if (newest != NULL && (is_lost || (is_suspect && newest->evaluation == s->at)))
-        snapshot_drop(newest, "The state in which it stood was damaged.");
+        snapshot_drop(newest, FACT_DAMAGED);
     worker_free(s->worker);
     s->worker = NULL;
     if (cause != START_DEATH_IN_ENTRY || !start_copy(s, s->at_error.standing->snapshot))
@@ -323,7 +323,7 @@ void session_action_lose(struct session *s, struct event *e)
     b->was_not_resumed = b->was_not_resumed || b->origin == FROM_IMAGE;
     if (s->state == SESSION_UNWINDING || s->state == SESSION_KILLING)
         set_source_aside(s);
-    drop_source(s, "The copy of the process that stood in it has ended.");
+    drop_source(s, FACT_COPY_ENDED);
     if (s->snapshots.was_source_killed || (e->end != NULL && e->end->signal == SIGKILL))
         lower_best(s);
     go_back(s);
@@ -366,14 +366,14 @@ static void answer(struct session *s, const char *text)
     if (op != NULL && record != NULL) {
         record->session_note = xstrdup(text);
         if (op->done == NULL)
-            strbuf_addf(&s->told.notice, "After a call that was cancelled: %s\n", text);
+            session_notify(s, FACT(FACT_AFTER_CANCELLED, .texts = {text}));
         answer_error(s, op, record);
         return;
     }
     error_record_free(record);
-    /* Nobody asked for it, or who did has cancelled the call. */
+    /* No call asked for it, or its call was cancelled. */
     if (op == NULL || op->done == NULL)
-        strbuf_addf(&s->told.notice, "%s\n", text);
+        session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)
         answer_text(s, op, text);
 }
@@ -491,8 +491,9 @@ void session_action_healthy(struct session *s, struct event *e)
 }
 
 /* Count the replayed evaluations and collect their failures, for the reply. */
-static void count_replayed(struct becoming *b, const struct sexp *reply, bool ok)
+static void count_replayed(struct session *s, const struct sexp *reply, bool ok)
 {
+    struct becoming *b = s->becoming;
     int64_t n = sexp_integer(sexp_get(reply, 2, "evaluated"), 0);
     int64_t failed = sexp_integer(sexp_get(reply, 2, "failed"), 0);
     b->replayed += n > 0 ? (uint64_t)n : 0;
@@ -501,7 +502,7 @@ static void count_replayed(struct becoming *b, const struct sexp *reply, bool ok
     for (size_t i = 0; i < sexp_count(failures); i++) {
         const char *text = sexp_string(sexp_nth(failures, i), NULL);
         if (text != NULL && b->failures.len + strlen(text) < 2000)
-            strbuf_addf(&b->failures, "\n  failed: %s", text);
+            s->host->wording->fact(FACT(FACT_REPLAY_FAILED, .texts = {text}), &b->failures);
     }
 }
 
@@ -509,7 +510,7 @@ void session_action_replayed(struct session *s, struct event *e)
 {
     struct becoming *b = s->becoming;
     const struct sexp *reply = sexp_root(e->document);
-    count_replayed(b, reply, session_is_reply(e->document, "ok"));
+    count_replayed(s, reply, session_is_reply(e->document, "ok"));
     answer_note_package(s, reply);
     struct journal_entry *entry = b->next == 0 ? NULL : journal_at(&s->journal, b->next - 1);
     uint64_t dropped = s->journal.dropped;
@@ -534,7 +535,7 @@ void session_action_stop_replay(struct session *s, struct event *e)
 
 void session_action_give_up(struct session *s, struct event *e)
 {
-    char *why = s->why != NULL ? s->why : xstrdup("The Lisp could not be started.");
+    char *why = s->why != NULL ? s->why : xstrdup(session_sentence(s, FACT_NOT_STARTED));
     s->why = NULL;
     process_forget(s);
     finish(s, why);

@@ -37,13 +37,13 @@ static enum start_cause cause_of(const struct session *s, bool was_put_back)
     return is_between || was_put_back ? START_DEATH_BETWEEN : START_DEATH_IN_UNWINDING;
 }
 
-/* The programs and the copy that the process had started end with it: without its answer nobody knows whether
- * the copy is one. */
+/* The programs and the copy that the process had started end with it: without its answer it is unknown
+ * whether the copy is one. */
 static void end_what_it_began(struct session *s)
 {
     programs_end(s);
     if (s->snapshots.making != NULL)
-        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+        snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }
 
 void session_action_die(struct session *s, struct event *e)

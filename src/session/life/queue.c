@@ -3,11 +3,12 @@
  */
 #include "session/life/queue.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "session/core/core.h"
+#include "session/core/wording.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
 #include "session/life/becoming.h"
@@ -36,24 +37,28 @@ static uint64_t waited_ms(const struct session *s, const struct operation *op)
     return uv_now(s->host->loop) - op->submitted_ms;
 }
 
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
+static void word_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
+                        struct strbuf *out)
 {
     const struct operation *first = session_first_operation(s);
     if (first == NULL || first == op)
         return;
-    strbuf_adds(out, "behind ");
-    operation_add_name(first, out);
-    if (first == s->current)
-        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
-    size_t between = 0;
+    struct strbuf name;
+    strbuf_init(&name, 0);
+    operation_add_name(first, &name);
+    uint64_t between = 0;
     for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
          node = node->next)
         between++;
-    if (between > 0) {
-        strbuf_adds(out, " and ");
-        text_add_count(out, between, "other call");
-    }
-    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
+    s->host->wording->fact(FACT(kind, .texts = {strbuf_string(&name)}, .numbers = {between},
+                                .seconds = first == s->current ? run_elapsed_s(s) : -1),
+                           out);
+    strbuf_fini(&name);
+}
+
+void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
+{
+    word_behind(s, op, FACT_BEHIND, out);
 }
 
 static void tell_running(struct session *s, struct operation *op)
@@ -73,8 +78,7 @@ static void tell_waiting(struct session *s, struct operation *op)
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     strbuf_init(&line, 0);
-    strbuf_adds(&line, "waiting; ");
-    queue_add_behind(s, op, &line);
+    word_behind(s, op, FACT_WAITING, &line);
     op->on_progress(op->arg, (double)ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
 }
@@ -84,24 +88,21 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
 {
     struct error_record *r = error_record_make(type, message, NULL);
     r->session = s;
-    error_record_cannot_be_entered(r, "It never ran.");
+    error_record_cannot_be_entered(r, FACT_NEVER_RAN, NULL);
     answer_error(s, op, r);
 }
 
-/* Its client gave it a time limit, which is over before it could begin. */
+/* Its client gave it a time limit, which passed before it could begin. */
 static void expire(struct session *s, struct operation *op)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    strbuf_addf(
-        &text,
-        "The evaluation did not begin within its time limit of %.10g s and was taken out of the queue; "
-        "nothing of it ran. It waited ",
-        op->timeout_ms / 1000.0);
-    queue_add_behind(s, op, &text);
-    strbuf_addc(&text, '.');
-    answer_unbegun(s, op, "TIMEOUT", strbuf_string(&text));
-    strbuf_fini(&text);
+    struct strbuf behind;
+    strbuf_init(&behind, 0);
+    queue_add_behind(s, op, &behind);
+    char *text = session_words(
+        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0));
+    answer_unbegun(s, op, "TIMEOUT", text);
+    strbuf_fini(&behind);
+    free(text);
 }
 
 static bool is_limited(const struct operation *op)
@@ -109,7 +110,7 @@ static bool is_limited(const struct operation *op)
     return op->timeout_ms > 0 && !op->is_look_up;
 }
 
-/* NULL if no limit of a waiting operation is over. */
+/* NULL if every waiting operation is within its limit. */
 static struct operation *first_expired(struct session *s)
 {
     struct list *node, *next;
@@ -183,7 +184,7 @@ struct operation *queue_find(const struct session *s, uint64_t number)
 
 void queue_cancel(struct session *s, struct operation *op)
 {
-    answer_unbegun(s, op, "CANCELLED", "The evaluation was cancelled before it began.");
+    answer_unbegun(s, op, "CANCELLED", session_sentence(s, FACT_CANCELLED_UNBEGUN));
 }
 
 bool queue_cancel_first(struct session *s, struct strbuf *what)
@@ -223,7 +224,7 @@ static void save(struct session *s, struct operation *op)
 static void reset(struct session *s, struct operation *op)
 {
     rollback_clear(s);
-    strbuf_clear(&s->told.notice); /* about the discarded process */
+    notices_clear(&s->told.notices); /* about the discarded process */
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
     if (s->state == SESSION_ABSENT && session_first_operation(s) == NULL)
         becoming_fresh(s); /* so that the next call finds it ready */

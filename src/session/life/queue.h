@@ -12,7 +12,7 @@ struct operation;
 struct session;
 struct strbuf;
 
-/* queue_add(s, op): append it; see also session_put_first(). One with a time limit of its own that is over
+/* queue_add(s, op): append it; see also session_put_first(). One whose own time limit has passed
  * before its turn comes is answered, and never begins. queue_length(s). */
 void queue_add(struct session *s, struct operation *op);
 size_t queue_length(const struct session *s);

@@ -42,7 +42,7 @@ void rollback_clear(struct session *s)
     process_forget(s);
     programs_end(s);
     stored_image_drop(&s->suspension.image);
-    snapshots_clear(&s->snapshots, NULL);
+    snapshots_clear(&s->snapshots, FACT_NONE);
     s->at = s->numbers.evaluations = s->numbers.skipped = 0;
     s->flags.has_threads = s->flags.was_told_of_threads = false;
     count_again(s);
@@ -87,21 +87,15 @@ static bool find_state(const struct session *s, const char *to, uint64_t *evalua
 /* The snapshot was dropped, or could not be made: name those next to it, and do nothing. */
 static void refuse_state(struct session *s, struct operation *op, uint64_t evaluation)
 {
-    struct strbuf why;
-    strbuf_init(&why, 0);
-    strbuf_addf(&why, "There is no checkpoint of the state after evaluation %llu",
-                (unsigned long long)evaluation);
     const struct snapshot *before = becoming_newest(s, evaluation);
     const struct snapshot *after = snapshots_oldest(&s->snapshots, evaluation);
-    if (before != NULL && after != NULL)
-        strbuf_addf(&why, ". The nearest are of the states after evaluations %llu and %llu",
-                    (unsigned long long)before->evaluation, (unsigned long long)after->evaluation);
-    else if (before != NULL || after != NULL)
-        strbuf_addf(&why, ". The nearest is of the state after evaluation %llu",
-                    (unsigned long long)(before != NULL ? before : after)->evaluation);
-    strbuf_adds(&why, "; list-checkpoints lists them.");
-    answer_unavailable(s, op, strbuf_string(&why));
-    strbuf_fini(&why);
+    const struct snapshot *near = before != NULL ? before : after;
+    answer_fact(s, op,
+                FACT(near == NULL                      ? FACT_NO_STATE
+                     : before != NULL && after != NULL ? FACT_NO_STATE_BETWEEN
+                                                       : FACT_NO_STATE_NEAR,
+                     .numbers = {evaluation, near == NULL ? 0 : near->evaluation,
+                                 after == NULL ? 0 : after->evaluation}));
 }
 
 void rollback_perform(struct session *s, struct operation *op)
@@ -117,46 +111,54 @@ void rollback_perform(struct session *s, struct operation *op)
         return;
     }
     if (sn == NULL) {
-        answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints lists them.");
+        answer_unavailable(s, op, session_sentence(s, FACT_NO_CHECKPOINT));
         return;
     }
     run_take_up(s, op);
     becoming_snapshot(s, sn);
 }
 
+/* An earlier session of that name that was not saved when its server ended. */
+static void note_loss(struct session *s, const struct operation *op)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &text))
+        session_notify(s, FACT(FACT_TEXT, .texts = {strbuf_string(&text)}));
+    strbuf_fini(&text);
+}
+
 /* The save is there, but the session does not continue from it. One that is empty must not replace it. If
- * nobody waits for the restore, the next reply reports its failure. */
+ * no call waits for the restore, the next reply reports its failure. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
     s->flags.is_unrestored = s->flags.is_unrestored || s->numbers.evaluations == 0;
-    if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &s->told.notice))
-        strbuf_addc(&s->told.notice, '\n');
+    note_loss(s, op);
     if (op->done == NULL)
-        strbuf_addf(&s->told.notice, "%s\n", why);
+        session_notify(s, FACT(FACT_TEXT, .texts = {why}));
     if (s->flags.is_unrestored && s->all->store != NULL && saved_exists(s->all->store, op->name))
-        strbuf_adds(&s->told.notice,
-                    "What is done now is not saved when the server ends, unless save-session is called.\n");
+        session_notify(s, FACT(FACT_NOT_SAVED_AT_END));
     answer_unavailable(s, op, why);
+}
+
+static void refuse_fact(struct session *s, struct operation *op, enum fact_kind kind, const char *why)
+{
+    char *text = session_words(s, FACT(kind, .texts = {op->name, why}));
+    refuse(s, op, text);
+    free(text);
 }
 
 /* The old state was given up for the save, whose image did not start. */
 static void refuse_empty(struct session *s, struct operation *op, const char *why)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
     rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
-    strbuf_addf(&text,
-                "The saved session %s could not be started. %s The session is empty now; restore-session "
-                "tries again.",
-                op->name, why);
-    refuse(s, op, strbuf_string(&text));
-    strbuf_fini(&text);
+    refuse_fact(s, op, FACT_NOT_RESTORED, why);
 }
 
 /* The image did not start: the session is empty now. */
 static void restore_lost(struct session *s)
 {
-    refuse_empty(s, s->current, "Its image was perhaps written by another SBCL.");
+    refuse_empty(s, s->current, session_sentence(s, FACT_OTHER_SBCL));
     session_look_at_queue(s);
 }
 
@@ -209,9 +211,8 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     struct replaced_facts replaced = {
         .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
     rollback_clear(s);
-    strbuf_clear(&s->told.notice);
-    if (saved_take_loss(s->all->store, op->name, &s->told.notice))
-        strbuf_addc(&s->told.notice, '\n');
+    notices_clear(&s->told.notices);
+    note_loss(s, op);
     if (op->done != NULL)
         take_limits(s, saved);
     s->journal = *journal;

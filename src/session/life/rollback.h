@@ -12,7 +12,7 @@ void rollback_perform(struct session *s, struct operation *op);
 void rollback_restore(struct session *s, struct operation *op);
 
 /* rollback_restore_settings(s, name): take over the limits, the directory and the sandbox of that save, if it
- * can be used: before a restore that nobody waits for, so that what comes meanwhile shows and uses these. */
+ * can be used: before a restore that no call waits for, so that calls made meanwhile show and use these. */
 void rollback_restore_settings(struct session *s, const char *name);
 
 /* rollback_clear(s): make everything but name, limits, queue and notice as in a new session. */

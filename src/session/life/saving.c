@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/loop_handle.h"
@@ -78,7 +77,7 @@ static bool is_plain_file(const char *path)
     return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
 }
 
-/* Whether any process has the file open, with which it could read and change it for as long as it likes: then
+/* Whether any process has the file open, and could read and change it at any time: then
  * the kernel gives no lease on all of it. Not every file system has leases. The copy that wrote the file has
  * ended, and so has closed it. Source: fcntl(2), F_SETLEASE. */
 static bool is_open_elsewhere(const char *path)
@@ -104,7 +103,7 @@ static bool take_image(struct saving *v)
     if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0 || !is_plain_file(v->saved.image))
         return false;
     if (is_open_elsewhere(v->saved.image))
-        v->refusal = xstrdup("another process has its image open, and could read or change it later.");
+        v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_OPEN_ELSEWHERE));
     return v->refusal == NULL;
 }
 
@@ -158,6 +157,13 @@ static void answer(struct saving *v, enum outcome_kind kind, const char *text)
     saving_free(v);
 }
 
+static void answer_with(struct saving *v, enum outcome_kind kind, const struct fact *fact)
+{
+    char *text = session_words(v->session, fact);
+    answer(v, kind, text);
+    free(text);
+}
+
 static void on_committed(void *arg, uint64_t size, const struct err *err)
 {
     struct saving *v = arg;
@@ -168,15 +174,10 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     }
     if (strcmp(v->saved.name, v->session->id.name) == 0)
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name,
-                (unsigned long long)v->saved.evaluations, v->saved.image);
-    text_add_grouped(&text, size);
-    strbuf_addf(&text, " bytes\nTime: %.1f s",
-                (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
-    answer(v, OUTCOME_OK, strbuf_string(&text));
-    strbuf_fini(&text);
+    answer_with(v, OUTCOME_OK,
+                FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
+                     .numbers = {v->saved.evaluations, size},
+                     .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
 }
 
 static void on_ready(void *arg, const struct sexp *hello)
@@ -201,7 +202,9 @@ static void on_reply(void *arg, struct sexp_document *reply)
     struct saving *v = arg;
     const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
     const char *message = sexp_string(sexp_get(sexp_root(reply), 2, "message"), NULL);
-    v->refusal = xstrdup(why != NULL ? why : message != NULL ? message : "The Lisp could not be saved.");
+    v->refusal = xstrdup(why != NULL       ? why
+                         : message != NULL ? message
+                                           : session_sentence(v->session, FACT_SAVE_REFUSED));
     sexp_document_free(reply);
     worker_kill(v->worker);
 }
@@ -210,6 +213,21 @@ static void on_progress(void *arg, const struct sexp *event)
 {
     (void)arg;
     (void)event;
+}
+
+/* Its copy has not written the image. */
+static void answer_failure(struct saving *v, const struct child_end *end)
+{
+    const char *why = v->refusal;
+    if (why == NULL && !end->is_known && (why = copies_why_not(v->session)) == NULL)
+        why = session_sentence(v->session, FACT_SAVE_COPY_FAILED);
+    if (why != NULL)
+        answer_with(v, OUTCOME_UNAVAILABLE, FACT(FACT_NOT_SAVED, .texts = {why}));
+    else
+        answer_with(v, OUTCOME_UNAVAILABLE,
+                    FACT(end->signal != 0 ? FACT_NOT_SAVED_SIGNAL : FACT_NOT_SAVED_EXIT,
+                         .texts = {saved_store_directory(v->session->all->store)},
+                         .numbers = {(uint64_t)(end->signal != 0 ? end->signal : end->exit_code)}));
 }
 
 static void on_gone(void *arg, const struct child_end *end)
@@ -229,26 +247,13 @@ static void on_gone(void *arg, const struct child_end *end)
         return;
     }
     unlink(v->saved.image);
-    char text[600];
-    if (v->refusal != NULL)
-        snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
-    else if (!end->is_known)
-        snprintf(text, sizeof text, "The session was not saved: %.500s",
-                 copies_why_not(v->session) != NULL ? copies_why_not(v->session)
-                                                    : "a copy of its process could not be made.");
-    else
-        snprintf(text, sizeof text,
-                 "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
-                 end->signal != 0 ? "was ended by signal" : "exited with code",
-                 end->signal != 0 ? end->signal : end->exit_code,
-                 saved_store_directory(v->session->all->store));
-    answer(v, OUTCOME_UNAVAILABLE, text);
+    answer_failure(v, end);
 }
 
 static void on_late(uv_timer_t *timer)
 {
     struct saving *v = timer->data;
-    v->refusal = xstrdup("it took longer than five minutes.");
+    v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_LATE));
     worker_kill(v->worker);
 }
 
@@ -364,7 +369,7 @@ bool saving_start_suspended(struct session *s, struct operation *op)
         free(path);
         return false;
     }
-    /* The link has the image's time, and what is old is taken for a leftover. */
+    /* The link has the image's time, and old files are taken for leftovers. */
     utimensat(AT_FDCWD, path, NULL, 0);
     struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
@@ -373,7 +378,7 @@ bool saving_start_suspended(struct session *s, struct operation *op)
     return true;
 }
 
-/* A commit runs to its end in its thread; nobody is notified. */
+/* A commit runs to its end in its thread; no operation waits for it. */
 void saving_cancel(struct saving *v)
 {
     v->op = NULL;
@@ -392,8 +397,9 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            answer_deliver(s, op,
-                           &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+            answer_deliver(
+                s, op,
+                &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = session_sentence(s, FACT_CLOSED)});
         }
         v->session = NULL;
         list_remove(&v->node);

@@ -57,7 +57,7 @@ static void suspend(struct session *s)
 {
     s->suspension.image.directory = process_directory(session_core_pid(s));
     clock_gettime(CLOCK_REALTIME, &s->suspension.image.since);
-    snapshots_clear(&s->snapshots, "The session was suspended meanwhile.");
+    snapshots_clear(&s->snapshots, FACT_SUSPENDED);
     process_forget(s);
     session_count(s, METRIC_SUSPENDED);
     session_enter_state(s, SESSION_SUSPENDED, 0);

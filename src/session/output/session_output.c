@@ -5,7 +5,7 @@
 #include "session/output/session_output.h"
 
 #define LONGEST_LINE 200
-/* Nobody may ever ask for output between operations, and any number of sessions can have some. */
+/* No client may ever ask for output between operations, and any number of sessions can have some. */
 #define PART_BETWEEN ((size_t)64 << 10)
 
 void session_output_init(struct session_output *o, struct output_budget *budget)

@@ -38,7 +38,7 @@ void session_output_add(struct session_output *o, bool is_running, enum worker_s
 struct capture *session_output_stream(struct session_output *o, enum worker_stream stream);
 struct capture *session_output_between(struct session_output *o);
 
-/* session_output_clear(o): the operation is over. */
+/* session_output_clear(o): the operation has ended. */
 void session_output_clear(struct session_output *o);
 
 /* session_output_progress(o, line, redacts): append the last line printed. Returns the number of bytes

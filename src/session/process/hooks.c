@@ -10,32 +10,20 @@
 #include "session/records/error_record.h"
 #include "session/records/operation.h"
 
-static void add_string(struct strbuf *out, const struct sexp *value)
-{
-    size_t len;
-    const char *text = sexp_string(value, &len);
-    if (text != NULL)
-        strbuf_add(out, text, len);
-}
-
 /* The next reply reports the failures. */
 static void add_failures(const char *macro, const struct outcome *o)
 {
     if (o->kind == OUTCOME_ERROR)
-        strbuf_addf(&o->session->told.notice,
-                    "The forms registered with cl-mcp:%s were not finished: %s: %s\n", macro, o->error->type,
-                    o->error->message);
+        session_notify(o->session,
+                       FACT(FACT_HOOKS_UNFINISHED, .texts = {macro, o->error->type, o->error->message}));
     if (o->kind != OUTCOME_OK)
         return;
     const struct sexp *failures = sexp_get(o->reply, 2, "failures");
-    for (size_t i = 0; i < sexp_count(failures); i++) {
-        struct strbuf *out = &o->session->told.notice;
-        strbuf_addf(out, "cl-mcp:%s ", macro);
-        add_string(out, sexp_nth(sexp_nth(failures, i), 0));
-        strbuf_adds(out, " failed: ");
-        add_string(out, sexp_nth(sexp_nth(failures, i), 1));
-        strbuf_addc(out, '\n');
-    }
+    for (size_t i = 0; i < sexp_count(failures); i++)
+        session_notify(
+            o->session,
+            FACT(FACT_HOOK_FAILED, .texts = {macro, sexp_string(sexp_nth(sexp_nth(failures, i), 0), NULL),
+                                             sexp_string(sexp_nth(sexp_nth(failures, i), 1), NULL)}));
 }
 
 static void on_returned(void *arg, const struct outcome *o)
@@ -55,15 +43,15 @@ void hooks_note(struct session *s, const struct sexp *reply)
     if (!sexp_is_nil(sexp_get(reply, 2, "hooks")))
         s->flags.has_hooks = true;
     const struct sexp *libraries = sexp_get(reply, 2, "libraries");
+    struct strbuf names;
+    strbuf_init(&names, 0);
     for (size_t i = 0; i < sexp_count(libraries); i++) {
-        strbuf_adds(&s->told.notice,
-                    i > 0 ? ", " : "Foreign libraries were loaded again, without what they had in memory: ");
-        add_string(&s->told.notice, sexp_nth(libraries, i));
+        const char *name = sexp_string(sexp_nth(libraries, i), NULL);
+        strbuf_addf(&names, "%s%s", i > 0 ? ", " : "", name == NULL ? "" : name);
     }
-    if (sexp_count(libraries) > 0)
-        strbuf_adds(&s->told.notice,
-                    ". Pointers from before the save, such as open databases, are invalid; using one ends in "
-                    "a memory fault. Code registered with cl-mcp:on-start can make them anew.\n");
+    if (names.len > 0)
+        session_notify(s, FACT(FACT_LIBRARIES, .texts = {strbuf_string(&names)}));
+    strbuf_fini(&names);
 }
 
 void hooks_call(struct session *s, const char *reason)
@@ -89,8 +77,6 @@ void hooks_call(struct session *s, const char *reason)
 void hooks_leave_out(struct session *s)
 {
     if (s->flags.has_hooks)
-        strbuf_adds(&s->told.notice,
-                    "The forms registered with cl-mcp:on-return were not evaluated again: the "
-                    "process died after them, before anything else was evaluated.\n");
+        session_notify(s, FACT(FACT_HOOKS_LEFT_OUT));
     s->flags.has_hooks = false;
 }

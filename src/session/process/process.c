@@ -4,7 +4,6 @@
 #include "session/process/process.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/user_directory.h"
@@ -220,7 +219,7 @@ bool process_request_again(struct session *s)
     }
     const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
     free(s->why);
-    s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
+    s->why = xstrdup(why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
 
@@ -256,8 +255,8 @@ void process_came(struct session *s)
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
     const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
-    if (s->numbers.evaluations == 0 && strstr(strbuf_string(&s->told.notice), notices) == NULL)
-        strbuf_adds(&s->told.notice, notices);
+    if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
+        session_notify(s, FACT(FACT_STARTED, .texts = {notices}));
 }
 
 int process_heap_mib(const struct session *s)
@@ -291,7 +290,7 @@ void process_forget(struct session *s)
     s->scratch = s->worker = NULL;
     session_forget_standing(s);
     if (s->snapshots.making != NULL)
-        snapshot_drop(s->snapshots.making, "The process ended while it was copied there.");
+        snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;
     session_enter_state(s, SESSION_ABSENT, 0);
 }

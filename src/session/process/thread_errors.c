@@ -10,9 +10,6 @@
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
 
-/* In one reply: the agent keeps 20, and as many again while one is on its way. */
-#define MOST_THREAD_ERRORS 40
-
 static struct error_record *find_standing(struct session *s, int64_t number)
 {
     struct error_record *r;
@@ -58,10 +55,10 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
     int64_t number = sexp_integer(sexp_get(entry, 0, "number"), 0);
     if (number <= 0) {
         r->was_left = r->is_stray = true;
-        error_record_cannot_be_entered(r, "It has been unwound.");
+        error_record_cannot_be_entered(r, FACT_UNWOUND, NULL);
     } else if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
         r->was_left = true;
-        error_record_cannot_be_entered(r, "Its thread has ended.");
+        error_record_cannot_be_entered(r, FACT_THREAD_ENDED, NULL);
     } else {
         r->standing = number;
         r->process = &s->worker;
@@ -74,48 +71,50 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
  * done. */
 static void note_began(struct session *s, const struct sexp *names, const struct sexp *hint)
 {
-    size_t len, hint_len;
-    const char *text = sexp_string(names, &len), *advice = sexp_string(hint, &hint_len);
+    const char *text = sexp_string(names, NULL), *advice = sexp_string(hint, NULL);
     if (text == NULL)
         return;
     s->flags.has_threads = true;
-    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
-        return;
-    static const char beginning[] = "Threads of the program run now: ";
-    struct strbuf *out = &s->told.notice;
     /* A process that took the place of another has its own, and tells of them too. */
-    if (strstr(strbuf_string(out), beginning) != NULL)
+    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0 ||
+        notices_have(&s->told.notices, FACT_THREADS_BEGAN) ||
+        notices_have(&s->told.notices, FACT_MORE_THREADS_BEGAN))
         return;
-    strbuf_adds(out, beginning);
-    strbuf_add(out, text, len);
-    if (!s->flags.was_told_of_threads) {
-        strbuf_adds(
-            out,
-            ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
-            "a crash only definitions come back, and the session cannot be saved. cl-mcp:on-return registers "
-            "code that runs after a return.");
-        if (advice != NULL)
-            strbuf_addc(out, ' ');
-        strbuf_add(out, advice == NULL ? "" : advice, advice == NULL ? 0 : hint_len);
-    }
-    strbuf_addc(out, '\n');
+    struct strbuf more;
+    strbuf_init(&more, 0);
+    strbuf_addf(&more, advice == NULL ? "" : " %s", advice);
+    session_notify(s, FACT(s->flags.was_told_of_threads ? FACT_MORE_THREADS_BEGAN : FACT_THREADS_BEGAN,
+                           .texts = {text, strbuf_string(&more)}));
+    strbuf_fini(&more);
     s->flags.was_told_of_threads = true;
+}
+
+void thread_errors_note_in_copy(struct session *s, const struct sexp *reply)
+{
+    const struct sexp *inbox = sexp_get(reply, 2, "inbox");
+    for (size_t i = 0; i < sexp_count(inbox); i++) {
+        const struct sexp *entry = sexp_nth(inbox, i);
+        session_notify(s,
+                       FACT(FACT_ERROR_IN_COPY, .texts = {sexp_string(sexp_get(entry, 0, "where"), NULL),
+                                                          sexp_string(sexp_get(entry, 0, "type"), NULL),
+                                                          sexp_string(sexp_get(entry, 0, "message"), NULL)}));
+    }
 }
 
 void thread_errors_note(struct session *s, const struct sexp *reply)
 {
     const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
     const struct sexp *inbox = sexp_get(reply, 2, "inbox");
-    for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
+    for (size_t i = 0; i < sexp_count(inbox) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = record_of(s, sexp_nth(inbox, i));
         if (r != NULL)
             answer_add_error(s, r);
     }
     int64_t lost = sexp_integer(sexp_get(reply, 2, "inbox-lost"), 0);
+    if (sexp_count(inbox) > ERROR_HISTORY_KEPT)
+        lost += (int64_t)sexp_count(inbox) - ERROR_HISTORY_KEPT;
     if (lost > 0)
-        strbuf_addf(&s->told.notice,
-                    "%lld more %s occurred in threads or outside evaluations; nothing of %s was kept.\n",
-                    (long long)lost, lost == 1 ? "error" : "errors", lost == 1 ? "it" : "them");
+        session_notify(s, FACT(lost == 1 ? FACT_ERROR_LOST : FACT_ERRORS_LOST, .numbers = {(uint64_t)lost}));
     note_began(s, sexp_get(reply, 2, "threads-began"), sexp_get(reply, 2, "threads-hint"));
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
         s->flags.has_threads = false;

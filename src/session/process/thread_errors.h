@@ -10,9 +10,11 @@ struct session;
 struct sexp;
 
 /* thread_errors_note(s, reply): record the errors of the program's threads that a reply lists, and which
- * of them no longer stand. thread_errors_note_standing(s, r): note whether the report places its error in
+ * of them no longer stand. thread_errors_note_in_copy(s, reply): the next reply reports those of a scratch
+ * copy, which end with it. thread_errors_note_standing(s, r): note whether the report places its error in
  * a thread. */
 void thread_errors_note(struct session *s, const struct sexp *reply);
+void thread_errors_note_in_copy(struct session *s, const struct sexp *reply);
 void thread_errors_note_standing(struct session *s, struct error_record *r);
 
 #endif

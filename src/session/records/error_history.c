@@ -8,8 +8,6 @@
 #include "session/records/snapshots.h"
 #include "wire/sexp.h"
 
-#define TOO_OLD "It is no longer one of the last five."
-
 /* Where record ${n} is, counted back from the newest. */
 static struct error_record **slot(struct error_history *h, size_t n)
 {
@@ -80,7 +78,7 @@ void error_history_add(struct error_history *h, struct error_record *r, const st
         drop(h, n);
     const struct error_record *aged = error_history_at(h, ERROR_HISTORY_ENTERABLE);
     if (aged != NULL && aged->snapshot != NULL)
-        snapshot_let_age(aged->snapshot, TOO_OLD);
+        snapshot_let_age(aged->snapshot, FACT_TOO_OLD);
 }
 
 void error_history_add_details(struct error_history *h, struct error_record *r,

@@ -30,7 +30,7 @@ struct errors_in_use {
 
 /* error_history_add(h, r, in_use): ${r} is taken and gets its number. It becomes the last error, unless it
  * comes from one of the program's threads. Snapshots of older ones than the five newest may go. Over the
- * budget, the details of older errors are freed, then the oldest errors that nobody uses; the new one stays.
+ * budget, the details of older errors are freed, then the oldest unused errors; the new one stays.
  */
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use);
 

@@ -33,8 +33,8 @@ struct error_record *error_record_new(struct sexp_document *document)
     r->document = document;
     r->condition = sexp_root(document);
     r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
-    /* The type is printed on the first line of the report, so it must be one line whatever the user's
-     * class is called. */
+    /* The type is printed on the first line of the report, so it must be one line whatever name the
+     * user's class has. */
     for (char *c = r->type; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
@@ -48,10 +48,10 @@ size_t error_record_bytes(const struct error_record *r)
     return sexp_document_bytes(r->document) + sexp_document_bytes(r->details) + strlen(r->message);
 }
 
-void error_record_cannot_be_entered(struct error_record *r, const char *why)
+void error_record_cannot_be_entered(struct error_record *r, enum fact_kind why, const char *text)
 {
-    if (r->why_not == NULL)
-        r->why_not = xstrdup(why);
+    if (r->why_not.kind == FACT_NONE)
+        r->why_not = (struct fact){why, .texts = {xstrdup(text)}};
 }
 
 const struct sexp *error_record_restarts(const struct error_record *r)
@@ -59,12 +59,13 @@ const struct sexp *error_record_restarts(const struct error_record *r)
     return r->sequence > 0 && !r->was_left ? sexp_get(r->condition, 2, "restarts") : NULL;
 }
 
-const char *error_record_why_not(const struct error_record *r)
+const struct fact *error_record_why_not(const struct error_record *r)
 {
-    return error_record_is_enterable(r) ? NULL
-           : r->why_not != NULL         ? r->why_not
-           : r->standing > 0            ? "It no longer stands in its thread."
-                                        : "The Lisp has left it, and no copy was made there.";
+    static const struct fact none, left = {.kind = FACT_THREAD_LEFT}, not_copied = {.kind = FACT_NOT_COPIED};
+    return error_record_is_enterable(r)   ? &none
+           : r->why_not.kind != FACT_NONE ? &r->why_not
+           : r->standing > 0              ? &left
+                                          : &not_copied;
 }
 
 bool error_record_is_enterable(const struct error_record *r)
@@ -85,7 +86,7 @@ void error_record_free(struct error_record *r)
     CHECK(r->snapshot == NULL); /* error_history.c has seen to it */
     sexp_document_free(r->document);
     sexp_document_free(r->details);
-    free(r->why_not);
+    free((char *)(uintptr_t)r->why_not.texts[0]);
     free(r->thread);
     free(r->type);
     free(r->message);

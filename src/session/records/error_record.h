@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/strbuf.h"
+#include "session/records/facts.h"
 #include "wire/sexp.h"
 
 /*
@@ -32,9 +33,10 @@ struct error_record {
     struct snapshot *snapshot;     /* borrowed: the copy of the process that stands in it; NULL: none */
     bool stands_here;              /* the session's process stands in it */
     bool was_left;                 /* it was left before it was reported: it never could be entered */
-    char *why_not;                 /* NULL, or a sentence: why it cannot be entered */
+    struct fact why_not;           /* why it cannot be entered; its text, of a FACT_TEXT, is owned */
     char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
     bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
+    bool is_announced;  /* a reply has shown it: session_note_announced() */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
     pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */
@@ -63,17 +65,18 @@ bool error_record_is_enterable(const struct error_record *r);
 /* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
 
-/* error_record_cannot_be_entered(r, why): from now on ${why} is the reason, unless one is known already. */
-void error_record_cannot_be_entered(struct error_record *r, const char *why);
+/* error_record_cannot_be_entered(r, why, text): from now on ${why} is the reason, unless one is known
+ * already;
+ * ${text}, copied, is that of a FACT_TEXT. */
+void error_record_cannot_be_entered(struct error_record *r, enum fact_kind why, const char *text);
 
 /* error_record_restarts(r): a list of ("NAME" "description" takes-value), in the condition; NULL if none of
  * them could ever be invoked: the error is not kept, or the Lisp had to leave it at once. It never changes.
  */
 const struct sexp *error_record_restarts(const struct error_record *r);
 
-/* error_record_why_not(r): why it cannot be entered, a sentence that ${r} owns or a constant; NULL if it can
- * be. */
-const char *error_record_why_not(const struct error_record *r);
+/* error_record_why_not(r): why it cannot be entered, borrowed; FACT_NONE if it can be. */
+const struct fact *error_record_why_not(const struct error_record *r);
 
 /* error_record_frames(r): the list of frames, with locals where they are known.
  * error_record_total_frames(r): how many there were; negative -n: more than n. */

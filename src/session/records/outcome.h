@@ -61,7 +61,7 @@ struct operation_options {
                                         else the last line of the output; may be NULL */
     operation_question *on_question; /* the operation waits for a line of input until session_answer(), which
                                         this may call; ${prompt} is the last line of its output, borrowed.
-                                        Called again with ${prompt} NULL if the time for the answer is over.
+                                        Called again with ${prompt} NULL if no answer came in time.
                                         NULL: it is not to ask */
     void *arg;
 };

@@ -23,12 +23,12 @@ void snapshots_init(struct snapshots *c)
     list_init(&c->all);
 }
 
-void snapshot_drop(struct snapshot *sn, const char *why)
+void snapshot_drop(struct snapshot *sn, enum fact_kind why)
 {
     if (sn->record != NULL) {
         sn->record->snapshot = NULL;
-        if (why != NULL)
-            error_record_cannot_be_entered(sn->record, why);
+        if (why != FACT_NONE)
+            error_record_cannot_be_entered(sn->record, why, NULL);
     }
     list_remove(&sn->node);
     if (sn->owner->making == sn)
@@ -41,7 +41,7 @@ void snapshot_drop(struct snapshot *sn, const char *why)
     free(sn);
 }
 
-void snapshots_clear(struct snapshots *c, const char *why)
+void snapshots_clear(struct snapshots *c, enum fact_kind why)
 {
     while (!list_is_empty(&c->all))
         snapshot_drop(snapshot_at(c->all.next), why);
@@ -72,7 +72,7 @@ void snapshot_stands_in(struct snapshot *sn, struct error_record *r)
     r->snapshot = sn;
 }
 
-void snapshot_let_age(struct snapshot *sn, const char *why)
+void snapshot_let_age(struct snapshot *sn, enum fact_kind why)
 {
     sn->is_error_recent = false;
     if (sn->is_aside && sn->owner->making != sn)
@@ -84,21 +84,21 @@ void snapshot_set_aside(struct snapshot *sn)
     sn->is_source = false;
     sn->is_aside = true;
     if (!sn->is_error_recent)
-        snapshot_drop(sn, NULL);
+        snapshot_drop(sn, FACT_SUPERSEDED);
 }
 
 void snapshot_forget_error(struct snapshot *sn)
 {
     sn->record->snapshot = NULL;
     sn->record = NULL;
-    snapshot_let_age(sn, NULL);
+    snapshot_let_age(sn, FACT_NONE);
 }
 
 void snapshot_confirm(struct snapshot *sn, int64_t pid)
 {
     worker_begin(sn->worker, pid);
     if (sn->is_aside && !sn->is_error_recent)
-        snapshot_drop(sn, NULL); /* its error has become too old meanwhile */
+        snapshot_drop(sn, FACT_NONE); /* its error has become too old meanwhile */
 }
 
 struct snapshot *snapshots_next(const struct snapshots *c, const struct snapshot *after)
@@ -161,7 +161,7 @@ static bool evict(const struct snapshots *c, bool takes_errors, const struct lis
         if (!may_go || sn->worker == NULL)
             continue;
         /* If it is being made, the process answers all the same. */
-        snapshot_drop(sn, "There was no room for its process any more.");
+        snapshot_drop(sn, FACT_EVICTED);
         return true;
     }
     return false;
@@ -193,7 +193,7 @@ bool snapshots_delete(struct snapshots *c, const char *name)
     free(sn->name);
     sn->name = NULL;
     if (is_loose(sn) && sn != c->making)
-        snapshot_drop(sn, NULL);
+        snapshot_drop(sn, FACT_NONE);
     return true;
 }
 
@@ -208,7 +208,7 @@ size_t snapshots_keep_newest(struct snapshots *c)
     return before - snapshots_count(c);
 }
 
-size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, const char *why)
+size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, enum fact_kind why)
 {
     size_t dropped = 0;
     struct list *node, *next;
@@ -231,7 +231,7 @@ void snapshots_drop_namesakes(struct snapshots *c, const struct snapshot *keep)
     {
         struct snapshot *sn = snapshot_at(node);
         if (sn != keep && sn->name != NULL && keep->name != NULL && strcmp(sn->name, keep->name) == 0)
-            snapshot_drop(sn, NULL);
+            snapshot_drop(sn, FACT_NONE);
     }
 }
 
@@ -262,7 +262,7 @@ void snapshots_thin(struct snapshots *c, size_t most)
         }
         if (victim == NULL)
             return;
-        snapshot_drop(victim, "Its checkpoint was dropped with other old ones.");
+        snapshot_drop(victim, FACT_THINNED);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/list.h"
+#include "session/records/facts.h"
 
 struct error_record;
 struct worker;
@@ -48,23 +49,23 @@ struct snapshots {
 /* snapshots_init(c): none yet. snapshots_clear(c, why): drop all of them, as with
  * snapshot_drop(). */
 void snapshots_init(struct snapshots *c);
-void snapshots_clear(struct snapshots *c, const char *why);
+void snapshots_clear(struct snapshots *c, enum fact_kind why);
 
 /* snapshots_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to
  * snapshot_drop(). Returns it, borrowed. */
 struct snapshot *snapshots_add(struct snapshots *c, struct worker *worker, uint64_t evaluation,
                                const char *package);
 
-/* snapshot_drop(sn, why): end its process and free it. ${why}: a sentence, copied: why its error can no
+/* snapshot_drop(sn, why): end its process and free it. ${why}: why its error can no
  * longer be entered; NULL: none is given. */
-void snapshot_drop(struct snapshot *sn, const char *why);
+void snapshot_drop(struct snapshot *sn, enum fact_kind why);
 
 /* snapshot_stands_in(sn, r): it is the snapshot of that error. snapshot_forget_error(sn): the record is
  * freed. snapshot_let_age(sn, why): its error is no longer one of the newest. After both, one that nobody can
  * return to is dropped, as with snapshot_drop(). */
 void snapshot_stands_in(struct snapshot *sn, struct error_record *r);
 void snapshot_forget_error(struct snapshot *sn);
-void snapshot_let_age(struct snapshot *sn, const char *why);
+void snapshot_let_age(struct snapshot *sn, enum fact_kind why);
 
 /* snapshot_set_aside(sn): nobody can return to its state any more. It is kept for its error alone, or
  * dropped. */
@@ -101,7 +102,7 @@ typedef bool snapshots_evict(struct snapshots *c);
 snapshots_evict snapshots_evict_oldest, snapshots_evict_spare, snapshots_evict_error;
 bool snapshots_delete(struct snapshots *c, const char *name);
 size_t snapshots_keep_newest(struct snapshots *c);
-size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, const char *why);
+size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, enum fact_kind why);
 void snapshots_drop_namesakes(struct snapshots *c, const struct snapshot *keep);
 
 /* snapshots_leave_after(c, evaluation): an evaluation follows that state: later unnamed states are dropped,

@@ -75,8 +75,7 @@ static void on_gone(void *arg, const struct child_end *end)
         session_set_deadline(s, COPY_ANSWER_MS);
     if (sn->is_source)
         s->snapshots.was_source_killed = s->snapshots.was_source_killed || end->signal == SIGKILL;
-    snapshot_drop(sn,
-                  s->snapshots.making == sn ? NULL : "The copy of the process that stood in it has ended.");
+    snapshot_drop(sn, s->snapshots.making == sn ? FACT_NONE : FACT_COPY_ENDED);
 }
 
 struct worker_events copies_events(struct snapshot *sn)
@@ -97,20 +96,20 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
                      struct err *err)
 {
     if (r != NULL && r->snapshot != NULL)
-        snapshot_drop(r->snapshot, NULL);
+        snapshot_drop(r->snapshot, FACT_NONE);
     if (name == NULL && limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
-        return err_set(err, ERR_LIMIT, "This session makes no copies of itself (checkpoint-limit is 0).");
+        return err_set(err, ERR_LIMIT, "%s", session_sentence(s, FACT_COPIES_OFF));
     memory_watch_wake(s->host->memory_watch);
     struct snapshot *sn = snapshots_add(&s->snapshots, NULL, s->at, session_core_package(s));
     struct worker_events events = copies_events(sn);
     s->snapshots.making = sn;
-    err_set(err, ERR_GONE, "The process has ended.");
+    err_set(err, ERR_GONE, "%s", session_sentence(s, FACT_PROCESS_ENDED));
     do
         sn->worker = worker_is_alive(s->worker) ? copies_of(s->worker, &events, err) : NULL;
     while (sn->worker == NULL && err->code == ERR_LIMIT &&
            (r != NULL ? eviction_for_copy(s) : snapshots_evict_oldest(&s->snapshots)));
     if (sn->worker == NULL) {
-        snapshot_drop(sn, NULL);
+        snapshot_drop(sn, FACT_NONE);
         return false;
     }
     sn->name = xstrdup(name);
@@ -147,12 +146,10 @@ static char *list_of(const struct sexp_document *answer, const char *key, const 
 }
 
 /* Why the process refused, or that it has not answered if ${answer} is NULL. */
-static const char *reason_of(const struct sexp_document *answer)
+static const char *reason_of(const struct session *s, const struct sexp_document *answer)
 {
     const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
-    return answer == NULL ? "the process has not answered for the copy"
-           : why == NULL  ? "the Lisp could not be copied"
-                          : why;
+    return why != NULL ? why : session_sentence(s, answer == NULL ? FACT_COPY_UNANSWERED : FACT_COPY_FAILED);
 }
 
 static void note_cost(struct copies *c, const struct sexp_document *answer)
@@ -174,12 +171,12 @@ static void confirm(struct session *s, const struct sexp_document *answer)
     if (answer != NULL)
         note_cost(s->copies, answer);
     session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
-    copies_refuse(s, ok ? NULL : reason_of(answer));
+    copies_refuse(s, ok ? NULL : reason_of(s, answer));
     struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies->error);
     if (r != NULL)
-        error_record_cannot_be_entered(r, reason_of(answer));
+        error_record_cannot_be_entered(r, FACT_TEXT, reason_of(s, answer));
     if (sn != NULL && !ok)
-        snapshot_drop(sn, NULL);
+        snapshot_drop(sn, FACT_NONE);
     if (sn == NULL || !ok)
         return;
     sn->severed = list_of(answer, "severed", "severed-count");

@@ -93,7 +93,7 @@ void saved_store_free(struct saved_store *store)
         struct commit *c = list_entry(store->commits.next, struct commit, node);
         list_remove(&c->node);
         c->store = NULL;
-        if (!c->is_begun) { /* its session was closed, so nobody waits for it */
+        if (!c->is_begun) { /* its session was closed, so no operation waits for it */
             unlink(c->image);
             commit_free(c);
         }
@@ -226,7 +226,7 @@ static bool write_description(struct commit *c, struct err *err)
 }
 
 /* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or the ending of a
- * description that was not finished; 0 if it is no such file. "x-1-2-3.core.json" can be the description of a
+ * description that was not finished; 0 if it is another file. "x-1-2-3.core.json" can be the description of a
  * session. */
 static size_t name_of_attempt(const char *file)
 {

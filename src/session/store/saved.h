@@ -29,7 +29,7 @@ struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
 void saved_store_free(struct saved_store *store);
 const char *saved_store_directory(const struct saved_store *store);
 
-/* saved_unique_suffix(out): the end of a file's name that no other file has, from whatever server it is:
+/* saved_unique_suffix(out): the end of a file's name that no other file of any server has:
  * "-TIME-PID-RANDOM.core". */
 #define SAVED_SUFFIX 72
 void saved_unique_suffix(char out[SAVED_SUFFIX]);

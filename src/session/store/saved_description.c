@@ -129,7 +129,7 @@ static char *copy_of(const json_t *value)
     return value == NULL ? NULL : xstrdup(text == NULL ? "" : text);
 }
 
-/* What is no limit, or no value that it can have, is left out. */
+/* Skip unknown limits and out-of-range values. */
 static void read_limits(const json_t *d, struct saved *s)
 {
     struct err err;
@@ -146,7 +146,7 @@ static void read_limits(const json_t *d, struct saved *s)
     }
 }
 
-/* False with ${err} set if it is no description, one of another session, or of a save by another Lisp. */
+/* False with ${err} set if it is not a description, or is that of another session or another Lisp. */
 static bool check(const json_t *d, const char *name, const char *lisp, struct err *err)
 {
     static const char *const needed[] = {"image", "lisp", "package", "hash", "when"};

@@ -1,6 +1,6 @@
 /*
  * Responsible for the saves of a directory as a whole: listing them, and removing old automatic ones, which
- * nobody may ever ask for.
+ * no client may ever ask for.
  */
 #include <dirent.h>
 #include <stdio.h>

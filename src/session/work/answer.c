@@ -44,6 +44,13 @@ void answer_unavailable(struct session *s, struct operation *op, const char *why
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
 }
 
+void answer_fact(struct session *s, struct operation *op, const struct fact *why)
+{
+    char *text = session_words(s, why);
+    answer_unavailable(s, op, text);
+    free(text);
+}
+
 void answer_text(struct session *s, struct operation *op, const char *text)
 {
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
@@ -131,7 +138,7 @@ void answer_keep_examination(struct session *s, struct sexp_document **document)
 
 void answer_all_waiting(struct session *s, const char *why)
 {
-    /* Answer only the operations that wait now: one that a callback queues gets an attempt of its own. */
+    /* Answer only the operations that wait now: one that a callback queues gets its own attempt. */
     struct list waiting, *node, *next;
     list_init(&waiting);
     list_for_each(node, next, &s->queue)

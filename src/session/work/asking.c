@@ -35,7 +35,7 @@ void session_action_decline(struct session *s, struct event *e)
     (void)e;
     struct operation *op = s->current;
     give(s, NULL, 0);
-    strbuf_adds(&s->told.notice, "Nobody answered the code's question in time: it has read end of file.\n");
+    session_notify(s, FACT(FACT_NO_INPUT));
     if (op != NULL && op->on_question != NULL)
         op->on_question(op->arg, s->current->question, NULL);
 }

@@ -14,7 +14,7 @@
 #include "session/work/answer.h"
 #include "session/work/run.h"
 
-#define LOOK_MS 15000  /* for a look-up without a limit of its own */
+#define LOOK_MS 15000  /* for a look-up that was given no limit */
 #define ENDING_MS 1000 /* for a copy that has answered, to end */
 #define MOST_LOOKS 4   /* of a session at the same time */
 
@@ -54,15 +54,12 @@ static void answer(struct look *look, struct outcome *outcome)
     session_later(s);
 }
 
-static void answer_why(struct look *look, const char *why)
+static void answer_why(struct look *look, enum fact_kind why)
 {
-    answer(look, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+    answer(look, &(struct outcome){.kind = OUTCOME_UNAVAILABLE,
+                                   .why = look->refusal != NULL ? look->refusal
+                                                                : session_sentence(look->session, why)});
 }
-
-static const char no_reaction[] =
-    "No answer is available: the process did not reach a point where it can be examined within 2 s. It is "
-    "collecting garbage, has interrupts disabled (without-interrupts), or is in foreign code that blocks "
-    "signals. The running code continues. Try again later; cancel-evaluation stops it.";
 
 /* A thread of the process that works on it is asked to end; a copy ends with its worker. */
 static void give_up(struct look *look)
@@ -76,14 +73,12 @@ static void on_time_over(uv_timer_t *timer)
 {
     struct look *look = timer->data;
     if (look->has_reacted) {
-        answer_why(look, look->refusal != NULL ? look->refusal
-                                               : "The look-up took longer than its time limit and was "
-                                                 "abandoned. The running code continues.");
+        answer_why(look, FACT_LOOK_LATE);
         give_up(look);
     } else {
         /* The process may still read the request: until then it gets no other. */
         look->is_overdue = true;
-        answer_why(look, no_reaction);
+        answer_why(look, FACT_LOOK_UNANSWERED);
         session_later(look->session); /* its client may have gone, and others wait */
     }
 }
@@ -145,24 +140,22 @@ static void on_gone(void *arg, const struct child_end *end)
     struct look *look = arg;
     if (look->op != NULL && !look->has_reacted)
         put_back(look);
-    answer_why(look,
-               "The copy of the process that was to answer this has ended. The running code continues.");
+    answer_why(look, FACT_LOOK_LOST);
     session_later(look->session);
     drop(look);
 }
 
 static void make_moment(struct look *look)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf name;
     const struct operation *runs = look->session->current;
-    if (runs->number > 0)
-        strbuf_addf(&text, "Evaluation %llu", (unsigned long long)runs->number);
-    else
-        operation_add_name(runs, &text);
-    strbuf_addf(&text, " has been running for %.1f s; this is from that moment.",
-                run_elapsed_s(look->session));
-    look->moment = strbuf_steal(&text, NULL);
+    strbuf_init(&name, 0);
+    operation_add_name(runs, &name);
+    look->moment =
+        session_words(look->session, FACT(runs->number > 0 ? FACT_MOMENT_IN_EVALUATION : FACT_MOMENT,
+                                          .texts = {strbuf_string(&name)}, .numbers = {runs->number},
+                                          .seconds = run_elapsed_s(look->session)));
+    strbuf_fini(&name);
 }
 
 static struct look *new_look(struct session *s, struct operation *op)
@@ -258,7 +251,7 @@ void session_action_look(struct session *s, struct event *e)
         }
         const struct look *ahead = unread(s);
         if (ahead != NULL && ahead->is_overdue)
-            refuse(s, op, no_reaction);
+            refuse(s, op, session_sentence(s, FACT_LOOK_UNANSWERED));
         else if (ahead == NULL && count(s) < MOST_LOOKS)
             begin(s, op);
     }
@@ -281,7 +274,7 @@ void looks_cancel(struct session *s)
         look->op = NULL;
         if (op != NULL) {
             op->look = NULL;
-            answer_unavailable(s, op, "The session was closed.");
+            answer_unavailable(s, op, session_sentence(s, FACT_CLOSED));
         }
         drop(look);
     }

@@ -93,18 +93,13 @@ static void drop_copies(struct session *s, uint64_t bytes, uint64_t most)
 {
     size_t dropped = snapshots_keep_newest(&s->snapshots), errors = 0;
     if (dropped == 0 && s->current == NULL) /* an operation may be waiting for a copy */
-        errors = snapshots_drop_older_errors(&s->snapshots, error_history_at(&s->errors, 0),
-                                             "The session held more memory than --max-memory allows.");
+        errors =
+            snapshots_drop_older_errors(&s->snapshots, error_history_at(&s->errors, 0), FACT_TOO_MUCH_MEMORY);
     s->footprint.is_known = false;
     if (dropped + errors == 0)
         return;
-    strbuf_addf(&s->told.notice,
-                "This session and its copies held %llu MiB, more than --max-memory allows (%llu MiB). ",
-                (unsigned long long)(bytes >> 20), (unsigned long long)(most >> 20));
-    if (dropped > 0)
-        strbuf_addf(&s->told.notice, "Of its unnamed checkpoints only the newest was kept.\n");
-    else
-        strbuf_addf(&s->told.notice, "Only the last error can still be entered.\n");
+    session_notify(
+        s, FACT(dropped > 0 ? FACT_MEMORY_STATES : FACT_MEMORY_ERRORS, .numbers = {bytes >> 20, most >> 20}));
 }
 
 static void look_again(struct memory_watch *w, uint64_t after_ms);

@@ -88,8 +88,8 @@ static void note_waited(struct session *s, const struct operation *op)
 {
     uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
     if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
-        strbuf_addf(&s->told.notice, "This evaluation waited %.0f s for its turn, behind %s\n",
-                    (double)waited_ms / 1000.0, strbuf_string(&op->behind));
+        session_notify(s, FACT(FACT_WAITED, .texts = {strbuf_string(&op->behind)},
+                               .seconds = (double)waited_ms / 1000.0));
 }
 
 void run_take_up(struct session *s, struct operation *op)

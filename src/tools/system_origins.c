@@ -1,13 +1,13 @@
 /*
  * The words for the places where systems are found, one row each.
  */
-#include "tools/places.h"
+#include "tools/system_origins.h"
 
 #include "wire/sexp.h"
 
 static const struct {
     const char *place, *text;
-} places[] = {
+} origins[] = {
     {"project", "in the session's directory"},
     {"qlot", "pinned for the project by qlot (.qlot)"},
     {"ocicl", "pinned for the project by ocicl"},
@@ -19,10 +19,10 @@ static const struct {
     {"registry", "through ASDF's configuration"},
 };
 
-const char *place_text(const struct sexp *place)
+const char *system_origin_text(const struct sexp *place)
 {
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (sexp_is_symbol(place, places[i].place))
-            return places[i].text;
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
+        if (sexp_is_symbol(place, origins[i].place))
+            return origins[i].text;
     return "in an unknown place";
 }

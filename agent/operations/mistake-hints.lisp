@@ -1,4 +1,4 @@
-;;;; Common slips in Lisp written from memory: a sentence in the error's report gives the correct form.
+;;;; Common mistakes in Lisp written from memory: a sentence in the error's report gives the correct form.
 
 (in-package #:cl-mcp-agent)
 
@@ -200,8 +200,8 @@ definition."
   (when (string= "TASK-KILLED-ERROR" (type-of condition))
     "The error is that of a worker, below. With (setf lparallel:*debug-tasks-p* nil) it is signalled here."))
 
-(defun slip-hint (condition frame)
-  "Return a sentence about the slip that led to CONDITION, signalled at FRAME; or NIL."
+(defun mistake-hint (condition frame)
+  "Return a sentence about the mistake that led to CONDITION, signalled at FRAME; or NIL."
   (handler-case
       (or (slot-hint condition)
           (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
@@ -216,8 +216,8 @@ definition."
           (call-hint condition frame))
     (error () nil)))
 
-(defun reading-slip-hint (condition)
-  "Return a sentence about the slip that led to CONDITION, of the reader; or NIL."
+(defun reading-mistake-hint (condition)
+  "Return a sentence about the mistake that led to CONDITION, of the reader; or NIL."
   (handler-case
       (or (fence-hint)
           (early-package-hint condition)

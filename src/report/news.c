@@ -1,0 +1,100 @@
+/*
+ * Responsible for what the next reply of a session reports besides its own result: errors outside
+ * evaluations, and notices.
+ */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "report/reply.h"
+#include "report/report.h"
+#include "report/section.h"
+#include "report/warnings.h"
+
+/* The innermost frame, and the first whose code is in a file of the program's own. */
+static void add_item_frames(struct strbuf *out, const struct sexp *frames)
+{
+    size_t own = 0;
+    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
+        own++;
+    for (size_t i = 0; i < sexp_count(frames); i++) {
+        if (i > 0 && i != own)
+            continue;
+        strbuf_adds(out, "\n  ");
+        section_add_frame(out, i, sexp_nth(frames, i));
+    }
+}
+
+/* Error ${n} if it occurred outside evaluations and no reply has announced it; NULL otherwise. */
+static const struct error_record *unannounced(const struct session *s, size_t n)
+{
+    const struct error_record *r = session_error(s, n);
+    return r->thread != NULL && !r->is_announced ? r : NULL;
+}
+
+static bool is_alike(const struct error_record *a, const struct error_record *b)
+{
+    return b != NULL && strcmp(a->type, b->type) == 0 && strcmp(a->message, b->message) == 0;
+}
+
+/* The oldest of those that are alike stands for all, except that the number is of one that can be entered. */
+static void add_background_error(struct strbuf *out, const struct session *s, size_t n)
+{
+    const struct error_record *r = unannounced(s, n);
+    size_t before = 0, more = 0, index = n;
+    for (size_t i = 0; r != NULL && i < session_error_count(s); i++) {
+        before += i > n && is_alike(r, unannounced(s, i));
+        more += i < n && is_alike(r, unannounced(s, i));
+        if (!error_record_is_enterable(session_error(s, index)) && is_alike(r, unannounced(s, i)) &&
+            error_record_is_enterable(session_error(s, i)))
+            index = i;
+    }
+    if (r == NULL || before > 0)
+        return;
+    strbuf_addf(out, "%s%s", r->is_stray ? "Outside any evaluation, " : "In thread ", r->thread);
+    if (more > 0)
+        strbuf_addf(out, " and %zu more", more);
+    strbuf_addf(out, " (error %d): %s: %s", session_error(s, index)->sequence, r->type, r->message);
+    add_item_frames(out, error_record_frames(r));
+    const char *hint = sexp_string(reply_get(r->condition, "hint"), NULL);
+    strbuf_addf(out, hint == NULL ? "\n" : "\n  %s\n", hint);
+}
+
+/* The errors in threads that no thread joins, and outside any evaluation. */
+static void add_background_errors(struct strbuf *out, struct session *s)
+{
+    size_t count = session_error_count(s), n = 0;
+    while (n < count && unannounced(s, n) == NULL)
+        n++;
+    if (n == count)
+        return;
+    section_begin(out, "[Background errors]");
+    for (n = count; n-- > 0;)
+        add_background_error(out, s, n);
+    strbuf_adds(out, "get-backtrace with the number as index shows all frames and variables.");
+    section_end(out);
+    while (count-- > 0)
+        session_note_announced(s, count);
+}
+
+static void add_notices(const struct notices *notices, struct strbuf *out)
+{
+    for (size_t i = 0; i < notices->count; i++) {
+        report_fact(&notices->facts[i], out);
+        if (out->bytes[out->len - 1] != '\n')
+            strbuf_addc(out, '\n');
+    }
+}
+
+void report_news(struct strbuf *out, struct session *s, const char *note)
+{
+    struct notices *notices = session_notices(s);
+    add_background_errors(out, s);
+    if (note == NULL && notices->count == 0)
+        return;
+    section_begin(out, "[Session]");
+    if (note != NULL)
+        strbuf_addf(out, "%s\n", note);
+    add_notices(notices, out);
+    section_end(out);
+    notices_clear(notices);
+}

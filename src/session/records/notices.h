@@ -1,0 +1,28 @@
+/*
+ * What the next reply of a session must report.
+ */
+#ifndef SESSION_RECORDS_NOTICES_H
+#define SESSION_RECORDS_NOTICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "session/records/facts.h"
+
+struct notices {
+    struct fact *facts; /* the oldest first, with texts of their own */
+    size_t count, bytes;
+    bool is_full; /* one did not fit: none is added until they are cleared */
+};
+
+/* notices_add(n, fact): a copy of it, up to 64 KiB in all. notices_addf(n, format, ...): a FACT_TEXT. */
+void notices_add(struct notices *n, const struct fact *fact);
+void notices_addf(struct notices *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* notices_have(n, kind): is there one of that kind? notices_remove(n, kind, number): those of that kind with
+ * that number. notices_clear(n): all of them. */
+bool notices_have(const struct notices *n, enum fact_kind kind);
+void notices_remove(struct notices *n, enum fact_kind kind, uint64_t number);
+void notices_clear(struct notices *n);
+
+#endif
