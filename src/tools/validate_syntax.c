@@ -109,7 +109,11 @@ const struct tool tool_validate_syntax = {
             {.name = "path", .type = ARGUMENT_STRING, .description = "Or a file in the working directory."},
             POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
             POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
-            SESSION_ARGUMENT,
+            {.name = "session",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .names_session = true,
+             .description = "Session whose directory the file is in."},
         },
     .run = run,
 };
