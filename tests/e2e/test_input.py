@@ -254,7 +254,7 @@ class Input(mcp.TestCase):
             question = c.question()
             self.assertIn("Own?", question["params"]["message"])
             c.answer(question, action="decline")
-            self.assertRegex(call.reply().text, r"(?s)END-OF-FILE.*Error 1, which was entered, is as it was: UNBOUND-VARIABLE")
+            self.assertRegex(call.reply().text, r"(?s)END-OF-FILE.*Error \d, which was entered, is as it was: UNBOUND-VARIABLE")
             self.assertIn("SILENT needs a value", c.call("invoke-restart", restart="SILENT").text)
             self.assertIn("=> (7)", self.asked(c, ["(+ 3 4)"], "invoke-restart", restart="USE-VALUE"))
         c.evaluate(failing)
