@@ -14,6 +14,7 @@
 static const char *const sentences[] = {
     [FACT_TEXT] = "$a",
 
+    [FACT_CONTINUED] = "A restart has continued the computation from there.",
     [FACT_COPY_ENDED] = "The copy of the process that stood in it has ended.",
     [FACT_COPY_SILENT] = "The copy of the process that stood in it did not answer.",
     [FACT_DAMAGED] = "The state in which it stood was damaged.",

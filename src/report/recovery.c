@@ -126,11 +126,17 @@ static void add_place(const struct start_facts *f, struct strbuf *out)
                     "It died in an entry to the error: the session and the error are as they were before.");
     else if (f->cause == START_RESTORE)
         add_restored(f, out);
+    else if (f->cause == START_ROLLBACK && f->at != f->wanted)
+        strbuf_addf(
+            out,
+            "The checkpoint of the state after evaluation %llu did not start, so the session returned "
+            "to the state after evaluation %llu.",
+            (unsigned long long)f->wanted, at);
     else if (f->cause == START_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
     else if (f->at == f->died_at && f->cause == START_RESUME)
         add_resumed(f, out);
-    else if (f->at == f->died_at)
+    else if (f->at == f->died_at && !f->had_threads)
         strbuf_addf(
             out,
             "The session continues from the state before %s: definitions and variables are as they were.",

@@ -474,6 +474,15 @@ class ThreadErrors(StandingTest):
         self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
         self.assertEqual(2, sum("crowd: stopped at error " in line for line in self.s.call("list-threads").text.splitlines()))
 
+    def test_what_a_thread_prints_when_it_continues_is_shown_and_is_no_success(self):
+        self.s.call("configure-limits", {"thread-errors": 5})
+        self.s.evaluate('''(defvar *w* (sb-thread:make-thread (lambda () (restart-case (error "x") (go-on () nil)) (write-line "logline" *error-output*)) :name "w"))''')
+        mcp.wait_until(lambda: "can be entered" in self.s.call("list-errors").text, 10, "the thread's error")
+        self.assertErrorReport(self.s.evaluate('(error "fg")'), "SIMPLE-ERROR")
+        self.assertIn("continues", self.s.call("invoke-restart", restart="GO-ON", index=1).text)
+        self.assertIn("fg", self.s.call("describe-last-error").text)
+        self.assertIn("logline", self.s.evaluate("(sb-thread:join-thread *w* :default nil)").text)
+
     def test_many_that_fail_at_once_are_all_survived(self):
         self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")
         mcp.wait_until(lambda: "crowd" not in self.threads(), 20, "all to end")

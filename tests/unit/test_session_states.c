@@ -19,11 +19,6 @@ static const char *event_name(size_t i)
     return session_event_text((enum session_event)i);
 }
 
-static const char *action_name(size_t i)
-{
-    return session_action_text((enum session_action)i);
-}
-
 TEST(every_action_is_used_by_some_cell)
 {
     bool is_used[SESSION_ACTION_COUNT] = {false};

@@ -58,6 +58,8 @@ struct start_facts {
     const char *name;               /* RESTORE: the name of the save */
     struct replaced_facts replaced; /* RESTORE */
     const char *not_held;           /* RESTORE: named checkpoints that the save does not hold; NULL: none */
+    bool had_threads;               /* threads ran when the process died, so its state was not copied */
+    uint64_t wanted;                /* ROLLBACK: the state that was asked for */
     uint64_t at, died_at;           /* the state it is in now, and the one it was in */
     uint64_t best;                  /* the newest state of which a snapshot existed */
     const struct exit_facts *exit;  /* DEATH_BETWEEN, DEATH_IN_UNWINDING */

@@ -135,7 +135,7 @@ void session_action_fail(struct session *s, struct event *e)
         standing_fail_entry(s, r);
         return;
     }
-    session_forget_standing(s); /* a restart has continued from there */
+    standing_continued(s);
     if (goes_on(s, r)) {
         put_aside(s, r);
         return;

@@ -49,6 +49,14 @@ static bool may_have_effects(const struct operation *op)
     return op->kind != OPERATION_RUN && !op->is_examination;
 }
 
+void standing_continued(struct session *s)
+{
+    struct error_record *r = s->at_error.standing;
+    session_forget_standing(s);
+    if (r != NULL)
+        error_record_continued(r);
+}
+
 static void then_enter(struct session *s, const struct sexp_document *answer)
 {
     run_send(s);

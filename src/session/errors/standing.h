@@ -20,6 +20,9 @@ struct sexp;
 void standing_begin(struct session *s, struct error_record *r);
 void standing_resume(struct session *s);
 
+/* standing_continued(s): if an error stood, a restart has continued from there. */
+void standing_continued(struct session *s);
+
 /* standing_accepts(s, op): it can run while the error stands. standing_enter(s, op): begin it, after copying
  * the process if it may have effects: COPYING, RUNNING. */
 bool standing_accepts(const struct session *s, const struct operation *op);

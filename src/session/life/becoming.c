@@ -40,7 +40,9 @@ struct becoming {
     uint64_t best;                   /* the newest state of which a snapshot existed when the process died */
     uint64_t died_at;                /* ${at} when it died */
     bool may_replay;
-    size_t next; /* index into the journal */
+    bool had_threads; /* when it died: its newest snapshot is older than what they have done */
+    uint64_t wanted;  /* START_ROLLBACK: the state that was asked for */
+    size_t next;      /* index into the journal */
     uint64_t replayed, replay_failed;
     struct strbuf failures;      /* of the first replayed definitions that failed, for the reader */
     struct error_record *record; /* the answer to the operation that died */
@@ -105,6 +107,7 @@ static void begin(struct session *s, enum start_cause cause)
     b->is_under_way = true;
     b->cause = cause;
     forget_replaced(b);
+    b->had_threads = s->flags.has_threads;
     s->flags.has_hooks = false;
     if (cause != START_ROLLBACK)
         s->flags.has_threads = false; /* otherwise checkpointing_retire() needs it */
@@ -196,6 +199,7 @@ void becoming_fresh(struct session *s)
 void becoming_snapshot(struct session *s, struct snapshot *sn)
 {
     begin(s, START_ROLLBACK);
+    s->becoming->wanted = sn->evaluation;
     sn->is_source = true; /* the current process may be a later version of the same state */
     checkpointing_retire(s);
     if (start_copy(s, sn))
@@ -340,6 +344,8 @@ static void word(const struct session *s, const char *why_not_started, struct st
         .replaced = b->replaced,
         .not_held = b->not_held,
         .at = s->at,
+        .had_threads = b->had_threads,
+        .wanted = b->wanted,
         .died_at = b->died_at,
         .best = b->best,
         .exit = &exit,

@@ -8,13 +8,31 @@
 #include "session/work/answer.h"
 #include "session/work/history.h"
 
+/* A restart was invoked in an error of a thread of the program, which continues its work. */
+static bool continues_thread(const struct sexp *reply)
+{
+    return !sexp_is_nil(sexp_get(reply, 2, "goes-on"));
+}
+
 /* The session is now in the state after this evaluation. */
 static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
 {
-    if (op->errors_met == 0)
+    if (op->errors_met == 0 && !continues_thread(reply))
         answer_clear_error(s);
     answer_write_journal(s, op, JOURNAL_OK, reply);
     s->at = s->numbers.evaluations;
+}
+
+/* What a thread has printed since it continues is not of the call that made it continue. */
+static void keep_output_of_thread(struct session *s)
+{
+    char bytes[4096];
+    for (enum worker_stream stream = WORKER_STDOUT; stream <= WORKER_STDERR; stream++) {
+        struct capture *printed = session_output_stream(&s->output, stream);
+        size_t n;
+        for (uint64_t at = 0; (n = capture_read(printed, at, bytes, sizeof bytes)) > 0; at += n)
+            session_output_add(&s->output, false, stream, bytes, n);
+    }
 }
 
 static void answer_finished(struct session *s, struct event *e, bool is_evaluation)
@@ -24,7 +42,9 @@ static void answer_finished(struct session *s, struct event *e, bool is_evaluati
     bool ok = session_is_reply(e->document, "ok");
     answer_note_package(s, reply);
     answer_keep_examination(s, &e->document);
-    session_forget_standing(s); /* a restart has continued from there */
+    standing_continued(s);
+    if (continues_thread(reply))
+        keep_output_of_thread(s);
     if (is_evaluation)
         count_evaluation(s, op, reply);
     else if (ok && op->sequence > 0)

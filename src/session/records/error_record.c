@@ -54,6 +54,12 @@ void error_record_cannot_be_entered(struct error_record *r, enum fact_kind why, 
         r->why_not = (struct fact){why, .texts = {xstrdup(text)}};
 }
 
+void error_record_continued(struct error_record *r)
+{
+    free((char *)(uintptr_t)r->why_not.texts[0]);
+    r->why_not = (struct fact){FACT_CONTINUED};
+}
+
 const struct sexp *error_record_restarts(const struct error_record *r)
 {
     return r->sequence > 0 && !r->was_left ? sexp_get(r->condition, 2, "restarts") : NULL;

@@ -65,6 +65,9 @@ bool error_record_is_enterable(const struct error_record *r);
 /* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
 
+/* error_record_continued(r): a restart has continued from it, which is why it cannot be entered. */
+void error_record_continued(struct error_record *r);
+
 /* error_record_cannot_be_entered(r, why, text): from now on ${why} is the reason, unless one is known
  * already;
  * ${text}, copied, is that of a FACT_TEXT. */

@@ -13,7 +13,7 @@ enum fact_kind {
     FACT_TEXT, /* a sentence */
 
     /* Why an error cannot be entered. */
-    FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED, FACT_LEFT_AT_ONCE,
+    FACT_CONTINUED, FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED, FACT_LEFT_AT_ONCE,
     FACT_NEVER_RAN, FACT_NOT_COPIED, FACT_PROCESS_ENDED, FACT_SUPERSEDED, FACT_SUSPENDED, FACT_THINNED,
     FACT_THREAD_ENDED, FACT_THREAD_LEFT, FACT_TOO_MUCH_MEMORY, FACT_TOO_OLD, FACT_UNWOUND,
 
@@ -29,7 +29,7 @@ enum fact_kind {
     FACT_NO_STATE,          /* ; the evaluation */
     FACT_NO_STATE_NEAR,     /* ; the evaluation, the nearest with a state */
     FACT_NO_STATE_BETWEEN,  /* ; the evaluation, the nearest on either side */
-    FACT_NOT_RESTORED, FACT_UNCONFINED, /* the save, why */
+    FACT_NOT_RESTORED, /* the save, why */
 
     /* Saves. */
     FACT_SAVE_COPY_FAILED, FACT_SAVE_LATE, FACT_SAVE_OPEN_ELSEWHERE, FACT_SAVE_REFUSED,
