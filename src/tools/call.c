@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "lisp/confinement.h"
 #include "report/reply.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
@@ -229,6 +230,17 @@ struct session *call_session(struct tool_call *call)
     return s;
 }
 
+const char *call_directory(const struct tool_call *call)
+{
+    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    const char *directory = s == NULL ? NULL : confinement_root(session_confinement(s));
+    if (directory == NULL && s != NULL)
+        directory = session_directory(s);
+    if (directory == NULL)
+        directory = call->toolbox->directory;
+    return directory != NULL ? directory : ".";
+}
+
 void call_unknown_session(struct tool_call *call, const char *name)
 {
     struct sessions *all = call->toolbox->sessions;
@@ -426,7 +438,7 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
                              ? sexp_string(reply_get(outcome->error->condition, "unread"), NULL)
                              : NULL;
     if (unread != NULL)
-        syntax_add_fault(call, unread);
+        syntax_add_fault(&call->text, call_directory(call), unread);
     call->is_error = call->is_error || outcome->kind == OUTCOME_ERROR;
     call_finish(call);
 }

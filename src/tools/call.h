@@ -57,6 +57,9 @@ void call_write_asks(struct tool_call *call);
  * reply says so. */
 void call_tell_loss(const struct tool_call *call, struct session *session);
 
+/* call_directory(call): the directory of its session or, if there is none, the server's; borrowed. */
+const char *call_directory(const struct tool_call *call);
+
 /* call_unknown_session(call, name): answer that there is no such session; name the most similar one and
  * list the others. */
 void call_unknown_session(struct tool_call *call, const char *name);

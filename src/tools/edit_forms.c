@@ -71,7 +71,7 @@ static bool open_file(struct edit *edit)
         call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
         return false;
     }
-    if (!syntax_read(call, path, path_len, &edit->file, &err)) {
+    if (!syntax_read(call_directory(call), path, path_len, &edit->file, &err)) {
         call_answer(call, true, "%s. Only files in the working directory are edited.", err.message);
         return false;
     }

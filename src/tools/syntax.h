@@ -8,21 +8,20 @@
 #include <stddef.h>
 
 #include "base/regular_file.h"
+#include "base/strbuf.h"
 #include "scan/scan.h"
 
-struct tool_call;
-
-/* syntax_read(call, path, len, file, err): read a file in the working directory or below it; as
+/* syntax_read(directory, path, len, file, err): read a file in ${directory} or below it; as
  * regular_file_read_beneath(). */
-bool syntax_read(const struct tool_call *call, const char *path, size_t len, struct regular_file *file,
+bool syntax_read(const char *directory, const char *path, size_t len, struct regular_file *file,
                  struct err *err);
 
 /* syntax_has_fault(text, len, result): check the text; a definition that contains the next one is a fault,
  * too. */
 bool syntax_has_fault(const char *text, size_t len, struct scan_result *result);
 
-/* syntax_add_fault(call, path): append to the call's text where the parentheses of that file are unbalanced;
- * nothing if they are balanced, or it is not in the working directory. */
-void syntax_add_fault(struct tool_call *call, const char *path);
+/* syntax_add_fault(out, directory, path): append where the parentheses of that file are unbalanced; nothing
+ * if they are balanced, or it is not in ${directory}. */
+void syntax_add_fault(struct strbuf *out, const char *directory, const char *path);
 
 #endif

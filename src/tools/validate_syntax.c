@@ -4,52 +4,9 @@
  */
 #include <string.h>
 
-#include "lisp/confinement.h"
-#include "report/section.h"
 #include "scan/scan_repair.h"
-#include "session/session.h"
-#include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/syntax.h"
-
-#define MOST_FILE_BYTES (16 << 20)
-
-bool syntax_read(const struct tool_call *call, const char *path, size_t len, struct regular_file *file,
-                 struct err *err)
-{
-    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
-    const char *directory = s == NULL ? NULL : confinement_root(session_confinement(s));
-    if (directory == NULL && s != NULL)
-        directory = session_directory(s);
-    if (directory == NULL)
-        directory = call->toolbox->directory != NULL ? call->toolbox->directory : ".";
-    if (strlen(path) == len)
-        return regular_file_read_beneath(file, directory, path, MOST_FILE_BYTES, err);
-    *file = (struct regular_file){.directory = -1};
-    err_set(err, ERR_INVALID, "The path contains a NUL character");
-    return false;
-}
-
-bool syntax_has_fault(const char *text, size_t len, struct scan_result *result)
-{
-    *result = scan_text(text, len);
-    return result->fault != SCAN_VALID || scan_find_swallowed(text, len, result);
-}
-
-void syntax_add_fault(struct tool_call *call, const char *path)
-{
-    struct regular_file file;
-    struct scan_result result;
-    struct err err;
-    char text[SCAN_EXPLAIN_SIZE];
-    if (syntax_read(call, path, strlen(path), &file, &err) &&
-        syntax_has_fault(strbuf_string(&file.text), file.text.len, &result)) {
-        scan_explain(&result, file.text.bytes, file.text.len, text, sizeof text);
-        section_begin(&call->text, "[Syntax]");
-        strbuf_addf(&call->text, "%s:\n%s", path, text);
-    }
-    regular_file_fini(&file);
-}
 
 static void run(struct tool_call *call)
 {
@@ -67,7 +24,7 @@ static void run(struct tool_call *call)
         call_answer(call, true, "Pass either code or path.");
         return;
     }
-    if (path != NULL && !syntax_read(call, path, len, &file, &err)) {
+    if (path != NULL && !syntax_read(call_directory(call), path, len, &file, &err)) {
         call_answer(call, true, "%s. Only files in the working directory are read.", err.message);
         regular_file_fini(&file);
         return;
