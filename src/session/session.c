@@ -313,19 +313,19 @@ uint64_t session_at(const struct session *s)
 void session_place(struct session *s, const char *directory, const struct confinement *confinement)
 {
     char *copy = xstrdup(directory);
-    free(s->directory);
-    s->directory = copy;
-    s->confinement = confinement;
+    free(s->place.directory);
+    s->place.directory = copy;
+    s->place.confinement = confinement;
 }
 
 const char *session_directory(const struct session *s)
 {
-    return s->directory;
+    return s->place.directory;
 }
 
 const struct confinement *session_confinement(const struct session *s)
 {
-    return s->confinement;
+    return s->place.confinement;
 }
 
 bool session_may_have_news(const struct session *s)

@@ -31,7 +31,7 @@ struct session *session_new(struct sessions *all, const char *name)
     s->host = all->host;
     s->id.name = xstrdup(name);
     s->limits = s->host->limits;
-    s->confinement = confinements_own(s->host->confinements);
+    s->place.confinement = confinements_own(s->host->confinements);
     s->id.created_at = uv_now(s->host->loop);
     session_core_init(s);
     session_output_init(&s->output, &all->outputs);
@@ -71,7 +71,7 @@ void session_free(struct session *s)
     told_tools_fini(&s->told.scratch_tools);
     notices_clear(&s->told.notices);
     free(s->id.name);
-    free(s->directory);
+    free(s->place.directory);
     free(s->package);
     free(s);
 }

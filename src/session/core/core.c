@@ -23,6 +23,18 @@ void session_look_at_queue(struct session *s)
     session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
 }
 
+void session_be_idle(struct session *s)
+{
+    session_enter_state(s, SESSION_IDLE, 0);
+    session_look_at_queue(s);
+}
+
+void session_then_be_idle(struct session *s, const struct sexp_document *answer)
+{
+    (void)answer;
+    session_be_idle(s);
+}
+
 static void on_later(uv_timer_t *timer)
 {
     struct session *s = timer->data;

@@ -28,8 +28,10 @@ struct session {
     struct sessions *all;
     struct session_host *host;
     struct limits limits;
-    const struct confinement *confinement; /* borrowed; NULL: none */
-    char *directory;                       /* its own, a real path; NULL: the server's */
+    struct session_place {
+        const struct confinement *confinement; /* borrowed; NULL: none */
+        char *directory;                       /* its own, a real path; NULL: the server's */
+    } place;
 
     enum session_state state;
     struct worker *worker;     /* the live process; NULL when there is none */
@@ -103,11 +105,14 @@ void session_core_init(struct session *s);
 void session_core_fini(struct session *s);
 
 /* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
- * operation had been submitted. session_later(s): the same from the loop, or tell the waiting operations
- * why there is no process. session_not_before(s, delay_ms): as session_later(), after ${delay_ms} at the
- * latest. */
+ * operation had been submitted. session_be_idle(s): enter IDLE, and do that. session_then_be_idle(s, answer):
+ * the same, as what follows a copy. session_later(s): as session_look_at_queue(), but from the loop; or tell
+ * the waiting operations why there is no process. session_not_before(s, delay_ms): as session_later(), after
+ * ${delay_ms} at the latest. */
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
+void session_be_idle(struct session *s);
+void session_then_be_idle(struct session *s, const struct sexp_document *answer);
 void session_later(struct session *s);
 void session_not_before(struct session *s, uint64_t delay_ms);
 

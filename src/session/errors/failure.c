@@ -123,30 +123,30 @@ static void end_in_error(struct session *s, struct error_record *r)
     stand_or_leave(s, is_kept ? r : NULL);
 }
 
+static void fail_in_operation(struct session *s, struct error_record *r)
+{
+    standing_continued(s);
+    if (goes_on(s, r)) {
+        put_aside(s, r);
+    } else if (!sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
+        fail_in_entry(s, r);
+    } else {
+        count_evaluation(s, r);
+        if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "left")))
+            stay_in_thread(s, r);
+        else
+            end_in_error(s, r);
+    }
+}
+
 void session_action_fail(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
     r->session = s;
-    if (s->scratch != NULL) {
+    if (s->scratch != NULL)
         scratch_fail(s, r);
-        return;
-    }
-    if (standing_is_entry(s, r->condition)) {
+    else if (standing_is_entry(s, r->condition))
         standing_fail_entry(s, r);
-        return;
-    }
-    standing_continued(s);
-    if (goes_on(s, r)) {
-        put_aside(s, r);
-        return;
-    }
-    if (!sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
-        fail_in_entry(s, r);
-        return;
-    }
-    count_evaluation(s, r);
-    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "left")))
-        stay_in_thread(s, r);
     else
-        end_in_error(s, r);
+        fail_in_operation(s, r);
 }

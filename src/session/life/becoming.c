@@ -271,7 +271,7 @@ static void request_check(struct session *s)
     strbuf_init(&request, 0);
     process_is_first(s);
     zygotes_configure_request(s->host->zygotes, b->origin == FROM_ZYGOTE || b->cause == START_RESTORE,
-                              s->directory, &request);
+                              s->place.directory, &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -282,7 +282,7 @@ void session_action_check(struct session *s, struct event *e)
 {
     if (s->becoming->origin == FROM_ZYGOTE) {
         process_came(s);
-        if (s->directory == NULL) {
+        if (s->place.directory == NULL) {
             continue_(s);
             return;
         }

@@ -209,16 +209,10 @@ static void run(struct session *s, struct operation *op)
     run_send(s);
 }
 
-static void then_rest(struct session *s, const struct sexp_document *answer)
-{
-    session_enter_state(s, SESSION_IDLE, 0);
-    session_look_at_queue(s);
-}
-
 static void save(struct session *s, struct operation *op)
 {
     if (saving_start(s, op))
-        copies_await(s, COPY_MS, then_rest);
+        copies_await(s, COPY_MS, session_then_be_idle);
 }
 
 static void reset(struct session *s, struct operation *op)

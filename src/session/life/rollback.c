@@ -177,15 +177,15 @@ static bool take_place(struct session *s, const struct saved *saved, struct err 
         return err_set(err, ERR_INVALID,
                        "The saved session %s cannot be started: its directory %s does not exist.",
                        saved->name, saved->directory);
-    const struct confinement *confinement = s->confinement;
+    const struct confinement *confinement = s->place.confinement;
     if (!confinements_tighten(s->host->confinements, &confinement, saved->sandbox, saved->network,
                               saved->directory, &why))
         return err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s",
                        saved->name, why.message);
-    s->confinement = confinement;
+    s->place.confinement = confinement;
     if (saved->directory != NULL) {
-        free(s->directory);
-        s->directory = xstrdup(saved->directory);
+        free(s->place.directory);
+        s->place.directory = xstrdup(saved->directory);
     }
     return true;
 }

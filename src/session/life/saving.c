@@ -259,7 +259,7 @@ static void on_late(uv_timer_t *timer)
 
 static char *new_draft(const struct session *s)
 {
-    const char *drafts = confinement_drafts(s->confinement);
+    const char *drafts = confinement_drafts(s->place.confinement);
     if (drafts == NULL)
         return NULL;
     char suffix[SAVED_SUFFIX];
@@ -281,9 +281,9 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
                               .image = image,
                               .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
                               .package = xstrdup(session_core_package(s)),
-                              .sandbox = xstrdup(confinement_mode(s->confinement)),
-                              .network = xstrdup(confinement_network(s->confinement)),
-                              .directory = xstrdup(s->directory),
+                              .sandbox = xstrdup(confinement_mode(s->place.confinement)),
+                              .network = xstrdup(confinement_network(s->place.confinement)),
+                              .directory = xstrdup(s->place.directory),
                               .checkpoints = snapshots_names(&s->snapshots),
                               .limits = s->limits,
                               .heap_mib = process_heap_mib(s),

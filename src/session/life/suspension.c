@@ -46,12 +46,6 @@ static bool begin_image_with_room(struct session *s, struct err *err)
     return is_begun;
 }
 
-static void then_rest(struct session *s, const struct sexp_document *answer)
-{
-    session_enter_state(s, SESSION_IDLE, 0);
-    session_look_at_queue(s);
-}
-
 /* Its image is complete, and it was not used since that was begun: end its processes. */
 static void suspend(struct session *s)
 {
@@ -79,7 +73,7 @@ static void begin(struct session *s)
     s->host->suspending = s;
     s->suspension.uses = s->clock.uses;
     s->suspension.pid = session_core_pid(s);
-    copies_await(s, COPY_MS, then_rest);
+    copies_await(s, COPY_MS, session_then_be_idle);
 }
 
 static bool was_used(const struct session *s)

@@ -168,19 +168,19 @@ static void on_failed(void *arg, const struct err *err)
 static struct zygote_kind kind_of(const struct session *s)
 {
     return (struct zygote_kind){.heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP),
-                                .confinement = s->confinement};
+                                .confinement = s->place.confinement};
 }
 
 /* It may have been removed since. */
 static bool find_directory(struct session *s)
 {
-    if (s->directory == NULL || is_directory(s->directory))
+    if (s->place.directory == NULL || is_directory(s->place.directory))
         return true;
     struct strbuf why;
     strbuf_init(&why, 0);
     strbuf_addf(&why,
                 "The session's directory %s does not exist any more. Make it again, or close the session.",
-                s->directory);
+                s->place.directory);
     free(s->why);
     s->why = strbuf_steal(&why, NULL);
     session_later(s);
@@ -274,7 +274,7 @@ bool process_start_image(struct session *s, const char *image, const char *direc
             s->process->kind.heap_mib = least_heap_mib;
     }
     s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image,
-                                    directory != NULL ? directory : s->directory, &events, err);
+                                    directory != NULL ? directory : s->place.directory, &events, err);
     return s->worker != NULL;
 }
 

@@ -25,12 +25,6 @@ void checkpointing_thin(struct session *s)
     snapshots_thin(&s->snapshots, most_snapshots(s));
 }
 
-static void be_idle(struct session *s)
-{
-    session_enter_state(s, SESSION_IDLE, 0);
-    session_look_at_queue(s);
-}
-
 /* The process is at rest. Ending several snapshots in a row is cheaper than ending one beside each copy that
  * is being made. */
 static void then_rest(struct session *s, const struct sexp_document *answer)
@@ -38,7 +32,7 @@ static void then_rest(struct session *s, const struct sexp_document *answer)
     size_t most = most_snapshots(s);
     if (snapshots_are_too_many(&s->snapshots, most + most / 2))
         checkpointing_thin(s);
-    be_idle(s);
+    session_be_idle(s);
 }
 
 static void make(struct session *s)
@@ -53,7 +47,7 @@ void checkpointing_settle_down(struct session *s)
     if (worker_state(s->worker) == WORKER_BUSY)
         copies_await(s, COPY_ANSWER_MS, then_rest);
     else
-        be_idle(s);
+        session_be_idle(s);
 }
 
 /* There are pauses between expensive copies. */
@@ -87,7 +81,7 @@ static void then_answer(struct session *s, const struct sexp_document *answer)
             s, s->current,
             &(struct outcome){.kind = session_is_reply(answer, "ok") ? OUTCOME_OK : OUTCOME_REFUSED,
                               .reply = sexp_root(answer)});
-    be_idle(s);
+    session_be_idle(s);
 }
 
 void checkpointing_perform(struct session *s, struct operation *op)
