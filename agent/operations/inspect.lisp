@@ -204,7 +204,7 @@ PATH-ERROR."
          (symbol (and package (find-named-symbol name package))))
     (if (and symbol (boundp symbol))
         (list (symbol-value symbol))
-        (fail-path "~a has no value yet, or is no variable: it can be evaluated when what runs has ended." name))))
+        (fail-path "~a has no value yet, or is not a variable: it can be evaluated when what runs has ended." name))))
 
 (defun inspection-function (arguments)
   "Return a function that does what ARGUMENTS request. Signals a PATH-ERROR if they make no sense."

@@ -228,7 +228,7 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
 }
 
 /* Some clients prepend their name for this server. Some APIs allow no point in a name, with which the names
- * began earlier. NULL if it is no name of a user's tool. */
+ * began earlier. NULL if no tool of a user has that name. */
 static const char *bare_name(const char *name)
 {
     const char *slash = strrchr(name, '/');

@@ -493,7 +493,7 @@ class LookUps(mcp.SessionTest):
         self.assertIn("Kind: integer\n", text)
         self.assertIn("; *PRINT-base* with a path shows a part.", text)
         reply = self.s.call("inspect-object", code="none-such")
-        self.assertIn("none-such has no value yet, or is no variable: it can be evaluated when what runs has ended.", reply.text)
+        self.assertIn("none-such has no value yet, or is not a variable: it can be evaluated when what runs has ended.", reply.text)
         self.assertNotIn("(Evaluation", self.s.call("list-checkpoints").text)
         self.cancelled(call)
         self.assertNotIn("(Evaluation", self.s.call("describe-symbol", name="seen").text)

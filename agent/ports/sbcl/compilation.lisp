@@ -21,7 +21,7 @@
   "The undeclared variables that have been reported while they had a value.")
 
 (defun undeclared-variable-p (symbol anew)
-  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time, unless ANEW is true."
+  "True if SYMBOL is not a variable, and if it has a value, given by SETF, then only the first time, unless ANEW is true."
   (and (eq :unknown (sb-int:info :variable :kind symbol))
        (or (not (boundp symbol))
            (progn
