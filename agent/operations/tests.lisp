@@ -83,9 +83,11 @@ and the line of the file; or NIL."
   "Note that the test NAME of the framework TITLE begins."
   (let ((run *test-run*))
     (setf (run-framework run) title)
-    (setf (run-current run) name)
-    (push name (run-ran run))
-    (incf (run-tests run))
+    ;; A restart such as RETEST runs the test at hand again.
+    (unless (and name (symbolp name) (eq name (run-current run)))
+      (setf (run-current run) name)
+      (push name (run-ran run))
+      (incf (run-tests run)))
     (setf *component* (format nil "running the test ~a" (shown-in-result name (shown-package))))
     (when (progress-due-p t)
       (send-progress (format nil "testing ~a~a" (shown-in-result name (shown-package))
