@@ -67,7 +67,8 @@ hundred times as much, and nearly all names are far."
        (<= (logcount (logxor letters (letters candidate))) (* 2 limit))))
 
 (defun allowed-distance (name)
-  (let ((length (length name)))
+  ;; Asterisks and plus signs around a name distinguish nothing: *U* is not like ***.
+  (let ((length (length (string-trim "*+" name))))
     (cond ((< length 3) 0)
           ((< length 5) 1)
           (t 2))))

@@ -103,8 +103,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
         notices_addf(session_notices(o->session), "These definitions were evaluated again, so the threads "
                                                   "and other things that they start were started again.");
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on") && call_has(call, "restart"))
-        call_answer(call, false, "The thread continues: restart %s was invoked.",
-                    call_string(call, "restart", NULL));
+        call_answer(call, false, "Restart %s was invoked in the thread.", call_string(call, "restart", NULL));
     else if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread continues: frame %lld %s.",
                     (long long)call_integer(call, "frame", 0),

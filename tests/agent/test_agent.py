@@ -826,7 +826,7 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual(hint, self.fails(code).hint.splitlines()[-1])
         for code in ("(error 'type-error :datum :a :expected-type 'list)", "(error 'program-error)",
-                     "(error \"invalid number of arguments\")", "(error 'unbound-variable :name 'less>)"):
+                     "(error \"invalid number of arguments\")", "(error 'unbound-variable :name 'less>)", "*u*"):
             with self.subTest(code=code):
                 self.assertIsNone(self.fails(code).hint)
 

@@ -408,7 +408,7 @@ class ThreadErrors(StandingTest):
         self.assertIn("can be entered", self.errors()[0])
         self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
         self.assertEqual("stopped at error 1", self.threads()["worker"])
-        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE", index=1).text)
+        self.assertEqual("Restart CONTINUE was invoked in the thread.", self.restart("CONTINUE", index=1).text)
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
@@ -436,7 +436,7 @@ class ThreadErrors(StandingTest):
         self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
         self.assertIn("already", self.s.call("interrupt-thread", thread="program").text)
         self.assertErrorReport(self.enter("(error \"in the look\")", index=1))
-        self.assertEqual("The thread continues: restart CONTINUE was invoked.", self.restart("CONTINUE").text)
+        self.assertEqual("Restart CONTINUE was invoked in the thread.", self.restart("CONTINUE").text)
         self.end_program()
 
     def test_killing_one_that_stands_ends_its_error(self):
@@ -479,7 +479,7 @@ class ThreadErrors(StandingTest):
         self.s.evaluate('''(defvar *w* (sb-thread:make-thread (lambda () (restart-case (error "x") (go-on () nil)) (write-line "logline" *error-output*)) :name "w"))''')
         mcp.wait_until(lambda: "can be entered" in self.s.call("list-errors").text, 10, "the thread's error")
         self.assertErrorReport(self.s.evaluate('(error "fg")'), "SIMPLE-ERROR")
-        self.assertIn("continues", self.s.call("invoke-restart", restart="GO-ON", index=1).text)
+        self.assertIn("Restart GO-ON was invoked in the thread.", self.s.call("invoke-restart", restart="GO-ON", index=1).text)
         self.assertIn("fg", self.s.call("describe-last-error").text)
         self.assertIn("logline", self.s.evaluate("(sb-thread:join-thread *w* :default nil)").text)
 
