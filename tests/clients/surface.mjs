@@ -110,12 +110,12 @@ export async function runSurfaceChecks({ client, call, tools, resources, subscri
   await check('a tool that the session defines is listed, called, and gone when it is removed', async () => {
     tools.forget();
     await call('evaluate-lisp', { code: '(cl-mcp:define-tool greet ((name string "Whom")) "Greets." (format nil "Hello, ~a." name))' });
-    const { items } = await tools.wait('the list of tools', ({ items }) => items?.some(({ name }) => name === 'user.greet'));
-    assert.deepEqual(items.find(({ name }) => name === 'user.greet').inputSchema.required, ['name']);
-    assert.equal((await call('user.greet', { name: 'client' })).content[0].text, 'Hello, client.');
+    const { items } = await tools.wait('the list of tools', ({ items }) => items?.some(({ name }) => name === 'user-greet'));
+    assert.deepEqual(items.find(({ name }) => name === 'user-greet').inputSchema.required, ['name']);
+    assert.equal((await call('user-greet', { name: 'client' })).content[0].text, 'Hello, client.');
     tools.forget();
     await call('evaluate-lisp', { code: "(cl-mcp:remove-tool 'greet)" });
-    await tools.wait('the list without it', ({ items }) => items && !items.some(({ name }) => name === 'user.greet'));
+    await tools.wait('the list without it', ({ items }) => items && !items.some(({ name }) => name === 'user-greet'));
   });
 
   await check('prompts are listed and filled in', async () => {

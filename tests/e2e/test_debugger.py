@@ -115,7 +115,7 @@ class ReturnFromFrame(Frames):
         frames = self.client.call("get-backtrace", index=error).text.splitlines()
         number = [line.split(":")[0] for line in frames if "(TOTAL" in line][0]
         report = self.client.call("return-from-frame", index=error, frame=int(number), value="99")
-        self.assertIn("return-from-frame", report.text)
+        self.assertIn(": frame %s returned." % number, report.text)
         self.assertEvaluates("(progn (ignore-errors (sb-thread:join-thread *thread* :timeout 30)) *result*)", "(99)", client=self.client)
 
     def assertEvaluates(self, code, *values, client=None):

@@ -25,9 +25,9 @@ class Creating(mcp.TestCase):
 
     def test_the_package_may_be_given_in_any_case_and_with_a_colon(self):
         for number, package in enumerate(("cl-user", ":cl-user", "#:Cl-User")):
-            self.assertIn("package CL-USER.", self.s.call("create-session", name="user-%d" % number, package=package).text)
+            self.assertIn("package CL-USER", self.s.call("create-session", name="user-%d" % number, package=package).text)
         reply = self.s.call("create-session", name="library", systems=["alexandria"], package="alexandria", wait=120)
-        self.assertIn("package ALEXANDRIA.", reply.text)
+        self.assertIn("package ALEXANDRIA", reply.text)
 
     def test_systems_are_loaded_on_request(self):
         reply = self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120)
@@ -83,7 +83,7 @@ class Directories(mcp.TestCase):
         self.assertValue(self.client.evaluate(WHERE, session=name), '("%s" "%s" "%s/")' % (name, path, path))
 
     def test_each_session_is_in_its_directory_and_finds_the_systems_there(self):
-        self.assertIn(", directory %s/a. Pass" % self.top, self.create("a", "a"))
+        self.assertIn(", directory %s/a" % self.top, self.create("a", "a"))
         self.create("b", os.path.join(self.top, "a/../b"))
         for name in ("a", "b", "a"):
             self.assertIsIn(name)
