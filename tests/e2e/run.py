@@ -60,6 +60,7 @@ def run_file(path, limit, extra):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the servers would inherit that it is ignored
     parser = argparse.ArgumentParser()
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--limit", type=float, default=300)
