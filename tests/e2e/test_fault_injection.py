@@ -66,7 +66,9 @@ class FaultInjection(mcp.TestCase):
             reply = self.s.call("reset-session", session=session)
             self.assertFalse(reply.is_error, reply.text)
             self.assertValue(self.s.evaluate("(+ 1 2)", session=session), "3")
-        # a zygote and a process each; the checkpoint after the evaluation may still be in the making
+            # once the checkpoint is listed, the server has all descriptors for it
+            mcp.wait_until(lambda: "after evaluation 1" in self.s.call("list-checkpoints", session=session).text, 10, "the checkpoint of %s" % session)
+        # a zygote, and a process and a checkpoint each
         mcp.wait_until(lambda: len(self.lisps()) == 1 + 2 * len(SESSIONS), 10, "the end of what was dropped, here %d Lisps" % len(self.lisps()))
 
     def run_rounds(self, rounds, requests, kills):
