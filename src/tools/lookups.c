@@ -29,12 +29,11 @@ static void list_definitions(struct tool_call *call)
 }
 
 /* hyperspec.txt: each chapter, then its pages and the symbols that they describe. */
-extern const unsigned char hyperspec[];
-extern const unsigned long hyperspec_len;
+extern const char text_hyperspec[];
 
 static void add_hyperspec(struct strbuf *out, const char *name)
 {
-    const char *line = (const char *)hyperspec, *end = line + hyperspec_len;
+    const char *line = text_hyperspec, *end = line + strlen(line);
     const char *chapter = line, *page = NULL, *separator = "\nHyperSpec: ";
     size_t name_len = strlen(name);
     for (size_t len; line < end; line += len + 1) {

@@ -226,7 +226,7 @@ CASE(initialize_answers_with_name_and_version)
                                         "run-tests",      "rollback-session"};
     const char *instructions = json_string_value(json_object_get(result, "instructions"));
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
-        assert_in_range(strstr(instructions, named[i]) - instructions, 0, 512);
+        assert_between(strstr(instructions, named[i]) - instructions, 0, 512);
     json_decref(answer);
 }
 
