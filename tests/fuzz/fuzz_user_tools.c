@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sexp_document *document = sexp_parse((const char *)data, size, NULL);
     if (document == NULL)
         return -1; /* fuzz_sexp has these */
-    told_tools_set(&s->tools, sexp_root(document), s->name);
+    told_tools_set(&s->told.tools, sexp_root(document), s->id.name);
     check_listing(&(struct toolbox){.sessions = s->all});
     sexp_document_free(document);
     return 0;
