@@ -44,7 +44,7 @@ static void check_tool(const struct toolbox *toolbox, const json_t *tool)
     struct strbuf near;
     struct err err = {0};
     bool is_known = false;
-    CHECK(name != NULL && strncmp(name, "user.", 5) == 0);
+    CHECK(name != NULL && strncmp(name, "user-", 5) == 0);
     CHECK(strlen(name) <= 5 + USER_TOOLS_LONGEST_NAME);
     CHECK(json_object_size(json_object_get(json_object_get(tool, "inputSchema"), "properties")) <=
           USER_TOOLS_MAX_ARGUMENTS + 1);
