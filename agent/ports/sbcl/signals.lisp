@@ -66,7 +66,8 @@
     (funcall function)))
 
 ;;; Where a signal may interrupt a function so that SBCL's debugger does not find it: in a routine of SBCL's in assembly,
-;;; which has no frame (GENERIC-+), and before a function that was called has put the return address into its frame.
+;;; which has no frame (GENERIC-+), before a function that was called has put the return address into its frame, and
+;;; where a function has left its frame and is about to return.
 
 #+x86-64
 (progn
@@ -76,6 +77,7 @@
   (defconstant +pop-return-address+ #x08458f
     "POP [RBP+8], with which functions begin.")
   (defconstant +jump+ #xe9)
+  (defconstant +return+ #xc3)
   (defconstant +words-of-routine+ 4
     "The most that a routine pushes upon its return address.")
 
@@ -97,10 +99,20 @@
             return word)))
 
 #+x86-64
-(defun enters-function-p (address)
-  "True if the instruction at ADDRESS is the first of a function, or jumps there, as the code of an fdefinition does."
-  (flet ((octets-at (place size)
-           (ldb (byte size 0) (sb-sys:sap-ref-32 (sb-sys:int-sap place) 0))))
+(progn
+  (defun octets-at (place size)
+    "Return the SIZE bits, at most 32, at the address PLACE."
+    (ldb (byte size 0) (sb-sys:sap-ref-32 (sb-sys:int-sap place) 0)))
+
+  (defun caller-of-returning (address stack)
+    "Return the address to which the instruction at ADDRESS returns, or NIL if it does not return to a function."
+    (let ((caller (and (eq :function (kind-of-code address))
+                       (= +return+ (octets-at address 8))
+                       (sb-sys:sap-ref-word stack 0))))
+      (and caller (eq :function (kind-of-code caller)) caller)))
+
+  (defun enters-function-p (address)
+    "True if the instruction at ADDRESS is the first of a function, or jumps there, as the code of an fdefinition does."
     (if (= +jump+ (octets-at address 8))
         (let ((target (ldb (byte 64 0) (+ address 5 (sb-sys:signed-sap-ref-32 (sb-sys:int-sap address) 1)))))
           (and (eq :function (kind-of-code target))
@@ -116,7 +128,9 @@
   (let* ((address (sb-sys:sap-ref-word context +rip-in-context+))
          (stack (sb-sys:sap-ref-sap context +rsp-in-context+))
          (frame (sb-sys:sap-ref-sap context +rbp-in-context+))
-         (caller (and (eq :routine (kind-of-code address)) (caller-of-routine stack frame))))
+         (caller (if (eq :routine (kind-of-code address))
+                     (caller-of-routine stack frame)
+                     (caller-of-returning address stack))))
     (when (enters-function-p address)
       (setf (sb-sys:sap-ref-word frame 8) (sb-sys:sap-ref-word stack 0)))
     (when caller
