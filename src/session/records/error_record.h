@@ -38,7 +38,7 @@ struct error_record {
     bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
     bool is_announced;  /* a reply has shown it: session_note_announced() */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
-    pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
+    uint64_t standing_in; /* the identity of the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */
     uint64_t evaluation;           /* the number of the evaluation that failed; 0 for a look-up */
     struct timespec when;          /* wall clock */
