@@ -29,18 +29,18 @@
   fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
-(defvar *standing-errors* '()
+(define-session-variable *standing-errors* '()
   "The standing errors, newest first.")
-(defvar *ended-errors* '()
+(define-session-variable *ended-errors* '()
   "The numbers of errors that the server believes to stand but that have ended.")
-(defvar *errors-numbered* 0)
-(defvar *posts* '()
+(define-session-variable *errors-numbered* 0)
+(define-session-variable *posts* '()
   "The posts of the threads that evaluate.")
-(defvar *thread-errors* 0
+(define-session-variable *thread-errors* 0
   "How many failed threads of the program are kept in their error; another one ends the oldest.")
-(defvar *awaited* nil
+(define-session-variable *awaited* nil
   "The post whose reply the serving thread is waiting for, or NIL.")
-(defvar *lookers* '()
+(define-session-variable *lookers* '()
   "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
 (defun answers-look-up-p (thread)
@@ -100,7 +100,7 @@
   (setf (post-request post) message)
   (raise-signal (post-wake post)))
 
-(defvar *told-of-threads* nil
+(define-session-variable *told-of-threads* nil
   "True if the server knows that threads of the program run.")
 
 (defun threads-part ()
@@ -109,7 +109,9 @@
          (began (and among-threads (not *told-of-threads*)))
          ;; The server asks for the errors of threads until it is told that these have ended.
          (ended (and *told-of-threads* (not among-threads) (null *inbox*))))
-    (cond (began
+    (cond ((shares-image-p)
+           '())
+          (began
            (setf *told-of-threads* t)
            (list :threads-began (threads-in-the-way)
                  :threads-hint (and (value-of "*CATCH-ERRORS-P*" "HUNCHENTOOT")
@@ -157,10 +159,13 @@
   "Have the thread of POST perform MESSAGE; return its reply. The server's interrupts are passed to that thread."
   (call-atomically
    (lambda ()
-     (let ((*awaited* post))
-       (post-message post message)
-       (call-openly (lambda () (await-signal (post-done post))))
-       (setf *token* 0))
+     (setf *awaited* post)
+     (unwind-protect
+          (progn
+            (post-message post message)
+            (call-openly (lambda () (await-signal (post-done post)))))
+       (setf *awaited* nil))
+     (setf *token* 0)
      (when (post-evaluates post)
        (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) (post-values post)
          (setf * v1 ** v2 *** v3
@@ -200,8 +205,9 @@
 
 (defun among-threads-p ()
   "True if threads of the program run."
-  (and (not (alone-p))
-       (not (null (find-if-not #'own-thread-p (all-threads))))))
+  (or (shares-image-p)
+      (and (not (alone-p))
+           (not (null (find-if-not #'own-thread-p (all-threads)))))))
 
 (defconstant +threads-named+ 5)
 
@@ -246,6 +252,7 @@
            (catch 'served
              (let ((message (catch 'top-level (serve-from-top))))
                (call-atomically (lambda () (reply message)))))
+        (keep-evaluation-values (post-evaluates post))
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
         ;; If the process is ending, the server learns it from the kernel.
         (when (and *id* (not (exiting-p)))

@@ -8,9 +8,6 @@
 (implement current-thread ()
   sb-thread:*current-thread*)
 
-(implement serving-thread ()
-  (sb-thread:main-thread))
-
 (implement thread-alive-p (thread)
   (sb-thread:thread-alive-p thread))
 
@@ -106,9 +103,6 @@
               sb-alien:int 0
               sb-sys:system-area-pointer (sb-sys:vector-sap set)
               sb-sys:system-area-pointer (sb-sys:int-sap 0)))))
-
-(implement make-thread (name function)
-  (sb-thread:make-thread function :name name))
 
 (implement ask-thread-to-end (thread)
   (handler-case (sb-thread:terminate-thread thread)

@@ -1,0 +1,124 @@
+;;;; The agent's port to SBCL: what holds where the image is a person's, and several sessions are at work in it. Nothing of
+;;;; the image is replaced: what the agent needs is bound in its own threads.
+
+(in-package #:cl-mcp-agent)
+
+(implement main-thread-p ()
+  (or *serves* (eq sb-thread:*current-thread* (session-thread *session*))))
+
+(implement serving-thread ()
+  (session-thread *session*))
+
+(implement top-package ()
+  (first (session-own-values *session*)))
+
+(defun octets-of-text (text)
+  (coerce (sb-ext:string-to-octets text :external-format :utf-8) 'octets))
+
+(defun text-of-octets (octets end)
+  (coerce (sb-ext:octets-to-string octets :external-format :utf-8 :end end) '(simple-array character (*))))
+
+;;; The streams of a session. What is printed goes to the server in events.
+
+(defconstant +output-buffer+ 4096)
+
+(define-output-stream session-output ((:constructor %make-session-output (session number))
+                                      (:conc-name printed-)
+                                      (:copier nil)
+                                      (:predicate nil))
+    (:character #'output-character :string #'output-text :misc #'output-misc)
+  session
+  (number 1 :type fixnum)
+  (buffer (make-string +output-buffer+) :type (simple-array character (*)))
+  (end 0 :type index)
+  (column 0 :type index))
+
+(defun send-output (stream)
+  "Send what STREAM has in its buffer."
+  (let ((text (call-alone (lambda ()
+                            (prog1 (subseq (printed-buffer stream) 0 (printed-end stream))
+                              (setf (printed-end stream) 0)))))
+        (session (printed-session stream)))
+    (when (plusp (length text))
+      (send-output-event session (printed-number stream) text)
+      (await-room session))))
+
+(defun add-to-output (stream character)
+  (declare (type session-output stream) (type character character))
+  (loop until (call-alone (lambda ()
+                            (let ((end (printed-end stream)))
+                              (when (< end +output-buffer+)
+                                (setf (schar (printed-buffer stream) end) character
+                                      (printed-end stream) (1+ end)
+                                      (printed-column stream) (if (char= character #\newline) 0 (1+ (printed-column stream))))
+                                t))))
+        do (send-output stream)))
+
+(defun output-character (stream character)
+  (add-to-output stream character)
+  (when (char= character #\newline)
+    (send-output stream))
+  character)
+
+(defun output-text (stream string start end)
+  (loop for index from start below (or end (length string))
+        do (add-to-output stream (char string index)))
+  (when (find #\newline string :start start :end end)
+    (send-output stream))
+  string)
+
+(defun output-misc (stream operation argument)
+  (declare (ignore argument))
+  (case operation
+    ((#.(sb-impl::%stream-opcode :finish-output) #.(sb-impl::%stream-opcode :force-output))
+     (send-output stream)
+     nil)
+    (#.(sb-impl::%stream-opcode :charpos) (printed-column stream))
+    (#.(sb-impl::%stream-opcode :element-type) 'character)
+    (#.(sb-impl::%stream-opcode :element-mode) 'character)
+    (#.(sb-impl::%stream-opcode :external-format) :default)))
+
+(defvar *output* nil
+  "The stream of this thread for standard output.")
+(defvar *error-output-stream* nil)
+(defvar *no-input* nil)
+
+(implement no-input-p (stream)
+  (eq stream *no-input*))
+
+(implement ensure-streams ()
+  nil)
+
+(implement flush-streams ()
+  (ignore-errors (send-output *output*))
+  (ignore-errors (send-output *error-output-stream*)))
+
+(implement reset-columns ()
+  (setf (printed-column *output*) 0
+        (printed-column *error-output-stream*) 0))
+
+;;; Threads
+
+(defun policy-of-agent ()
+  "Return the image's policy, with as much debugging information as entering errors needs."
+  (sb-c::process-optimize-decl '(optimize (debug 2)) (sb-ext:symbol-global-value 'sb-c::*policy*)))
+
+(defun call-as-agent (function)
+  "Call FUNCTION with the agent's own values of SBCL's variables."
+  (declare (type function function))
+  (let ((sb-ext:*invoke-debugger-hook* nil)
+        (sb-ext:*stepper-hook* *step-hook*)
+        (sb-ext:*evaluator-mode* :compile)
+        (sb-c::*policy* (policy-of-agent)))
+    (funcall function)))
+
+(defun global-values ()
+  "List the image's values of *OWN-VARIABLES*, as a new session has them."
+  (list* (find-package "COMMON-LISP-USER")
+         (copy-readtable (sb-ext:symbol-global-value '*readtable*))
+         (mapcar #'sb-ext:symbol-global-value (cddr *own-variables*))))
+
+(implement make-thread (name function)
+  (let ((session *session*))
+    (sb-thread:make-thread (lambda () (call-in-own-context session function))
+                           :name (format nil "agent ~d: ~a" (session-number session) name))))
