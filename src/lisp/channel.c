@@ -43,7 +43,7 @@ struct channel {
                      */
 };
 
-#define READ_CHUNK ((size_t)64 << 10)                              /* roughly the capacity of a Unix socket */
+#define READ_CHUNK ((size_t)64 << 10) /* roughly the capacity of a Unix socket */
 #define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_MOST_DIGITS) /* the longest message */
 
 static void watch(struct channel *c);

@@ -57,20 +57,20 @@ struct worker {
     struct quota *quota; /* counts the process; NULL: not counted */
     struct worker_events events;
     enum worker_state state;
-    struct channel *channel; /* NULL once closed */
-    struct child *child;     /* NULL while the pid is unknown */
-    struct outputs *outputs; /* NULL: those of a process that is not ours come as messages */
+    struct channel *channel;       /* NULL once closed */
+    struct child *child;           /* NULL while the pid is unknown */
+    struct outputs *outputs;       /* NULL: those of a process that is not ours come as messages */
     struct worker_carrier carrier; /* its ${send} is NULL for a process of ours */
     struct list looks;             /* look-ups in a process that is not ours, by ${look} */
     struct list look;
-    int presses; /* how often the call was interrupted */
+    int presses;               /* how often the call was interrupted */
     int awaited[MOST_AWAITED]; /* the ids of unanswered requests, in the order of sending */
     size_t awaited_count;
-    bool has_missed;      /* it ended before it had read all that was sent */
-    int lost_id;          /* of the first request that could not be sent; 0: none */
-    int call_id;          /* of the last call; requests for copies are not interrupted */
-    int looked_id;        /* of the call after which a look-up was sent; 0: none was */
-    uint64_t identity;    /* never 0, like the next */
+    bool has_missed;   /* it ended before it had read all that was sent */
+    int lost_id;       /* of the first request that could not be sent; 0: none */
+    int call_id;       /* of the last call; requests for copies are not interrupted */
+    int looked_id;     /* of the call after which a look-up was sent; 0: none was */
+    uint64_t identity; /* never 0, like the next */
     uint64_t random;
     int strays;           /* messages that answered nothing */
     struct err why_ended; /* why its channel was closed by us; ERR_NONE: it was not */
@@ -291,6 +291,8 @@ static void on_message(void *arg, struct sexp_document *document)
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
         w->events.on_progress(w->events.arg, message);
+    } else if (id == 0 && w->events.on_person != NULL && sexp_is_symbol(what, "person")) {
+        w->events.on_person(w->events.arg, message);
     } else if (id == 0 && w->outputs == NULL && sexp_is_symbol(what, "output")) {
         note_output(w, message);
     } else if (id == 0 && w->events.on_input != NULL && sexp_is_symbol(what, "input")) {

@@ -43,6 +43,8 @@ struct worker_events {
     /* (0 :input :question N): the call waits for a line of input; everything that the process had written
      * has been passed to on_output. NULL: a stray message. */
     void (*on_input)(void *arg, int64_t question);
+    /* (0 :person ...): what the person who runs the process has done there. NULL: a stray message. */
+    void (*on_person)(void *arg, const struct sexp *event);
     /* Bytes from descriptor 1 or 2, unchanged, from the worker made by worker_new() and all its copies.
      * Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);

@@ -35,6 +35,7 @@ struct session_host_options {
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
+    bool announces;                    /* a person in whose image an evaluation begins is told of it */
     bool redacts; /* output that is not shown whole contains nothing that looks like a credential */
 };
 

@@ -1,5 +1,6 @@
 /*
- * Frames: hexadecimal digits of length, then the payload; of the agent protocol, and of Swank and Slynk. Pure.
+ * Frames: hexadecimal digits of length, then the payload; of the agent protocol, and of Swank and Slynk.
+ * Pure.
  */
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
@@ -28,8 +29,8 @@ struct frame_result {
     size_t consumed; /* FRAME_COMPLETE: header and payload */
 };
 
-/* frame_scan(format, bytes, len): whether ${bytes} starts with a whole frame. A payload over ${format->most} is
- * malformed. */
+/* frame_scan(format, bytes, len): whether ${bytes} starts with a whole frame. A payload over ${format->most}
+ * is malformed. */
 struct frame_result frame_scan(const struct frame_format *format, const char *bytes, size_t len);
 
 /*

@@ -32,6 +32,14 @@ struct session {
         const struct confinement *confinement; /* borrowed; NULL: none */
         char *directory;                       /* its own, a real path; NULL: the server's */
     } place;
+    struct session_joined {
+        char *address;          /* of the image that is its process; NULL: its process is the server's own */
+        char *directory;        /* where "auto" begins to look */
+        struct image *image;    /* while it is being joined */
+        char *doing;            /* what is being done then */
+        char *description;      /* NULL: it is not joined */
+        uint64_t person_events; /* how many there were */
+    } joined;                   /* joined.c */
 
     enum session_state state;
     struct worker *worker;     /* the live process; NULL when there is none */
