@@ -22,7 +22,7 @@ START = """
 (load %s)
 (setf swank-loader::*fasl-directory* %s)
 (swank-loader:init :load-contribs nil)
-(setf swank:*log-output* nil)
+(setf swank::*log-output* nil)
 (format t "~&port ~d.~%%" (swank:create-server :port %d :dont-close t))
 (finish-output)
 %s
@@ -93,7 +93,7 @@ class Image:
                 if match:
                     return match
                 if text.endswith("[end]\n") or time.monotonic() > end:
-                    raise mcp.TimedOut("%s was not printed, but\n%s" % (pattern, text[-3000:]))
+                    raise mcp.TimedOut("%s was not printed, but\n%s" % (pattern, text[-600:]))
                 self._has_changed.wait(end - time.monotonic())
 
     def is_alive(self):
