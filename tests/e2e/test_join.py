@@ -228,7 +228,7 @@ class Refusing(ImageTest):
             server = mcp_http.HttpServer(*options)
             self.addCleanup(server.end)
             session = mcp_http.Session(server)
-            self.assertIn(part, session.call("create-session", attach=self.image.address).text)
+            self.assertIn(part, session.call("create-session", attach=self.image.address))
 
 
 class Coming(ImageTest):
