@@ -3,10 +3,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *sessions* '()
-  "The sessions that are open.")
-(defvar *sessions-numbered* 0)
-
 (setf *session* (prepare-session (make-session)))
 
 (defparameter *operations-of-processes*
@@ -33,10 +29,21 @@
     (serve-for-ever)))
 
 (defun joined-open (client &key (announce t) (session "default"))
-  "Open a session for CLIENT. Returns its number and the agent's hello."
-  (let ((new (make-session :client (format nil "~a (~a)" client session) :announces announce
-                           :own-values (global-values))))
+  "Open a session for CLIENT. Returns its number and the agent's hello, or (:FAILED sentence)."
+  (multiple-value-bind (connection package) (own-connection)
+    (if (and connection (not (serves-threads-p connection package)))
+        (list :failed "This Swank performs one request at a time. Start it with threads, where SWANK:*COMMUNICATION-STYLE* is :SPAWN.")
+        (progn
+          (when connection
+            (give-place-back connection package))
+          (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
+                                      :connection connection :own-values (global-values)))))))
+
+(defun open-session (new)
+  "Have a thread serve NEW; return what JOINED-OPEN does."
+  (progn
     (prepare-session new)
+    (call-locked #'prepare-shared-image)
     (call-alone (lambda ()
                   (setf (session-number new) (incf *sessions-numbered*))
                   (push new *sessions*)))
@@ -44,7 +51,7 @@
                      (lambda ()
                        (note-library-packages)
                        (take-snapshot)
-                       (setf (session-thread new) (make-thread session #'serve-session))
+                       (setf (session-thread new) (make-thread (session-client new) #'serve-session))
                        (await-signal (session-sent new) 10)
                        (list (session-number new) (first (collect-payloads new)))))))
 
@@ -55,7 +62,9 @@
                     (case (second message)
                       (:look (look-in-session message))
                       (:input (take-answer message))
-                      (t (put-message *session* message)))
+                      (t
+                       (announce-request *session* message)
+                       (put-message *session* message)))
                     :ok)
       (wire-error (condition) (list :failed (princ-to-string condition))))))
 
@@ -137,4 +146,14 @@
         (ask-thread-to-end thread)
         (await-thread thread +unwinding-seconds+)))
     (call-alone (lambda () (setf *sessions* (remove session *sessions*))))
+    (call-locked (lambda ()
+                   (unless *sessions*
+                     (restore-shared-image))))
+    (when (session-announces session)
+      (announce (format nil "~a has left~@[; it gave up ~d standing error~:p~]." (session-client session)
+                        (if (plusp errors) errors nil))))
     errors))
+
+(defun end-session-aside (session)
+  "End SESSION in a thread of its own, so that nobody waits for it."
+  (make-free-thread "agent: leaving" (lambda () (call-in-session session (lambda () (end-session session))))))

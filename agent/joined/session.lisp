@@ -32,6 +32,10 @@
   "The session for which this thread works. In other threads it is one that nobody uses, so that what watches the program
 does no harm there.")
 
+(defvar *sessions* '()
+  "The sessions that are open.")
+(defvar *sessions-numbered* 0)
+
 (defmacro define-session-variable (name value &optional documentation)
   "Define NAME, which every thread of a session shares. It is never bound."
   (declare (ignore documentation))

@@ -15,6 +15,10 @@
 (implement top-package ()
   (sb-ext:symbol-global-value '*package*))
 
+(defun compiles-for-agent-p ()
+  "True if what this thread compiles is to keep the frames of failing functions: everywhere."
+  t)
+
 ;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
 ;;; collected garbage, as they do on SBCL without threads.
 

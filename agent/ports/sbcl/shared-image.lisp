@@ -18,6 +18,27 @@
 (defun text-of-octets (octets end)
   (coerce (sb-ext:octets-to-string octets :external-format :utf-8 :end end) '(simple-array character (*))))
 
+;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
+
+(defvar *is-agents-thread* nil
+  "True in the threads of a session.")
+
+(defun compiles-for-agent-p ()
+  *is-agents-thread*)
+
+(defun add-encapsulations ()
+  (keep-frames-of-failing-functions)
+  (let-methods-be-wrapped)
+  (sb-int:encapsulate 'sb-ext:print-symbol-with-prefix 'cl-mcp-agent
+                      (lambda (print &rest arguments)
+                        (if *is-agents-thread*
+                            (apply #'print-name arguments)
+                            (apply (the function print) arguments)))))
+
+(defun remove-encapsulations ()
+  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix))
+    (sb-int:unencapsulate name 'cl-mcp-agent)))
+
 ;;; The streams of a session. What is printed goes to the server in events.
 
 (defconstant +output-buffer+ 4096)
@@ -106,7 +127,8 @@
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
   (declare (type function function))
-  (let ((sb-ext:*invoke-debugger-hook* nil)
+  (let ((*is-agents-thread* t)
+        (sb-ext:*invoke-debugger-hook* nil)
         (sb-ext:*stepper-hook* *step-hook*)
         (sb-ext:*evaluator-mode* :compile)
         (sb-c::*policy* (policy-of-agent)))
@@ -122,3 +144,7 @@
   (let ((session *session*))
     (sb-thread:make-thread (lambda () (call-in-own-context session function))
                            :name (format nil "agent ~d: ~a" (session-number session) name))))
+
+(defun make-free-thread (name function)
+  "Start a thread that belongs to no session."
+  (sb-thread:make-thread function :name name))
