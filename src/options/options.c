@@ -244,7 +244,7 @@ static const struct option_definition table[] = {
      TEXT(directory), COMMON},
 
     {LISP, "attach", "ADDRESS",
-     "Join the Lisp that a person runs, by its Swank or Slynk server at ADDRESS:PORT; auto looks for one",
+     "Join the Lisp that a person runs, by its Swank or Slynk at HOST:PORT, or auto",
      .set = set_attach, .place = offsetof(struct options, attach), COMMON},
     {LISP, "allow-attach", NULL, "Let clients over HTTP name the Lisp that a new session joins",
      FLAG(allows_attach)},

@@ -330,19 +330,19 @@ const struct confinement *session_confinement(const struct session *s)
 
 void session_attach(struct session *s, const char *address, const char *directory)
 {
-    s->joined.address = xstrdup(address);
-    s->joined.directory = xstrdup(directory);
+    s->place.joined.address = xstrdup(address);
+    s->place.joined.directory = xstrdup(directory);
     s->limits.value[LIMIT_CHECKPOINTS] = 0;
 }
 
 const char *session_attached(const struct session *s)
 {
-    return s->joined.address;
+    return s->place.joined.address;
 }
 
 const char *session_image(const struct session *s)
 {
-    return s->joined.description;
+    return s->place.joined.description;
 }
 
 bool session_may_have_news(const struct session *s)

@@ -72,9 +72,9 @@ void session_free(struct session *s)
     notices_clear(&s->told.notices);
     free(s->id.name);
     free(s->place.directory);
-    free(s->joined.address);
-    free(s->joined.directory);
-    free(s->joined.doing);
+    free(s->place.joined.address);
+    free(s->place.joined.directory);
+    free(s->place.joined.doing);
     free(s->package);
     free(s);
 }

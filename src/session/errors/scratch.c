@@ -107,7 +107,7 @@ static bool would_lose_the_process(const struct session *s, const struct operati
 void scratch_begin(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
-    if (op->sequence == 0 && s->joined.address != NULL) {
+    if (op->sequence == 0 && s->place.joined.address != NULL) {
         op->kind = OPERATION_RUN;
         run_send(s);
         return;

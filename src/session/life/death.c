@@ -51,7 +51,7 @@ static void end_what_it_began(struct session *s)
 
 static struct error_record *record_of_loss(struct session *s, const char *why)
 {
-    char *text = session_words(s, FACT(FACT_IMAGE_LOST_IN_CALL, .texts = {s->joined.address, why}));
+    char *text = session_words(s, FACT(FACT_IMAGE_LOST_IN_CALL, .texts = {s->place.joined.address, why}));
     struct error_record *r = error_record_make("CONNECTION-LOST", text, NULL);
     free(text);
     r->session = s;
@@ -67,7 +67,7 @@ static void lose_image(struct session *s, const char *why)
     struct operation *op = s->current;
     struct error_record *r = op == NULL ? NULL : record_of_loss(s, why);
     if (op == NULL)
-        session_notify(s, FACT(FACT_IMAGE_LOST, .texts = {s->joined.address, why}));
+        session_notify(s, FACT(FACT_IMAGE_LOST, .texts = {s->place.joined.address, why}));
     process_forget(s);
     if (op != NULL) {
         answer_write_journal(s, op, JOURNAL_DIED, NULL);
@@ -87,7 +87,7 @@ void session_action_die(struct session *s, struct event *e)
         session_action_lose(s, e);
         return;
     }
-    if (s->joined.address != NULL) {
+    if (s->place.joined.address != NULL) {
         lose_image(s, e->end->why);
         return;
     }

@@ -76,8 +76,8 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
     struct strbuf line;
-    if (s->joined.image != NULL && op == session_first_operation(s))
-        op->on_progress(op->arg, (double)ms / 1000.0, 0, s->joined.doing);
+    if (s->place.joined.image != NULL && op == session_first_operation(s))
+        op->on_progress(op->arg, (double)ms / 1000.0, 0, s->place.joined.doing);
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     strbuf_init(&line, 0);

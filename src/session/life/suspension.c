@@ -23,7 +23,7 @@
 static bool may_suspend(const struct session *s)
 {
     pid_t program;
-    return s->joined.address == NULL && list_is_empty(&s->queue) && list_is_empty(&s->savings) &&
+    return s->place.joined.address == NULL && list_is_empty(&s->queue) && list_is_empty(&s->savings) &&
            worker_is_alive(s->worker) && !snapshots_have_named(&s->snapshots) &&
            programs_list(s, &program, 1) == 0;
 }

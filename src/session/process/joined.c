@@ -18,9 +18,9 @@
 static void on_worker(void *arg, struct worker *worker, const char *description)
 {
     struct session *s = arg;
-    s->joined.image = NULL;
-    free(s->joined.description);
-    s->joined.description = xstrdup(description);
+    s->place.joined.image = NULL;
+    free(s->place.joined.description);
+    s->place.joined.description = xstrdup(description);
     s->worker = worker;
     session_set_deadline(s, s->host->waits.hello_ms);
 }
@@ -28,7 +28,7 @@ static void on_worker(void *arg, struct worker *worker, const char *description)
 static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
-    s->joined.image = NULL;
+    s->place.joined.image = NULL;
     free(s->why);
     s->why = xstrdup(err->message);
     session_later(s);
@@ -37,17 +37,17 @@ static void on_failed(void *arg, const struct err *err)
 static void on_progress(void *arg, const char *text)
 {
     struct session *s = arg;
-    free(s->joined.doing);
-    s->joined.doing = xstrdup(text);
+    free(s->place.joined.doing);
+    s->place.joined.doing = xstrdup(text);
 }
 
 void joined_begin(struct session *s, const struct worker_events *events)
 {
     on_progress(s, "joining the image");
-    s->joined.image = image_join(&(struct image_options){
+    s->place.joined.image = image_join(&(struct image_options){
         .loop = s->host->loop,
-        .address = s->joined.address,
-        .directory = s->joined.directory,
+        .address = s->place.joined.address,
+        .directory = s->place.joined.directory,
         .session = s->id.name,
         .is_announced = s->host->announces,
         .events = *events,
@@ -60,11 +60,11 @@ void joined_begin(struct session *s, const struct worker_events *events)
 
 void joined_cancel(struct session *s)
 {
-    if (s->joined.image != NULL)
-        image_cancel(s->joined.image);
-    s->joined.image = NULL;
-    free(s->joined.description);
-    s->joined.description = NULL;
+    if (s->place.joined.image != NULL)
+        image_cancel(s->place.joined.image);
+    s->place.joined.image = NULL;
+    free(s->place.joined.description);
+    s->place.joined.description = NULL;
 }
 
 void joined_came(struct session *s)
@@ -85,7 +85,7 @@ void joined_note_person(struct session *s, const struct sexp *event)
     for (size_t i = 0; i < shown; i++)
         strbuf_addc(&line, text[i] == '\n' || text[i] == '\0' ? ' ' : text[i]);
     strbuf_adds(&line, shown < len ? " ..." : "");
-    uint64_t number = ++s->joined.person_events;
+    uint64_t number = ++s->place.joined.person_events;
     if (number > MOST_TOLD)
         notices_remove(&s->told.notices, FACT_PERSON, number - MOST_TOLD);
     session_notify(s, FACT(FACT_PERSON, .texts = {strbuf_string(&line)}, .numbers = {number}));
@@ -100,7 +100,7 @@ bool joined_refuse(struct session *s, struct operation *op)
         [OPERATION_SAVE] = FACT_IMAGE_IS_NOT_SAVED,
         [OPERATION_RESTORE] = FACT_IMAGE_IS_NOT_SAVED, /* the last kind */
     };
-    if (s->joined.address == NULL || whys[op->kind] == FACT_NONE)
+    if (s->place.joined.address == NULL || whys[op->kind] == FACT_NONE)
         return false;
     answer_unavailable(s, op, session_sentence(s, whys[op->kind]));
     return true;

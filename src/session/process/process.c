@@ -133,7 +133,7 @@ struct worker_events process_events(struct session *s)
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
                                   .on_input = on_input,
-                                  .on_person = s->joined.address == NULL ? NULL : on_person,
+                                  .on_person = s->place.joined.address == NULL ? NULL : on_person,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};
@@ -200,7 +200,7 @@ static void request(struct session *s)
     session_enter_state(s, SESSION_STARTING, 0);
     if (!find_directory(s))
         return;
-    if (s->joined.address != NULL) {
+    if (s->place.joined.address != NULL) {
         struct worker_events events = process_events(s);
         joined_begin(s, &events);
         return;
@@ -263,7 +263,7 @@ pid_t process_first(const struct session *s)
 
 void process_came(struct session *s)
 {
-    if (s->joined.address != NULL) {
+    if (s->place.joined.address != NULL) {
         joined_came(s);
         return;
     }
