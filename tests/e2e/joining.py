@@ -1,5 +1,6 @@
 """What tests of joining need: a Lisp that a person runs, with Swank in it, a person at its other end, and false servers.
 
+Tunnel       carries connections to an image as ssh -L does, and can be cut
 Image        an SBCL with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
 Person       a connection to it such as an editor has: a few forms of the protocol
 FalseServer  listens like Swank and does what a test says instead
@@ -200,6 +201,46 @@ class FalseServer:
         for connection in self._sockets:
             connection.close()
         self._thread.join()
+
+
+class Tunnel(FalseServer):
+    def __init__(self, port):
+        self._far = []
+        self._to = port
+        super().__init__(self._carry)
+
+    def _carry(self, near):
+        far = socket.create_connection(("127.0.0.1", self._to))
+        self._far.append(far)
+        threading.Thread(target=self._guarded_pump, args=(far, near), daemon=True).start()
+        self._pump(near, far)
+
+    def _guarded_pump(self, source, target):
+        try:
+            self._pump(source, target)
+        except OSError:
+            pass
+
+    def _pump(self, source, target):
+        while True:
+            data = source.recv(1 << 16)
+            if not data:
+                target.shutdown(socket.SHUT_WR)
+                return
+            target.sendall(data)
+
+    def cut(self):
+        for connection in self._sockets + self._far:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def end(self):
+        self.cut()
+        super().end()
+        for connection in self._far:
+            connection.close()
 
 
 def read_packet(connection):

@@ -336,7 +336,7 @@ class Leaving(ImageTest):
         for _ in range(20):
             self.s.call("close-session", session="default")
             self.assertOperational()
-        mcp.wait_until(lambda: count() <= before, 10, "no more threads than before")
+        mcp.wait_until(lambda: count() <= before, 10, "no more threads than before, %d" % before)
 
 
 @unittest.skipIf(joining.why_not(), joining.why_not())
@@ -361,16 +361,28 @@ class Accidents(mcp.TestCase):
         self.assertOperational()
 
     def test_a_cut_between_two_calls_is_told_with_the_next(self):
-        self.s.evaluate("(defvar *kept* 1)")
-        self.assertErrorReport(self.s.evaluate('(error "stands")'))
-        person = self.image.person()
-        self.addCleanup(person.close)
-        person.evaluate("(dolist (c swank::*connections*) (unless (eq c swank::*emacs-connection*) (swank::close-connection c nil nil)))")
-        mcp.wait_until(lambda: "absent" in self.s.call("list-sessions").text, 10, "the end of the connection")
-        report = self.s.evaluate("*kept*")
+        tunnel = joining.Tunnel(self.image.port)
+        self.addCleanup(tunnel.end)
+        client = self.start_server("--attach", tunnel.address)
+        client.evaluate("(defvar *kept* 1)")
+        self.assertErrorReport(client.evaluate('(error "stands")'))
+        tunnel.cut()
+        mcp.wait_until(lambda: "absent" in client.call("list-sessions").text, 10, "the end of the connection")
+        report = client.evaluate("*kept*")
         self.assertValue(report, "1")
         self.assertIn("had been cut", report.text)
-        self.assertIn("cannot be entered", self.s.call("list-errors").text)
+        self.assertIn("cannot be entered", client.call("list-errors").text)
+
+    def test_a_cut_during_an_evaluation_is_told_and_ends_it(self):
+        tunnel = joining.Tunnel(self.image.port)
+        self.addCleanup(tunnel.end)
+        client = self.start_server("--attach", tunnel.address)
+        client.evaluate("(defvar *has-ended* nil)")
+        running = client.start_call("evaluate-lisp", code="(unwind-protect (sleep 100) (setf *has-ended* t))")
+        mcp.wait_until(lambda: "running for" in client.call("session-info").text, 10, "the evaluation to run")
+        tunnel.cut()
+        self.assertErrorReport(running.reply(), "CONNECTION-LOST")
+        mcp.wait_until(lambda: client.evaluate("*has-ended*").values == ["T"], 10, "the end of the evaluation")
 
     def test_an_image_that_is_stopped_costs_the_connection_not_the_image(self):
         self.assertOperational()
