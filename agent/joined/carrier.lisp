@@ -23,9 +23,11 @@
       (when (session-ended session)
         (throw 'session-ended nil))
       (when (session-arrived session)
-        (setf (session-busy session) t)
         (mapc (lambda (name value) (setf (symbol-value name) value)) *own-variables* (session-own-values session))
-        (return (call-alone (lambda () (pop (session-arrived session))))))
+        (return (call-alone (lambda ()
+                              (let ((message (pop (session-arrived session))))
+                                (setf (session-busy session) (first message))
+                                message)))))
       (call-openly (lambda () (await-signal (session-arrival session)))))))
 
 (defun parse-payload (payload)

@@ -22,7 +22,7 @@
          (*capture* (make-capture))
          (*output-octets* (make-buffer +buffer-length+))
          (*output-end* 0)
-         (*pending* nil) (*last-frames* '()) (*is-silent* nil) (*hidden-restarts* '())
+         (*pending* nil) (*last-frames* '()) (*is-silent* nil) (*hidden-restarts* (compute-restarts))
          (*own-restarts* '()))
     (progv *own-variables* (session-own-values session)
       (call-as-agent function))))

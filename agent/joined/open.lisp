@@ -35,7 +35,8 @@
         (list :failed "This Swank performs one request at a time. Start it with threads, where SWANK:*COMMUNICATION-STYLE* is :SPAWN.")
         (progn
           (when connection
-            (give-place-back connection package))
+            (give-place-back connection package)
+            (speed-connection connection package))
           (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
                                       :connection connection :own-values (global-values)))))))
 
@@ -117,7 +118,7 @@
                (await-signal (session-given-up *session*) (float +giving-up-seconds+))
                (if (eq post *awaited*)
                    (progn
-                     (setf (post-reply post) (given-up-reply (first (post-request post)) (label-of thread)))
+                     (setf (post-reply post) (given-up-reply (session-busy *session*) (label-of thread)))
                      (raise-signal (post-done post))
                      :left)
                    :ok)))))))
@@ -135,6 +136,7 @@
   (let* ((errors (length *standing-errors*))
          (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
     (setf (session-ended session) t)
+    (ignore-errors (remove-wrappers))
     (mapc #'ask-thread-to-end threads)
     (raise-signal (session-arrival session))
     (raise-signal (session-sent session))

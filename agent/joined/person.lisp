@@ -35,13 +35,22 @@
     (when (and symbol (boundp symbol))
       (setf (symbol-value symbol) (remove connection (symbol-value symbol))))))
 
+(defun part-of-connection (connection package &rest names)
+  "Return what the reader called by one of NAMES in PACKAGE returns for CONNECTION, or NIL if there is none; second, whether
+there is one."
+  (dolist (name names (values nil nil))
+    (let ((symbol (server-symbol name package)))
+      (when (and symbol (fboundp symbol))
+        (return (values (ignore-errors (funcall symbol connection)) t))))))
+
+(defun speed-connection (connection package)
+  (send-at-once (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO")))
+
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a thread of its own."
-  (let ((style (or (server-symbol "CONNECTION.COMMUNICATION-STYLE" package)
-                   (server-symbol "CONNECTION-COMMUNICATION-STYLE" package))))
-    (or (null style)
-        (not (fboundp style))
-        (eq :spawn (ignore-errors (funcall style connection))))))
+  (multiple-value-bind (style known)
+      (part-of-connection connection package "CONNECTION.COMMUNICATION-STYLE" "CONNECTION-COMMUNICATION-STYLE")
+    (or (not known) (eq :spawn style))))
 
 ;;; Announcements
 

@@ -21,7 +21,7 @@
   (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)
   (own-values '())                      ; of *OWN-VARIABLES*
   (newest 0)                            ; the last evaluation that has set these
-  (busy nil)
+  (busy nil)                            ; the id of the request that is performed
   (arrived '()) (arrival (make-signal))
   (outgoing '()) (octets 0 :type fixnum) (sent (make-signal)) (room (make-signal))
   (watched '())                         ; what is wrapped for it: (NAME . TAG)
@@ -81,3 +81,6 @@ does no harm there.")
   (when (>= number (session-newest *session*))
     (setf (session-newest *session*) number
           (rest (session-own-values *session*)) (mapcar #'symbol-value (rest *own-variables*)))))
+
+(defun session-mark ()
+  (list :session (session-number *session*)))

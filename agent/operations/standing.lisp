@@ -166,7 +166,7 @@
             (call-openly (lambda () (await-signal (post-done post)))))
        (setf *awaited* nil))
      (setf *token* 0)
-     (when (post-evaluates post)
+     (when (post-values post)
        (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) (post-values post)
          (setf * v1 ** v2 *** v3
                / l1 // l2 /// l3

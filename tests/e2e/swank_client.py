@@ -112,6 +112,7 @@ class Editor:
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         self.socket.settimeout(None)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
         self.number = 0
         self.answers = {}

@@ -39,6 +39,45 @@
   (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
+;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
+
+(defun tag-of-session (tag)
+  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
+
+(defun wrapper-for-session (wrapper)
+  (declare (type function wrapper))
+  (let ((session *session*))
+    (lambda (&rest arguments)
+      (let ((*session* session))
+        (apply wrapper arguments)))))
+
+(implement wrap-function (name tag wrapper)
+  (sb-int:encapsulate name (tag-of-session tag) (wrapper-for-session wrapper))
+  (pushnew (cons name tag) (session-watched *session*) :test #'equal))
+
+(implement unwrap-function (name tag)
+  (sb-int:unencapsulate name (tag-of-session tag))
+  (setf (session-watched *session*) (remove (cons name tag) (session-watched *session*) :test #'equal)))
+
+(implement function-wrapped-p (name tag)
+  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
+
+(implement wrap-methods (name wrapper)
+  (set-method-wrapper name (wrapper-for-session wrapper))
+  (pushnew (cons name :methods) (session-watched *session*) :test #'equal))
+
+(implement unwrap-methods (name)
+  (set-method-wrapper name nil)
+  (setf (session-watched *session*) (remove (cons name :methods) (session-watched *session*) :test #'equal)))
+
+(defun remove-wrappers ()
+  "Remove all wrappers of the session."
+  (loop for (name . tag) in (session-watched *session*)
+        do (cond ((eq tag :methods)
+                  (unwrap-methods name))
+                 ((fboundp name)
+                  (unwrap-function name tag)))))
+
 ;;; The streams of a session. What is printed goes to the server in events.
 
 (defconstant +output-buffer+ 4096)
@@ -148,3 +187,12 @@
 (defun make-free-thread (name function)
   "Start a thread that belongs to no session."
   (sb-thread:make-thread function :name name))
+
+(defun send-at-once (stream)
+  "Have the kernel send what is written to STREAM, of a socket, without waiting for the other end to confirm what came before."
+  (when (typep stream 'sb-sys:fd-stream)
+    (let ((on (make-array 1 :element-type '(unsigned-byte 32) :initial-element 1)))
+      (sb-sys:with-pinned-objects (on)
+        ;; IPPROTO_TCP, TCP_NODELAY.
+        (c-call "setsockopt" sb-alien:int sb-alien:int (sb-sys:fd-stream-fd stream) sb-alien:int 6 sb-alien:int 1
+                sb-sys:system-area-pointer (sb-sys:vector-sap on) sb-alien:unsigned-int 4)))))
