@@ -317,7 +317,7 @@ class Samples(mcp.TestCase):
     def test_in_another_thread_however_often_it_is_asked(self):
         self.begin()
         self.s.evaluate('(defvar *spinner* (sb-thread:make-thread (lambda () (outer 7)) :name "spinner"))')
-        for _ in range(1000):
+        for _ in range(2000):
             frames = mcp.frames_in(self.s.call("get-backtrace", thread="spinner").text)
             self.assertEqual(["(SPIN 7)", "(OUTER 7)"], [frame for frame in frames if not re.search("TRUNCATE|FLOOR", frame)])
 
