@@ -71,15 +71,16 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
     strbuf_adds(out, " bytes allocated.\n");
 }
 
-/* Where samples fell that show no function of the program. The kernel's clock may tick but 100 times a
- * second, and a busy machine loses ticks: only much fewer samples than that mean something. */
+/* Where samples fell that show no function of the program, if they are the most. The kernel's clock may tick
+ * but 100 times a second, and a busy machine loses ticks: unless the others were counted, only much fewer
+ * samples than were due mean something. */
 static void add_missed(struct strbuf *out, const struct sexp *reply, double expected)
 {
     const struct sexp *elsewhere = reply_get(reply, "elsewhere");
     int64_t samples = reply_integer(reply, "samples"), foreign = 0;
     for (size_t i = 0; i < sexp_count(elsewhere); i++)
         foreign += sexp_integer(sexp_nth(sexp_nth(elsewhere, i), 1), 0);
-    if (expected < 10 || (double)samples * 20 > expected)
+    if (foreign <= samples && (expected < 10 || (double)samples * 20 > expected))
         return;
     strbuf_addf(out, "About %.0f samples were due. ", expected);
     add_neighbours(out, "In foreign code, whose callers could not be seen: ", elsewhere);
