@@ -67,7 +67,8 @@ class Timing(Measuring):
         self.assertTrue(text.endswith("=> 6"), text)
 
     def test_the_limits_of_one_short_run_and_of_noisy_runs_are_reported(self):
-        self.assertIn("A single run this short is not reliable.", self.s.call("time-execution", code="(list 1)").text)
+        # On a busy machine one may be long.
+        self.assertTrue(any("A single run this short is not reliable." in self.s.call("time-execution", code="(list 1)").text for _ in range(5)))
         self.assertNotIn("is not reliable", self.s.call("time-execution", code="(sleep 0.01)").text)
         self.s.evaluate("(defvar *k* 0)")
         text = self.s.call("time-execution", {"code": "(sleep (if (evenp (incf *k*)) 0.01 0.1))", "runs": 20}).text
