@@ -523,6 +523,13 @@ class Memory(Measuring):
         self.assertTrue(self.s.call("memory-report", retains="(car (length '(1)))").is_error)
         self.assertEvaluates("*ran*", "0")
 
+    def test_a_thread_that_keeps_an_object_on_its_stack_is_named(self):
+        self.s.evaluate("""(defstruct thing x) (defvar *kept* nil) (defvar *thread* (sb-thread:make-thread
+            (lambda () (let ((thing (make-thing :x 5))) (setf *kept* (sb-ext:make-weak-pointer thing)) (loop (sleep 0.1) (print (thing-x thing) (make-broadcast-stream)))))
+            :name "holder"))""")
+        mcp.wait_until(lambda: "THING" in self.s.evaluate("*kept*").text, 20, "the thread")
+        self.assertIn("the stack of the thread holder", self.s.call("memory-report", retains="(sb-ext:weak-pointer-value *kept*)").text)
+
     def test_objects_are_counted_by_type(self):
         self.s.evaluate("(defstruct thing a) (defvar *things* (loop repeat 12345 collect (make-thing)))")
         text = self.s.call("memory-report", **{"gc-first": True}).text
