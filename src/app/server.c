@@ -214,6 +214,8 @@ static bool begin_http(struct server *server, const struct options *options, str
         .allowed_origins = options->allowed_origins,
         .cors_origins = options->cors_origins,
         .token_file = options->token_file,
+        .trust_header = options->trust_header,
+        .trust_from = options->trust_from,
         .tls_certificate_file = options->tls_certificate,
         .tls_key_file = options->tls_key,
         .node = options->node,

@@ -25,7 +25,9 @@ struct options {
     const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
     const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
     const char *cors_origins[OPTIONS_MOST_REPEATED + 1];
-    const char *token_file;      /* NULL: no tokens */
+    const char *token_file;   /* NULL: no tokens */
+    const char *trust_header; /* NULL: none */
+    const char *trust_from[OPTIONS_MOST_REPEATED + 1];
     const char *tls_certificate; /* NULL: no TLS */
     const char *tls_key;
     const char *node;            /* NULL: none */

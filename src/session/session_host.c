@@ -67,6 +67,11 @@ struct session_host *session_host_new(const struct session_host_options *options
     return host;
 }
 
+void session_host_plan_saves(struct session_host *host, size_t count)
+{
+    host->planned_saves = count;
+}
+
 static void for_each_session(const struct session_host *host, void (*function)(struct session *s))
 {
     for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))

@@ -54,6 +54,9 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
+/* session_host_plan_saves(host, count): ${count} more sessions will be told to save; for the metrics. */
+void session_host_plan_saves(struct session_host *host, size_t count);
+
 /* session_host_limit_everything(host): no client is left to cancel anything. Operations without a time
  * limit get that of their session, present and future ones. */
 void session_host_limit_everything(struct session_host *host);

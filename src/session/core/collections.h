@@ -58,6 +58,7 @@ struct session_host {
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
     size_t suspended;
+    size_t planned_saves;       /* of sessions that were not told to save yet */
     uint64_t started_at;        /* loop time in ms */
     bool is_everything_limited; /* operations without a time limit get their session's */
     struct metrics metrics;

@@ -379,6 +379,16 @@ bool saving_start_suspended(struct session *s, struct operation *op)
 }
 
 /* A commit runs to its end in its thread; no operation waits for it. */
+size_t savings_count(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
+        n += list_entry(node, struct operation, node)->kind == OPERATION_SAVE;
+    for (const struct list *node = s->savings.next; node != &s->savings; node = node->next)
+        n += list_entry(node, struct saving, node)->stored == NULL;
+    return n;
+}
+
 void saving_cancel(struct saving *v)
 {
     v->op = NULL;
