@@ -596,6 +596,16 @@ class Lost(ThreadTest):
             self.assertValue(self.s.evaluate(self.CHECK, session="reader"), whole)
             self.s.call("close-session", session="reader")
 
+    def test_of_a_progn_only_the_forms_that_define_something_are_evaluated_again(self):
+        path = os.path.join(self.folder(), "ran")
+        self.s.evaluate('(sb-thread:make-thread (lambda () (sleep 1000)) :name "program")')
+        self.assertEvaluates("""(progn ; a comment
+            (defun inside () 1) (with-open-file (s "%s" :direction :output :if-does-not-exist :create) (write-line "x" s))
+            (progn #| another |# (defvar *part* 2) (delete-file "%s")) )""" % (path, path), "T")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
+        self.assertEvaluates('(list (inside) *part* (probe-file "%s"))' % path, "(1 2 NIL)")
+        self.assertNotIn("delete-file", re.sub("(?m)^;.*", "", self.s.call("session-history", format="lisp").text))
+
 
 class Hooks(mcp.SessionTest):
     """What the session's code registers runs after a return, and when a save is restored."""
