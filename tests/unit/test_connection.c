@@ -204,12 +204,12 @@ static int tear_down(void **state)
 
 CASE(initialize_answers_with_name_and_version)
 {
-    json_t *answer, *result;
+    json_t *result;
 
     say(client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
                 "{},\"clientInfo\":"
                 "{\"name\":\"t\",\"version\":\"0\"}},\"jsonrpc\":\"2.0\",\"id\":0}");
-    answer = json_loads(sent(client), 0, NULL);
+    json_t *answer = json_loads(sent(client), 0, NULL);
     assert_non_null(answer);
     assert_int_equal(json_integer_value(json_object_get(answer, "id")), 0);
     result = json_object_get(answer, "result");
@@ -274,12 +274,12 @@ CASE(requests_are_served_before_initialized_arrives)
 
 CASE(tools_list_is_one_page)
 {
-    json_t *answer, *tools;
+    json_t *tools;
 
     shake_hands(client, "2025-06-18");
     assert_int_equal(client->handshake_count, 1);
     say(client, BARE("1", "tools/list"));
-    answer = json_loads(sent(client), 0, NULL);
+    json_t *answer = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_object_size(json_object_get(answer, "result")), 1);
     tools = json_object_get(json_object_get(answer, "result"), "tools");
     assert_int_equal(json_array_size(tools), 2);
@@ -713,7 +713,6 @@ TEST(a_batch_is_answered_when_all_of_it_is_done)
 
 CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
 {
-    json_t *answers;
     int codes[8], i;
 
     shake_hands(client, "2025-03-26");
@@ -725,7 +724,7 @@ CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
         "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"ping\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\",\"params\":1},{}]");
     assert_int_equal(client->count, 1);
-    answers = json_loads(sent(client), 0, NULL);
+    json_t *answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 8);
     for (i = 0; i < 8; i++)
         codes[i] = (int)json_integer_value(
@@ -774,7 +773,6 @@ CASE(a_batch_whose_answers_are_too_many_is_answered_with_errors)
     size_t len = (16u << 20) + 1;
     char *text = malloc(len);
     struct strbuf json;
-    json_t *answers;
 
     shake_hands(client, "2025-03-26");
     memset(text, 'x', len);
@@ -788,7 +786,7 @@ CASE(a_batch_whose_answers_are_too_many_is_answered_with_errors)
     assert_int_equal(client->count, 0);
     fake_finish(0, "one", false);
     assert_int_equal(client->count, 1);
-    answers = json_loads(sent(client), 0, NULL);
+    json_t *answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 3);
     for (size_t i = 0; i < 3; i++) {
         const json_t *answer = json_array_get(answers, i), *error = json_object_get(answer, "error");
@@ -860,13 +858,13 @@ TEST(a_message_of_the_largest_size_is_taken)
 {
     struct client client;
     size_t len = TRANSPORT_MAX_MESSAGE;
-    char *bytes = malloc(len), *at;
+    char *bytes = malloc(len);
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"";
 
     assert_non_null(bytes);
     memset(bytes, 'x', len);
     memcpy(bytes, head, sizeof head - 1);
-    at = bytes + len - 3;
+    char *at = bytes + len - 3;
     memcpy(at, "\"}}", 3);
     start(&client);
     connection_message(client.connection, NULL, bytes, len);
@@ -881,14 +879,14 @@ TEST(a_message_of_the_largest_size_is_taken)
 TEST(too_much_under_way_is_refused)
 {
     struct client client;
-    size_t len = 60u << 20, i;
+    size_t len = 60u << 20;
     char *bytes = malloc(len), *again = malloc(len);
 
     assert_non_null(bytes);
     assert_non_null(again);
     start(&client);
     shake_hands(&client, "2025-11-25");
-    for (i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++) {
         static const char call[] = CALL("0", "wait", "{}");
 
         memset(bytes, ' ', len);
@@ -903,7 +901,7 @@ TEST(too_much_under_way_is_refused)
     fake_finish(0, "", false);
     ask_nothing(&client, CALL("77", "wait", "{}"));
     fake_finish(0, "", false);
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         bytes[22] = (char)('5' + i);
         forget(&client);
         connection_message(client.connection, NULL, memcpy(again, bytes, len), len);
@@ -995,18 +993,18 @@ static const char *const bases[] = {
 /* An invalid request, or at least one that was changed: at least 1 byte. */
 static size_t make_invalid(char *bytes, size_t room)
 {
-    size_t len = 0, i, n, part;
+    size_t len = 0, n, part;
     const char *base;
 
     switch (random_below(4)) {
     case 0: /* noise */
         len = 1 + random_below(60);
-        for (i = 0; i < len; i++)
+        for (size_t i = 0; i < len; i++)
             bytes[i] = (char)random_below(256);
         return len;
     case 1: /* pieces of messages in any order */
         n = 1 + random_below(12);
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             base = fragments[random_below(sizeof fragments / sizeof *fragments)];
             part = strlen(base);
             if (len + part < room) {
@@ -1024,7 +1022,7 @@ static size_t make_invalid(char *bytes, size_t room)
         len = strlen(base);
         memcpy(bytes, base, len);
         n = 1 + random_below(3);
-        for (i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
             bytes[random_below(len)] = (char)random_below(256);
         return random_below(3) == 0 ? 1 + random_below(len) : len;
     }
@@ -1035,12 +1033,12 @@ CASE(ten_thousand_invalid_requests_are_survived)
     const char *given = getenv("CL_MCP_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     char bytes[1024];
-    size_t i, len, answered = 0;
+    size_t len, answered = 0;
 
     print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
     random_state = seed | 1;
     shake_hands(client, "2025-11-25");
-    for (i = 0; i < 10000; i++) {
+    for (size_t i = 0; i < 10000; i++) {
         len = make_invalid(bytes, sizeof bytes);
         say_bytes(client, bytes, len);
         /* Damage can make a valid request of an invalid one, such as another method's name: not counted on.
@@ -1073,15 +1071,15 @@ CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
     static const char whole[] = REQUEST(
         "12", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}");
     char copy[sizeof whole];
-    size_t at, len = sizeof whole - 1;
+    size_t len = sizeof whole - 1;
 
     shake_hands(client, "2025-11-25");
-    for (at = 0; at < len; at++) {
+    for (size_t at = 0; at < len; at++) {
         say_bytes(client, whole, at);
         assert_int_equal(client->count, 1);
         check_answers(client, whole, at, true);
     }
-    for (at = 0; at < len; at++) {
+    for (size_t at = 0; at < len; at++) {
         for (int byte = 0; byte < 256; byte += 3) {
             memcpy(copy, whole, sizeof whole);
             copy[at] = (char)byte;

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../cases.h"
+#include "base/strbuf.h"
 #include "guarded.h"
-#include "strbuf_test.h"
 #include "wire/frame.h"
 #include "wire/sexp.h"
 
@@ -105,69 +106,78 @@ TEST(frame_scan_judges_each_row_byte_by_byte)
         }
 }
 
-STRBUF_TEST(b, frame_scan_accepts_the_largest_payload)
+TEST(frame_scan_accepts_the_largest_payload)
 {
+    struct strbuf b;
     struct frame_result r;
     size_t at;
     char *room;
 
-    at = frame_begin(b);
-    room = strbuf_reserve(b, SEXP_MAX_PAYLOAD);
+    strbuf_init(&b, 0);
+    at = frame_begin(&b);
+    room = strbuf_reserve(&b, SEXP_MAX_PAYLOAD);
     memset(room, ' ', SEXP_MAX_PAYLOAD);
-    strbuf_added(b, SEXP_MAX_PAYLOAD);
-    frame_end(b, at);
-    assert_false(b->is_overflown);
-    assert_memory_equal(b->bytes, "01000000", 8);
-    r = frame_scan(b->bytes, b->len);
+    strbuf_added(&b, SEXP_MAX_PAYLOAD);
+    frame_end(&b, at);
+    assert_false(b.is_overflown);
+    assert_memory_equal(b.bytes, "01000000", 8);
+    r = frame_scan(b.bytes, b.len);
     assert_int_equal(r.status, FRAME_COMPLETE);
     assert_int_equal(r.payload_len, SEXP_MAX_PAYLOAD);
-    r = frame_scan(b->bytes, b->len - 1);
+    r = frame_scan(b.bytes, b.len - 1);
     assert_int_equal(r.status, FRAME_PARTIAL);
+    strbuf_fini(&b);
 }
 
-STRBUF_TEST(b, frames_that_were_written_are_found_again)
+TEST(frames_that_were_written_are_found_again)
 {
     static const size_t lengths[] = {0, 1, 9, 10, 15, 16, 17, 255, 256, 4095, 4096, 65535, 65536, 1 << 20};
+    struct strbuf b;
     struct frame_result r;
     size_t from = 0, at;
     char header[9];
 
+    strbuf_init(&b, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        at = frame_begin(b);
+        at = frame_begin(&b);
         assert_int_equal(at, from);
         for (size_t n = 0; n < lengths[i]; n++)
-            strbuf_addc(b, (char)n);
-        frame_end(b, at);
+            strbuf_addc(&b, (char)n);
+        frame_end(&b, at);
         snprintf(header, sizeof header, "%08zx", lengths[i]);
-        assert_memory_equal(b->bytes + at, header, 8);
-        from = b->len;
+        assert_memory_equal(b.bytes + at, header, 8);
+        from = b.len;
     }
     from = 0;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        r = frame_scan(b->bytes + from, b->len - from);
+        r = frame_scan(b.bytes + from, b.len - from);
         assert_int_equal(r.status, FRAME_COMPLETE);
         assert_int_equal(r.payload_len, lengths[i]);
         from += r.consumed;
     }
-    assert_int_equal(from, b->len);
+    assert_int_equal(from, b.len);
+    strbuf_fini(&b);
 }
 
-STRBUF_TEST(b, a_value_written_into_a_frame_has_no_space_in_front)
+TEST(a_value_written_into_a_frame_has_no_space_in_front)
 {
+    struct strbuf b;
     size_t at;
 
+    strbuf_init(&b, 0);
     for (int i = 1; i <= 2; i++) {
-        at = frame_begin(b);
-        sexp_write_open(b);
-        sexp_write_integer(b, i);
-        sexp_write_symbol(b, "abort");
-        sexp_write_close(b);
-        frame_end(b, at);
+        at = frame_begin(&b);
+        sexp_write_open(&b);
+        sexp_write_integer(&b, i);
+        sexp_write_symbol(&b, "abort");
+        sexp_write_close(&b);
+        frame_end(&b, at);
     }
-    at = frame_begin(b);
-    sexp_write_integer(b, 7);
-    frame_end(b, at);
-    assert_string_equal(strbuf_string(b), "0000000a(1 :abort)0000000a(2 :abort)000000017");
+    at = frame_begin(&b);
+    sexp_write_integer(&b, 7);
+    frame_end(&b, at);
+    assert_string_equal(strbuf_string(&b), "0000000a(1 :abort)0000000a(2 :abort)000000017");
+    strbuf_fini(&b);
 }
 
 TEST(a_frame_that_does_not_fit_leaves_nothing_behind)
@@ -202,14 +212,17 @@ TEST(a_frame_that_does_not_fit_leaves_nothing_behind)
     strbuf_fini(&b);
 }
 
-STRBUF_TEST(b, a_frame_over_the_largest_payload_is_taken_out)
+TEST(a_frame_over_the_largest_payload_is_taken_out)
 {
+    struct strbuf b;
     size_t at;
 
-    at = frame_begin(b);
-    memset(strbuf_reserve(b, SEXP_MAX_PAYLOAD + 1), ' ', SEXP_MAX_PAYLOAD + 1);
-    strbuf_added(b, SEXP_MAX_PAYLOAD + 1);
-    frame_end(b, at);
-    assert_true(b->is_overflown);
-    assert_int_equal(b->len, 0);
+    strbuf_init(&b, 0);
+    at = frame_begin(&b);
+    memset(strbuf_reserve(&b, SEXP_MAX_PAYLOAD + 1), ' ', SEXP_MAX_PAYLOAD + 1);
+    strbuf_added(&b, SEXP_MAX_PAYLOAD + 1);
+    frame_end(&b, at);
+    assert_true(b.is_overflown);
+    assert_int_equal(b.len, 0);
+    strbuf_fini(&b);
 }

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../cases.h"
 #include "guarded.h"
 #include "mcp/json_text.h"
 #include "mcp/json_write.h"
-#include "strbuf_test.h"
 
 #define BYTES(string) string, sizeof string - 1
 
@@ -124,18 +124,21 @@ TEST(add_string_escapes_what_json_requires)
     expect_written(BYTES("x\xff\n"), "\"x\xef\xbf\xbd\\n\"");
 }
 
-STRBUF_TEST(out, add_string_writes_every_byte_so_that_jansson_reads_it_back)
+TEST(add_string_writes_every_byte_so_that_jansson_reads_it_back)
 {
     char bytes[128];
+    struct strbuf out;
     json_t *string;
     size_t i;
 
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
-    json_write_string(out, bytes, sizeof bytes);
-    string = json_loadb(out->bytes, out->len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    strbuf_init(&out, 0);
+    json_write_string(&out, bytes, sizeof bytes);
+    string = json_loadb(out.bytes, out.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     assert_non_null(string);
     assert_int_equal(json_string_length(string), sizeof bytes);
     assert_memory_equal(json_string_value(string), bytes, sizeof bytes);
     json_decref(string);
+    strbuf_fini(&out);
 }

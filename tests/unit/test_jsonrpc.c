@@ -55,9 +55,8 @@ TEST(messages_are_distinguished_by_their_members)
 {
     struct jsonrpc_message m;
     json_t *object;
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         object = json_loads(rows[i].json, JSON_ALLOW_NUL, NULL);
         assert_non_null(object);
         m = jsonrpc_classify(object);
@@ -100,9 +99,8 @@ STRBUF_TEST(out, envelopes_hold_what_they_are_given)
 TEST(a_long_name_is_cut_between_characters)
 {
     char name[201];
-    size_t i;
 
-    for (i = 0; i < 200; i += 2)
+    for (size_t i = 0; i < 200; i += 2)
         memcpy(name + i, "\xc3\xa9", 2);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 200}), 100);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name + 1, 199}), 99);

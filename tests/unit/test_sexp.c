@@ -317,11 +317,10 @@ TEST(parser_keeps_nul_bytes_in_strings)
 {
     static const char text[] = "(\"a\0b\" \"\0\" \"1234567\0\")";
     struct sexp_document *document = sexp_parse(text, sizeof text - 1, NULL);
-    const char *bytes;
     size_t len;
 
     assert_non_null(document);
-    bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
+    const char *bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
     assert_int_equal(len, 3);
     assert_memory_equal(bytes, "a\0b", 4);
     bytes = sexp_string(sexp_nth(sexp_root(document), 1), &len);
@@ -335,15 +334,12 @@ TEST(parser_keeps_nul_bytes_in_strings)
 
 STRBUF_TEST(text, parser_accepts_as_many_levels_as_are_allowed)
 {
-    struct sexp_document *document;
-    const struct sexp *value;
-
     for (int i = 0; i < SEXP_MAX_DEPTH; i++)
         strbuf_adds(text, i ? " (7" : "(7");
     for (int i = 0; i < SEXP_MAX_DEPTH; i++)
         strbuf_addc(text, ')');
-    document = parse_text(strbuf_string(text));
-    value = sexp_root(document);
+    struct sexp_document *document = parse_text(strbuf_string(text));
+    const struct sexp *value = sexp_root(document);
     for (int i = 1; i < SEXP_MAX_DEPTH; i++) {
         assert_int_equal(sexp_count(value), 2);
         assert_int_equal(sexp_integer(sexp_nth(value, 0), 0), 7);
@@ -356,13 +352,11 @@ STRBUF_TEST(text, parser_accepts_as_many_levels_as_are_allowed)
 /* Depth is how deep, not how often: many lists side by side are fine. */
 STRBUF_TEST(text, parser_counts_levels_and_not_lists)
 {
-    struct sexp_document *document;
-
     strbuf_addc(text, '(');
     for (int i = 0; i < 1000; i++)
         strbuf_adds(text, "((1 2)) ");
     strbuf_addc(text, ')');
-    document = parse_text(strbuf_string(text));
+    struct sexp_document *document = parse_text(strbuf_string(text));
     assert_int_equal(sexp_count(sexp_root(document)), 1000);
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(sexp_integer(sexp_nth(sexp_nth(sexp_nth(sexp_root(document), i), 0), 1), 0), 2);
@@ -371,14 +365,13 @@ STRBUF_TEST(text, parser_counts_levels_and_not_lists)
 
 STRBUF_TEST(text, parser_bounds_the_number_of_values)
 {
-    struct sexp_document *document;
     struct err err;
 
     strbuf_addc(text, '(');
     for (size_t i = 1; i < SEXP_MAX_VALUES; i++)
         strbuf_add(text, "1 ", 2);
     strbuf_addc(text, ')');
-    document = sexp_parse(text->bytes, text->len, &err);
+    struct sexp_document *document = sexp_parse(text->bytes, text->len, &err);
     assert_non_null(document);
     assert_int_equal(sexp_count(sexp_root(document)), SEXP_MAX_VALUES - 1);
     sexp_document_free(document);
@@ -393,12 +386,11 @@ TEST(parser_bounds_the_length_of_the_payload)
 {
     size_t len = SEXP_MAX_PAYLOAD;
     char *text = malloc(len + 1);
-    struct sexp_document *document;
     struct err err;
 
     memset(text, 'x', len + 1);
     text[0] = text[len - 1] = '"';
-    document = sexp_parse(text, len, &err);
+    struct sexp_document *document = sexp_parse(text, len, &err);
     assert_non_null(document);
     assert_int_equal(sexp_root(document)->text.len, len - 2);
     sexp_document_free(document);

@@ -174,11 +174,10 @@ TEST(strbuf_survives_sizes_that_wrap_around)
 TEST(strbuf_reserve_makes_room_at_the_end)
 {
     struct strbuf b;
-    char *room;
 
     strbuf_init(&b, 1000);
     strbuf_adds(&b, "ab");
-    room = strbuf_reserve(&b, 998);
+    char *room = strbuf_reserve(&b, 998);
     assert_ptr_equal(room, b.bytes + 2);
     memset(room, 'x', 998);
     strbuf_added(&b, 3);
@@ -218,10 +217,9 @@ TEST(strbuf_steal_hands_over_and_starts_again)
 {
     struct strbuf b;
     size_t len = 99;
-    char *bytes;
 
     strbuf_init(&b, 6);
-    bytes = strbuf_steal(&b, &len);
+    char *bytes = strbuf_steal(&b, &len);
     assert_string_equal(bytes, "");
     assert_int_equal(len, 0);
     free(bytes);

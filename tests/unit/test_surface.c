@@ -103,12 +103,11 @@ static void stop_client(struct client *client)
 
 static struct session *create(struct client *client, const char *name)
 {
-    struct session *s;
     struct err err;
 
     strbuf_clear(&client->sent);
     client->count = 0;
-    s = sessions_create(client->toolbox.sessions, name, &err);
+    struct session *s = sessions_create(client->toolbox.sessions, name, &err);
     assert_non_null(s);
     return s;
 }
@@ -145,11 +144,9 @@ static int tear_down(void **state)
 
 CASE(resources_of_sessions_come_and_go_with_them)
 {
-    struct session *s;
-
     ask(client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
     assert_null(strstr(sent(client), "session"));
-    s = create(client, "work");
+    struct session *s = create(client, "work");
     assert_string_equal(
         sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
@@ -245,12 +242,10 @@ CASE(a_missing_resource_is_reported_as_the_revision_requires)
 
 CASE(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
 {
-    struct session *s;
-
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    s = create(client, "default");
+    struct session *s = create(client, "default");
     assert_non_null(strstr(sent(client),
                            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
                            "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
@@ -310,7 +305,6 @@ CASE(subscriptions_are_bounded)
 TEST(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 {
     struct client client;
-    struct session *s;
 
     start(&client, NULL);
     say(&client,
@@ -324,7 +318,7 @@ TEST(a_listen_is_acknowledged_first_and_tags_what_it_sends)
         "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
         "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
     assert_true(connection_is_idle(client.connection));
-    s = create(&client, "a");
+    struct session *s = create(&client, "a");
     assert_string_equal(
         sent(&client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"

@@ -74,7 +74,6 @@ static unsigned seed_random(void)
 static size_t slow_character_len(const unsigned char *s, size_t len)
 {
     static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned number;
     size_t n;
 
     if (s[0] < 0x80)
@@ -84,7 +83,7 @@ static size_t slow_character_len(const unsigned char *s, size_t len)
             break;
     if (n > 4 || n > len)
         return 0;
-    number = s[0] & ((1u << (7 - n)) - 1);
+    unsigned number = s[0] & ((1u << (7 - n)) - 1);
     for (size_t i = 1; i < n; i++) {
         if (s[i] >> 6 != 2)
             return 0;
