@@ -246,8 +246,7 @@ class LongWork(mcp.SessionTest):
         """As Codex does after 60 s, with shorter times: the client asks again until the work is done, and gives up no call."""
         gate, release = self.gate()
         path = os.path.join(self.folder, "long.lisp")
-        with open(path, "w") as f:
-            f.write("(progn %s (print :loaded))" % gate)
+        mcp.write(path, "(progn %s (print :loaded))" % gate)
         for tool, arguments, end in (
             ("evaluate-lisp", {"code": "(progn %s :done)" % gate}, "=> :DONE"),
             ("load-file", {"path": path}, ":LOADED"),
@@ -289,8 +288,7 @@ class LongWork(mcp.SessionTest):
             self.call("cancel-evaluation")
             self.assertIn("CANCELLED", self.call("evaluation-status", wait=60).text)
         path = os.path.join(self.folder, "slow.lisp")
-        with open(path, "w") as f:
-            f.write("(sleep 1)")
+        mcp.write(path, "(sleep 1)")
         self.assertIn(CONTINUES, self.call("load-file", path=path, wait=0.2).text)
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 

@@ -440,11 +440,7 @@ class WithoutALisp(mcp.TestCase):
         self.assertEqual({}, client.request("ping"))
 
     def script(self, text):
-        path = os.path.join(self.folder(), "lisp")
-        with open(path, "w") as f:
-            f.write("#!/bin/sh\n" + text + "\n")
-        os.chmod(path, 0o755)
-        return path
+        return self.file("#!/bin/sh\n" + text + "\n", "lisp", 0o755)
 
     def test_a_lisp_that_meets_an_error_is_reported_with_the_error(self):
         client = self.start_server("--lisp", self.script("""exec sbcl --noinform --disable-debugger --eval '(error "No room.")'"""))

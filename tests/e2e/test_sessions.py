@@ -9,8 +9,7 @@ import mcp
 
 class Creating(mcp.TestCase):
     def test_a_session_is_made_and_used_by_its_name(self):
-        reply = self.s.call("create-session", name="work")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("create-session", name="work"))
         self.assertIn("work", reply.text)
         self.assertValue(self.s.evaluate("(defparameter *x* 1)", session="work"), "*X*")
         self.assertValue(self.s.evaluate("*x*", session="work"), "1")
@@ -30,8 +29,7 @@ class Creating(mcp.TestCase):
         self.assertIn("package ALEXANDRIA", reply.text)
 
     def test_systems_are_loaded_on_request(self):
-        reply = self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120))
         self.assertValue(self.s.evaluate("(alexandria:iota 3)", session="loaded"), "(0 1 2)")
 
     def test_odd_names_do_no_harm(self):
@@ -66,15 +64,10 @@ class Directories(mcp.TestCase):
         self.client = self.start_server("--directory", self.top, "--tools", "full")
 
     def write(self, path, text):
-        path = os.path.join(self.top, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as f:
-            f.write(text)
+        mcp.write(os.path.join(self.top, path), text)
 
     def create(self, name, directory):
-        reply = self.client.call("create-session", name=name, directory=directory)
-        self.assertFalse(reply.is_error, reply.text)
-        return reply.text
+        return self.assertSucceeds(self.client.call("create-session", name=name, directory=directory)).text
 
     def assertIsIn(self, name):
         """The session finds the system of its directory, and is there."""
@@ -115,8 +108,7 @@ class Directories(mcp.TestCase):
         self.assertTrue(self.client.call("validate-syntax", path="open.lisp").is_error)
         edit = {"path": "code.lisp", "kind": "defun", "name": "where", "content": "(defun where () 1)", "session": "b"}
         self.assertFalse(self.client.call("edit-form", edit).is_error)
-        with open(os.path.join(self.top, "b/code.lisp")) as f:
-            self.assertIn("(defun where () 1)", f.read())
+        self.assertIn("(defun where () 1)", mcp.read(os.path.join(self.top, "b/code.lisp")))
         edit["path"] = os.path.join(self.top, "a/code.lisp")
         self.assertIn("is not in %s/b" % self.top, self.client.call("edit-form", edit).text)
 
@@ -200,8 +192,7 @@ class Closing(mcp.TestCase):
     def test_a_closed_session_is_gone_with_its_process(self):
         self.s.call("create-session", name="short")
         pid = int(self.s.evaluate("(sb-posix:getpid)", session="short").value)
-        reply = self.s.call("close-session", session="short")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("close-session", session="short"))
         mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's process")
         self.assertNotIn("short", self.s.call("list-sessions").text)
 

@@ -354,7 +354,6 @@ TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
     enum { DEPTH = 1000000 };
     char *text = repeat("(", 2 * DEPTH);
     struct scan_result result = scan_text(text, DEPTH);
-    struct scan_match match;
 
     assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
     assert_int_equal(result.depth, DEPTH);
@@ -364,7 +363,7 @@ TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
     result = scan_text(text, 2 * DEPTH - DEPTH / 2);
     assert_int_equal(result.depth, DEPTH / 2);
     assert_int_equal(result.innermost.column, DEPTH / 2);
-    match = scan_match_paren(text, 2 * DEPTH, 1, DEPTH + 10);
+    struct scan_match match = scan_match_paren(text, 2 * DEPTH, 1, DEPTH + 10);
     assert_int_equal(match.status, SCAN_MATCH_FOUND);
     assert_int_equal(match.partner.column, DEPTH - 9);
     free(text);
@@ -376,10 +375,9 @@ TEST(beyond_the_tracked_depth_nothing_good_is_called_bad)
     char *open = repeat("`(a ,@'(b . ", DEPTH);
     char *close = repeat("c) d)", DEPTH);
     char *text = malloc(strlen(open) + strlen(close) + 1);
-    size_t len;
 
     assert_non_null(text);
-    len = (size_t)sprintf(text, "%s%s", open, close);
+    size_t len = (size_t)sprintf(text, "%s%s", open, close);
     /* Within the tracked depth the second datum behind the dot is a fault; there is none here. */
     for (char *at = strstr(text, "c) d)"); at; at = strstr(at + 5, "c) d)"))
         memcpy(at, ")  ) ", 5);
@@ -441,11 +439,10 @@ TEST(explanation_puts_the_caret_under_the_character)
 TEST(explanation_shows_a_window_of_a_long_line)
 {
     char *text = repeat("(abcdefg) ", 1000);
-    struct scan_result result;
     char out[SCAN_EXPLAIN_SIZE];
 
     text[5009] = ')';
-    result = scan_text(text, strlen(text));
+    struct scan_result result = scan_text(text, strlen(text));
     assert_int_equal(result.at.column, 5010);
     scan_explain(&result, text, strlen(text), out, sizeof(out));
     assert_true(strlen(out) < 700);
