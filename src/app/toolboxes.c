@@ -197,8 +197,10 @@ static void note_loss(const struct owned *o, const struct session *s, const char
 
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (!has_state_to_save(o, s))
+    if (!has_state_to_save(o, s)) {
+        sessions_give_up(s);
         return;
+    }
     if (keeps_save(o, s)) {
         log_error("session %s was not saved: " KEEPS_SAVE, session_name(s));
         note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
@@ -256,6 +258,8 @@ static void on_saved(void *arg, const struct outcome *outcome)
         if (outcome->session != NULL)
             note_loss(p->owner, outcome->session, t->is_ending ? CUT_SHORT : outcome->why);
         saved_withdraw(p->owner->store, p->name);
+    } else if (outcome->session != NULL) {
+        sessions_give_up(outcome->session);
     }
     planned_save_free(p);
     t->saves--;

@@ -84,10 +84,15 @@ static bool set_listing(struct options *o, const struct option_definition *optio
 static bool set_node(struct options *o, const struct option_definition *option, const char *argument,
                      struct err *err)
 {
-    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0')
-        return err_set(err, ERR_INVALID, "--%s must be 1 to %d letters and digits, not '%s'", option->name,
-                       OPTIONS_MOST_NODE, argument);
+    /* What a machine or a pod may be called. */
+    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.");
+    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0' || argument[0] == '-' ||
+        argument[0] == '.')
+        return err_set(
+            err, ERR_INVALID,
+            "--%s must be 1 to %d letters, digits, dots and dashes, the first a letter or a digit, "
+            "not '%s'",
+            option->name, OPTIONS_MOST_NODE, argument);
     return set_text(o, option, argument, err);
 }
 

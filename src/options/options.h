@@ -13,7 +13,7 @@
 #include "session/records/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
-#define OPTIONS_MOST_NODE 32
+#define OPTIONS_MOST_NODE 63
 
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {

@@ -21,6 +21,7 @@
 #include "session/core/eviction.h"
 #include "session/process/process.h"
 #include "session/snapshots/copies.h"
+#include "session/store/leases.h"
 #include "session/store/saved.h"
 #include "session/work/answer.h"
 
@@ -57,7 +58,9 @@ static void commit_first(struct session *s)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
-            saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+            bool is_own = s->id.lease != NULL && strcmp(v->saved.name, s->id.name) == 0;
+            saved_commit(s->all->store, &v->saved, &v->journal, is_own ? lease_holder(s->id.lease) : NULL,
+                         on_committed, v);
         }
         return;
     }
