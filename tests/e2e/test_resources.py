@@ -65,12 +65,6 @@ class Reading(Surface):
         for symbol in ("NOPE/x", "cl/nope"):
             self.assertEqual(NOT_FOUND, self.s.error("resources/read", {"uri": "lisp://symbol/" + symbol})["code"])
 
-    def test_reading_starts_no_session(self):
-        self.assertIn("has not been started", self.s.error("resources/read", {"uri": "lisp://symbol/cl/car"})["message"])
-        self.assertEqual(["lisp://guide"], [r["uri"] for r in self.s.request("resources/list")["resources"]])
-        self.s.evaluate("1")
-        self.assertIn("CAR is a symbol", self.read("lisp://symbol/cl/car"))
-
     def test_the_source_is_whole(self):
         for number in range(40):
             self.s.evaluate("(defun f%d () \"%s\")" % (number, "x" * 600))
