@@ -1032,13 +1032,10 @@ static size_t make_invalid(char *bytes, size_t room)
 
 CASE(ten_thousand_invalid_requests_are_survived)
 {
-    const char *given = getenv("CL_MCP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     char bytes[1024];
     size_t len, answered = 0;
 
-    print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
-    random_state = seed | 1;
+    random_state = random_seed() | 1;
     shake_hands(client, "2025-11-25");
     for (size_t i = 0; i < 10000; i++) {
         len = make_invalid(bytes, sizeof bytes);
