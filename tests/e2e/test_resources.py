@@ -154,12 +154,6 @@ class Changes(Surface):
 class Listening(Surface):
     era = mcp.MODERN
 
-    def test_nothing_is_sent_unasked(self):
-        self.s.evaluate("(cl-mcp:define-tool one () 1)")
-        self.s.call("create-session", name="other")
-        self.s.request("server/discover")
-        self.assertEqual([], self.s.notifications)
-
     def test_a_listen_is_served_until_it_is_cancelled(self):
         uri = "lisp://session/default/last-error"
         wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": [uri, "lisp://guide", "file:///etc/passwd"]}
@@ -226,13 +220,6 @@ class Completion(Surface):
         self.s.evaluate('(defparameter shop::|Mixed Case| 1)')
         self.assertEqual(["|Mixed Case|"], self.values(self.SYMBOL, "name", "mixed", package="shop"))
         self.assertIn("|Mixed Case|", self.read("lisp://symbol/shop/%7CMixed%20Case%7C"))
-
-    def test_completing_changes_nothing(self):
-        self.s.evaluate("1")
-        before = self.s.call("session-history").text
-        self.values(self.SYMBOL, "name", "a-name-that-nobody-has-interned")
-        self.assertValue(self.s.evaluate('(find-symbol "A-NAME-THAT-NOBODY-HAS-INTERNED")'), "NIL", "NIL")
-        self.assertIn("1 evaluation\n", before)
 
 
 class OverHttp(mcp_http.TestCase):
