@@ -72,35 +72,14 @@ class Listing(mcp.TestCase):
         self.assertEqual(first, [tool["name"] for tool in self.s.request("tools/list")["tools"]])
         self.assertEqual("evaluate-lisp", first[0])
 
-    def test_every_tool_has_title_description_and_annotations(self):
+    def test_every_tool_has_annotations(self):
         for tool in self.listing("--tools=full")[0]:
             with self.subTest(tool["name"]):
-                self.assertRegex(tool["name"], r"^[a-z][a-z0-9-]{0,63}$")
-                self.assertTrue(tool["title"])
-                self.assertTrue(tool["description"])
-                sentences = re.findall(r"[.!?](?=\s|$)", re.sub(r"\be\.g\.|\bi\.e\.|\betc\.", "", tool["description"]))
-                self.assertLessEqual(len(sentences), 2, tool["description"])
                 # What the protocol assumes anyhow is not said: of an open world, not idempotent.
                 hints = tool["annotations"]
                 self.assertLessEqual({"readOnlyHint"} if hints["readOnlyHint"] else {"readOnlyHint", "destructiveHint"}, set(hints))
                 self.assertIs(False, hints.get("openWorldHint", False))
                 self.assertIs(True, hints.get("idempotentHint", True))
-
-    def test_every_schema_is_what_strict_clients_accept(self):
-        for tool in self.listing("--tools=full")[0]:
-            with self.subTest(tool["name"]):
-                schema = tool["inputSchema"]
-                self.assertEqual("object", schema["type"])
-                self.assertIn("properties", schema)
-                for word in ("oneOf", "anyOf", "allOf", "$schema", "$ref"):
-                    self.assertNotIn(word, schema)
-                self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
-                for name, argument in schema["properties"].items():
-                    self.assertRegex(name, r"^[a-z][a-z0-9-]*$")
-                    self.assertIn(argument["type"], ("string", "integer", "number", "boolean", "array"))
-                    self.assertTrue(argument.get("description"), name)
-                    if argument["type"] == "array":
-                        self.assertIn("items", argument)
 
     def test_every_tool_that_looks_at_lisp_takes_a_session(self):
         for tool in self.listing("--tools=full")[0]:

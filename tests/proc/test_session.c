@@ -1829,10 +1829,7 @@ CASE(whatever_happens_each_operation_is_answered_exactly_once)
                                         "wait 1"};
     static struct call calls[COUNT];
     bool is_taken_back[COUNT] = {false};
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    unsigned seed = random_seed();
     f->most_processes = seed % 4 == 0 ? 5 : 0;
     with_checkpoints(f, seed % 3 == 0 ? 0 : 4);
     memset(calls, 0, sizeof calls);

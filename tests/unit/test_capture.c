@@ -366,10 +366,7 @@ static void assert_agrees(const struct capture *c, const struct model *m)
 
 CASE(capture_agrees_with_a_naive_model)
 {
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    random_seed();
     size_t most = 8u << 20;
     struct model m = {.bytes = malloc(most)};
     assert_non_null(m.bytes);

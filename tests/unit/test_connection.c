@@ -401,7 +401,8 @@ CASE(ids_that_begin_alike_are_different)
 CASE(ids_are_echoed)
 {
     static const char *const ids[] = {
-        "0", "-1", "9223372036854775807", "\"\"", "\"1\"", "\"A/\\n\\u0000\"", "\"\xe2\x82\xac\""};
+        "0",    "-1",    "9007199254740993", "9223372036854775807",  "-9223372036854775808",
+        "\"\"", "\"1\"", "\"null\"",         "\"A/\\n\\u0000\\\"\"", "\"\xe2\x82\xac\xf0\x9f\x98\x80\""};
     char json[200], answer[200];
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -409,17 +410,21 @@ CASE(ids_are_echoed)
         snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
         ask(client, json, answer);
     }
+    ask(client, BARE("\"\\u00e9\\ud83d\\ude00\"", "ping"), DONE("\"\xc3\xa9\xf0\x9f\x98\x80\""));
 }
 
 CASE(ids_of_other_types_are_refused)
 {
-    static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
+    static const char *const ids[] = {"null", "1.5",   "-0.5", "1.0", "1e2",
+                                      "true", "false", "[]",   "[1]", "{}"};
     char json[200];
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
         ask_wrong(client, json, "null", -32600, "id must be");
     }
+    ask_wrong(client, BARE("1e400", "ping"), "null", -32600, "");
+    ask_wrong(client, BARE("9223372036854775808", "ping"), "null", -32600, "");
 }
 
 CASE(a_duplicate_of_an_id_under_way_is_refused)
@@ -804,6 +809,14 @@ CASE(texts_that_are_not_json_say_where)
               "Parse error: line 1, column 7 (byte 7): invalid token near 'garbage'");
     ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700,
               "unable to decode byte 0xff");
+    static const char *const wrong[] = {"\x80",     "\xc0\xaf",    "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                        "\xe2\x82", "\xf0\x9f\x98"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char json[100];
+        snprintf(json, sizeof json, NOTICE("ping", "{\"x\":\"%s\"}"), wrong[i]);
+        ask_wrong(client, json, "null", -32700, "");
+    }
+    ask_wrong(client, "\xef\xbb\xbf" BARE("1", "ping"), "null", -32700, "");
     say_bytes(client, "{\"id\":1\0}", 9);
     assert_non_null(strstr(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
     say_bytes(client, "", 0);
@@ -840,9 +853,15 @@ CASE(json_that_is_more_than_we_take_is_answered_with_its_id)
 CASE(lone_surrogates_become_replacement_characters)
 {
     shake_hands(client, "2025-11-25");
-    ask(client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
+    ask(client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00 \\udc00 \\ude00\\ud83d\"}"),
         TEXT_RESULT("1", "\"a\xef\xbf\xbd"
-                         "b\xf0\x9f\x98\x80\""));
+                         "b\xf0\x9f\x98\x80 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\""));
+}
+
+CASE(the_last_of_duplicate_members_counts)
+{
+    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"nothing\",\"method\":\"ping\"}",
+        DONE("2"));
 }
 
 CASE(a_message_of_the_largest_size_is_taken)
@@ -1013,13 +1032,10 @@ static size_t make_invalid(char *bytes, size_t room)
 
 CASE(ten_thousand_invalid_requests_are_survived)
 {
-    const char *given = getenv("CL_MCP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     char bytes[1024];
     size_t len, answered = 0;
 
-    print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
-    random_state = seed | 1;
+    random_state = random_seed() | 1;
     shake_hands(client, "2025-11-25");
     for (size_t i = 0; i < 10000; i++) {
         len = make_invalid(bytes, sizeof bytes);

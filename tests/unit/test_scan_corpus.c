@@ -301,16 +301,11 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
 
 TEST(one_parenthesis_off_is_found_in_the_right_form)
 {
-    const char *given = getenv("CL_MCP_TEST_SEED");
-    uint64_t seed = given == NULL ? 0 : strtoull(given, NULL, 10);
     struct tally tallies[CHANGES] = {{0}};
     struct tally sum = {0};
 
     skip_without_sources();
-    if (seed == 0)
-        seed = (uint64_t)time(NULL);
-    print_message("# CL_MCP_TEST_SEED=%llu\n", (unsigned long long)seed);
-    uint64_t random = seed;
+    uint64_t random = random_seed();
     for (size_t i = 0; i < CHANGED_FILES; i++) {
         const char *path = files[next_random(&random) % file_count];
         char *text;

@@ -667,11 +667,8 @@ static void compare_node(const struct node *node, const struct sexp *value)
 
 STRBUF_TEST(out, the_parser_reads_what_the_writer_writes)
 {
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
+    random_seed();
 
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
     for (int round = 0; round < 5000; round++) {
         struct node node;
         struct guarded g;

@@ -104,7 +104,13 @@ TEST(every_listed_schema_is_what_strict_clients_accept)
     size_t i;
     json_array_foreach(listing, i, tool)
     {
-        const json_t *schema = json_object_get(tool, "inputSchema");
+        static const char *const refused[] = {"oneOf", "anyOf", "allOf", "$schema", "$ref"};
+        const json_t *schema = json_object_get(tool, "inputSchema"), *required;
+        for (size_t n = 0; n < sizeof refused / sizeof refused[0]; n++)
+            assert_null(json_object_get(schema, refused[n]));
+        size_t n;
+        json_array_foreach(json_object_get(schema, "required"), n, required) assert_non_null(
+            json_object_get(json_object_get(schema, "properties"), json_string_value(required)));
         assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
         assert_true(json_is_object(json_object_get(schema, "properties")));
         const char *key;
@@ -113,6 +119,7 @@ TEST(every_listed_schema_is_what_strict_clients_accept)
         {
             const char *type = json_string_value(json_object_get(property, "type"));
             assert_non_null(type);
+            assert_non_null(strstr("string integer number boolean array", type));
             if (strcmp(type, "array") == 0)
                 assert_non_null(json_object_get(property, "items"));
             assert_non_null(json_object_get(property, "description"));

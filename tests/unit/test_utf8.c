@@ -59,16 +59,6 @@ static const struct row rows[] = {
 };
 #define ROW_COUNT (sizeof rows / sizeof *rows)
 
-static unsigned seed_random(void)
-{
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
-    return seed;
-}
-
 /* The definition itself: decode, and compare with the smallest number that needs so many bytes. 0 if
  * ill-formed. */
 static size_t slow_character_len(const unsigned char *s, size_t len)
@@ -179,7 +169,7 @@ STRBUF_TEST(once, utf8_repair_of_random_bytes_is_valid_and_stays)
     char bytes[40];
     struct strbuf twice;
 
-    seed_random();
+    random_seed();
     strbuf_init(&twice, 0);
     for (int round = 0; round < 20000; round++) {
         size_t len = (size_t)random() % sizeof bytes;
