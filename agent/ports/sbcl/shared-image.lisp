@@ -174,7 +174,12 @@
 
 (implement make-thread (name function)
   (let ((session *session*))
-    (sb-thread:make-thread (lambda () (call-in-own-context session function))
+    (sb-thread:make-thread (lambda ()
+                             (call-in-own-context session (lambda ()
+                                                            ;; The one that ends the thread.
+                                                            (let ((*hidden-restarts* (compute-restarts)))
+                                                              (declare (special *hidden-restarts*))
+                                                              (funcall (the function function))))))
                            :name (format nil "agent ~d: ~a" (session-number session) name))))
 
 (defun make-free-thread (name function)
@@ -189,9 +194,11 @@
 (defun frame-of-debugger ()
   "Return the frame in this thread that has entered the debugger last."
   (loop for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
-        while frame
-        when (eq 'invoke-debugger (name-of-frame frame))
-          return (sb-di:frame-down frame)
+        for down = (sb-di:frame-down frame)
+        while down
+        when (and (member (name-of-frame frame) '(invoke-debugger error cerror break))
+                  (not (member (name-of-frame down) '(error cerror break))))
+          return down
         finally (return (sb-di:top-frame))))
 
 (defun send-at-once (stream)
