@@ -23,3 +23,12 @@
 (defun session-mark ()
   "Return a property list that tells what this session has defined from what others have, which number their evaluations too."
   '())
+
+(defun for-session (function)
+  "Return FUNCTION so that it can be called for this session in any thread."
+  function)
+
+(defun perform-in-held-error (standing message)
+  "Perform MESSAGE in an error that stands in a person's debugger; here there is none."
+  (declare (ignore standing))
+  (list (first message) :refused "Nobody's debugger holds this error."))

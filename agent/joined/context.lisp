@@ -3,7 +3,7 @@
 (in-package #:cl-mcp-agent)
 
 (defun call-in-own-context (session function)
-  "Call FUNCTION in this thread, which is a new one, for SESSION."
+  "Call FUNCTION in this thread for SESSION."
   (declare (type function function))
   (let* ((*session* session)
          (*output* (%make-session-output session 1))
@@ -22,7 +22,7 @@
          (*capture* (make-capture))
          (*output-octets* (make-buffer +buffer-length+))
          (*output-end* 0)
-         (*pending* nil) (*last-frames* '()) (*is-silent* nil) (*hidden-restarts* (compute-restarts))
+         (*pending* nil) (*last-frames* '()) (*is-silent* nil)
          (*own-restarts* '()))
     (progv *own-variables* (session-own-values session)
       (call-as-agent function))))

@@ -30,7 +30,7 @@
 (defun standing-in-all ()
   "Return how many errors stand in all sessions."
   (loop for session in *sessions*
-        sum (call-in-session session (lambda () (length *standing-errors*)))))
+        sum (call-in-session session (lambda () (count-if #'standing-post *standing-errors*)))))
 
 (defun leave-image-refusal ()
   "Return a sentence on why this agent cannot be replaced now, or NIL."

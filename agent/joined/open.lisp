@@ -54,6 +54,7 @@
                        (take-snapshot)
                        (setf (session-thread new) (make-thread (session-client new) #'serve-session))
                        (await-signal (session-sent new) 10)
+                       (note-held-errors)
                        (list (session-number new) (first (collect-payloads new)))))))
 
 (defun joined-deliver (number payload)
@@ -133,7 +134,7 @@
     (end-session *session*)))
 
 (defun end-session (session)
-  (let* ((errors (length *standing-errors*))
+  (let* ((errors (count-if #'standing-post *standing-errors*))
          (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
     (setf (session-ended session) t)
     (ignore-errors (remove-wrappers))

@@ -142,8 +142,28 @@ there is one."
                            (format nil "An error stands in the person's debugger: ~a ~a"
                                    (one-line message) (string-trim " " type))))))))
        (when text
-         (tell-sessions text)))))
+         (tell-sessions text))
+       (follow-debugger event))))
   nil)
+
+(defun follow-debugger (event)
+  "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
+  (when (and (member (first event) '(:debug :debug-return)) (eql 1 (third event)))
+    (let ((thread (find (second event) (all-threads) :key #'number-of-thread-in-editor)))
+      (when thread
+        (dolist (session *sessions*)
+          (call-in-session session
+                           (lambda ()
+                             (if (eq :debug (first event))
+                                 (note-held-error-aside thread)
+                                 (note-release thread)))))))))
+
+(defun number-of-thread-in-editor (thread)
+  "Return the number by which Swank or Slynk knows THREAD, or NIL."
+  (dolist (package *servers*)
+    (let ((symbol (server-symbol "THREAD-ID" package)))
+      (when (and symbol (fboundp symbol))
+        (return (ignore-errors (funcall symbol thread)))))))
 
 (defun note-connection-closed (connection &rest more)
   "End the sessions that came by CONNECTION, which is cut."

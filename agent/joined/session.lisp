@@ -84,3 +84,10 @@ does no harm there.")
 
 (defun session-mark ()
   (list :session (session-number *session*)))
+
+(defun for-session (function)
+  (declare (type function function))
+  (let ((session *session*))
+    (lambda (&rest arguments)
+      (let ((*session* session))
+        (apply function arguments)))))

@@ -20,12 +20,14 @@
   (reply nil)
   (done (make-signal))
   (served nil)
+  (is-visit nil)                        ; only this one request is performed there
   (evaluates nil)                       ; an evaluation's number; * and the like are copied from its thread
   (values '()))
 
 (defstruct standing
   "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
   number thread post of-program
+  (held nil)                            ; the condition, if it stands in the debugger of the person who runs the image
   fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
@@ -130,7 +132,7 @@
              message))
           ((null post)
            (receive-message))
-          ((and (post-served post) (null *error-condition*))
+          ((and (post-served post) (or (post-is-visit post) (null *error-condition*)))
            (throw 'served nil))
           (t
            (call-openly (lambda () (await-signal (post-wake post))))
@@ -350,6 +352,10 @@
         (id (first message)))
     (cond ((null standing)
            (list id :refused "This error no longer stands: its thread has continued or ended."))
+          ((standing-held standing)
+           (if (eql number *standing*)
+               (funcall operation (cddr message))
+               (perform-in-held-error standing message)))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))
           ((eql number *standing*)
@@ -456,11 +462,13 @@ REPORTED is called when the report is in the inbox."
          (unless is-told
            (put-in-inbox (brief-thread-error-entry condition kind number)))
          (note-ended number))
-       (end-thread)))))
+       ;; A person's thread is not ours to end: it goes on.
+       (unless (shares-image-p)
+         (end-thread))))))
 
 (define-operation :interrupt-thread (arguments)
-  (call-with-thread
-   (getf arguments :thread)
+  (call-with-thread-to-change
+   arguments
    (lambda (thread)
      (if (error-of-thread thread)
          (list *id* :refused (format nil "~a is stopped at an error already." (label-of thread)))

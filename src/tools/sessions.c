@@ -495,39 +495,21 @@ const struct tool tool_create_session = {
     .title = "Create a session",
     .description = "Create a separate Lisp with its own definitions and errors.",
     .toolset = TOOLSET_STANDARD,
-    .arguments =
-        {
-            {.name = "name",
-             .type = ARGUMENT_STRING,
-             .names_session = true,
-             .description = "Name; generated if omitted."},
-            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load."},
-            {.name = "directory",
-             .type = ARGUMENT_STRING,
-             .description = "Working directory, where its systems are found."},
-            {.name = "attach",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description =
-                 "Join the Lisp that a person runs instead: ADDRESS:PORT of its Swank or Slynk server, "
-                 "or auto."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Initial package; default: CL-USER."},
-            {.name = "sandbox",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
-             .description =
-                 "Where its code can write: workspace: the working directory; read-only: temporary "
-                 "files. Default: the server's."},
-            {.name = "network",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = confinement_network_names,
-             .description = "Network of the sandbox. Default: the server's."},
-        },
+    .arguments = {ARGUMENT("name", STRING, "Name; generated if omitted.", .names_session = true),
+                  ARGUMENT("systems", STRING_LIST, "ASDF systems to load."),
+                  ARGUMENT("directory", STRING, "Working directory, where its systems are found."),
+                  ARGUMENT(
+                      "attach", STRING,
+                      "Join the Lisp that a person runs instead: ADDRESS:PORT of its Swank or Slynk server, "
+                      "or auto.",
+                      .is_rare = true),
+                  ARGUMENT("package", STRING, "Initial package; default: CL-USER.", .is_rare = true),
+                  ARGUMENT("sandbox", STRING,
+                           "Where its code can write: workspace: the working directory; read-only: temporary "
+                           "files. Default: the server's.",
+                           .is_rare = true, .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE]),
+                  ARGUMENT("network", STRING, "Network of the sandbox. Default: the server's.",
+                           .is_rare = true, .choices = confinement_network_names)},
     .run = create_session,
 };
 
@@ -558,10 +540,6 @@ const struct tool tool_close_session = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "session",
-                   .type = ARGUMENT_STRING,
-                   .names_session = true,
-                   .is_required = true,
-                   .description = "Session name."}},
+    .arguments = {ARGUMENT("session", STRING, "Session name.", .names_session = true, .is_required = true)},
     .run = close_session,
 };

@@ -260,8 +260,8 @@ class Joined(unittest.TestCase):
 
     def test_what_no_interrupt_ends_is_given_up(self):
         session = self.join()
-        identifier = session.begin("evaluate", evaluation=1, code='(princ "on") (finish-output)'
-                                   ' (sb-sys:without-interrupts (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
+        identifier = session.begin("evaluate", evaluation=1, code='(sb-sys:without-interrupts (princ "on")'
+                                   ' (finish-output) (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
         session.printed("on")
         session.control("interrupt", identifier)
         self.assertEqual(session.control("give-up", identifier), "left")
@@ -291,6 +291,50 @@ class Joined(unittest.TestCase):
             self.person.request("(swank:sldb-abort)", thread=str(event[1]))
         except Aborted:
             pass
+
+    def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
+        """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
+        self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
+        event = self.person.event("debug")
+        session.is_told("stands in the person's debugger")
+        for attempt in range(100):
+            entries = session.request("threads").lists("inbox")
+            if entries:
+                return event, dict(zip(entries[0][0::2], entries[0][1::2]))
+        raise AssertionError("the error was not reported")
+
+    def test_an_error_in_the_persons_debugger_is_looked_at_and_changed_only_by_force(self):
+        session = self.join()
+        event, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
+        self.assertEqual((entry["message"], entry["standing"], entry["held"]), ("sold out", True, True))
+        number = entry["number"]
+        self.assertTrue(session.request("frames", standing=number, count=20, locals=True).frames)
+        refused = session.request("invoke-restart", standing=number, restart="ORDER", value="5")
+        self.assertIn("force", refused.sentence)
+        self.assertIn("force", session.request("kill-thread", thread="counter").sentence)
+        value = session.request("evaluate-in-frame", standing=number, frame=0, code="(* 6 7)", force=True)
+        self.assertEqual(value.values, ["42"])
+        reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
+        self.assertTrue(reply.goes_on)
+        self.person.event("debug-return")
+        self.assertEqual(self.person.evaluate("*told*"), "5")
+        self.assertIn("no longer", session.request("frames", standing=number).sentence)
+
+    def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):
+        session = self.join()
+        event, entry = self.stand(session)
+        other = self.join()
+        for attempt in range(100):
+            entries = other.request("threads").lists("inbox")
+            if entries:
+                break
+        self.assertIn("sold out at 7", str(entries))
+        try:
+            self.person.request("(swank:sldb-abort)", thread=str(event[1]))
+        except Aborted:
+            pass
+        self.person.event("debug-return")
+        self.assertIn(entry["number"], session.evaluate("1").ended_errors)
 
     def test_the_person_sees_the_agent_and_the_agent_the_person(self):
         session = self.join(client="claude")

@@ -3,9 +3,8 @@
  */
 #include <string.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
 #include "base/text.h"
+#include "strbuf_test.h"
 
 TEST(text_groups_digits_by_thousands)
 {
@@ -31,17 +30,14 @@ TEST(text_groups_digits_by_thousands)
     }
 }
 
-TEST(text_counts_have_a_plural_but_for_one)
+STRBUF_TEST(out, text_counts_have_a_plural_but_for_one)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
-    text_add_count(&out, 0, "frame");
-    strbuf_adds(&out, "; ");
-    text_add_count(&out, 1, "frame");
-    strbuf_adds(&out, "; ");
-    text_add_count(&out, 1234, "frame");
-    assert_string_equal(strbuf_string(&out), "0 frames; 1 frame; 1,234 frames");
-    strbuf_fini(&out);
+    text_add_count(out, 0, "frame");
+    strbuf_adds(out, "; ");
+    text_add_count(out, 1, "frame");
+    strbuf_adds(out, "; ");
+    text_add_count(out, 1234, "frame");
+    assert_string_equal(strbuf_string(out), "0 frames; 1 frame; 1,234 frames");
 }
 
 TEST(text_indents_each_line_that_is_not_empty)
@@ -61,11 +57,8 @@ TEST(text_indents_each_line_that_is_not_empty)
     }
 }
 
-TEST(text_indents_only_the_bytes_given)
+STRBUF_TEST(out, text_indents_only_the_bytes_given)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
-    text_add_indented(&out, "one\ntwo\nthree", 7, "> ");
-    assert_string_equal(strbuf_string(&out), "> one\n> two");
-    strbuf_fini(&out);
+    text_add_indented(out, "one\ntwo\nthree", 7, "> ");
+    assert_string_equal(strbuf_string(out), "> one\n> two");
 }

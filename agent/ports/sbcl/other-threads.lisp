@@ -83,15 +83,16 @@
                   descriptor)))))
 
 (implement call-in-thread (thread function)
-  (declare (type function function))
-  (handler-case (sb-thread:interrupt-thread
-                 thread (lambda ()
-                          (let ((*top-frame* (sb-di::find-interrupted-frame)))
-                            (funcall function))))
-    (sb-thread:interrupt-thread-error () nil)
-    (:no-error (&rest values)
-      (declare (ignore values))
-      t)))
+  (let ((function (for-session function)))
+    (declare (type function function))
+    (handler-case (sb-thread:interrupt-thread
+                   thread (lambda ()
+                            (let ((*top-frame* (sb-di::find-interrupted-frame)))
+                              (funcall function))))
+      (sb-thread:interrupt-thread-error () nil)
+      (:no-error (&rest values)
+        (declare (ignore values))
+        t))))
 
 (implement put-off-interruptions ()
   (let ((set (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))

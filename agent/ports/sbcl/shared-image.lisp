@@ -44,15 +44,8 @@
 (defun tag-of-session (tag)
   (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
 
-(defun wrapper-for-session (wrapper)
-  (declare (type function wrapper))
-  (let ((session *session*))
-    (lambda (&rest arguments)
-      (let ((*session* session))
-        (apply wrapper arguments)))))
-
 (implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name (tag-of-session tag) (wrapper-for-session wrapper))
+  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
   (pushnew (cons name tag) (session-watched *session*) :test #'equal))
 
 (implement unwrap-function (name tag)
@@ -63,7 +56,7 @@
   (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
 
 (implement wrap-methods (name wrapper)
-  (set-method-wrapper name (wrapper-for-session wrapper))
+  (set-method-wrapper name (for-session wrapper))
   (pushnew (cons name :methods) (session-watched *session*) :test #'equal))
 
 (implement unwrap-methods (name)
@@ -181,12 +174,32 @@
 
 (implement make-thread (name function)
   (let ((session *session*))
-    (sb-thread:make-thread (lambda () (call-in-own-context session function))
+    (sb-thread:make-thread (lambda ()
+                             (call-in-own-context session (lambda ()
+                                                            ;; The one that ends the thread.
+                                                            (let ((*hidden-restarts* (compute-restarts)))
+                                                              (declare (special *hidden-restarts*))
+                                                              (funcall (the function function))))))
                            :name (format nil "agent ~d: ~a" (session-number session) name))))
 
 (defun make-free-thread (name function)
   "Start a thread that belongs to no session."
   (sb-thread:make-thread function :name name))
+
+(defun value-in-thread (symbol thread)
+  "Return the value that SYMBOL is bound to in THREAD, or NIL."
+  (handler-case (values (sb-thread:symbol-value-in-thread symbol thread nil))
+    (error () nil)))
+
+(defun frame-of-debugger ()
+  "Return the frame in this thread that has entered the debugger last."
+  (loop for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
+        for down = (sb-di:frame-down frame)
+        while down
+        when (and (member (name-of-frame frame) '(invoke-debugger error cerror break))
+                  (not (member (name-of-frame down) '(error cerror break))))
+          return down
+        finally (return (sb-di:top-frame))))
 
 (defun send-at-once (stream)
   "Have the kernel send what is written to STREAM, of a socket, without waiting for the other end to confirm what came before."
