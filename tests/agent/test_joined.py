@@ -264,6 +264,7 @@ class Joined(unittest.TestCase):
                                    ' (finish-output) (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
         session.printed("on")
         session.control("interrupt", identifier)
+        session.control("interrupt", identifier)
         self.assertEqual(session.control("give-up", identifier), "left")
         reply = session.end(identifier)
         self.assertEqual((reply.type, reply.left), ("TIMEOUT", True))
@@ -316,7 +317,9 @@ class Joined(unittest.TestCase):
         self.assertEqual(value.values, ["42"])
         reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
         self.assertTrue(reply.goes_on)
-        self.person.event("debug-return")
+        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.evaluate('(loop repeat 200 while (find "counter" (sb-thread:list-all-threads) :test (function equal)'
+                             ' :key (function sb-thread:thread-name)) do (sleep 0.02))')
         self.assertEqual(self.person.evaluate("*told*"), "5")
         self.assertIn("no longer", session.request("frames", standing=number).sentence)
 
@@ -333,7 +336,7 @@ class Joined(unittest.TestCase):
             self.person.request("(swank:sldb-abort)", thread=str(event[1]))
         except Aborted:
             pass
-        self.person.event("debug-return")
+        self.person.event("debug-return", lambda other: other[1] == event[1])
         self.assertIn(entry["number"], session.evaluate("1").ended_errors)
 
     def test_the_person_sees_the_agent_and_the_agent_the_person(self):
