@@ -2,9 +2,7 @@
 
 import hashlib
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import unittest
 
@@ -13,8 +11,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 
 import mcp
 import swank_client
-from swank_client import Aborted, Editor, Image, quote
 from agent_driver import Reply, parse, quote as wire
+from swank_client import Aborted, Editor, Image, quote
 
 AGENT = os.path.join(HERE, "..", "..", "agent")
 WRAPPER = ('(cl:let ((cl:*readtable* (cl:copy-readtable cl:nil)) (cl:*package* (cl:or (cl:find-package "CL-MCP-LOADER")'
@@ -39,7 +37,7 @@ def load_agent(editor):
     """Load the agent as the server does: compiled once for all tests."""
     text = source()
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    cache = os.path.join(os.path.dirname(mcp.SERVER), "joined-" + key)
+    cache = os.path.join(os.path.dirname(mcp.SERVER), "joined-test-" + key)
     os.makedirs(cache, exist_ok=True)
     for name, contents in (("agent.lisp", text), ("token", "a word")):
         with open(os.path.join(cache, name), "w", encoding="utf-8") as file:
@@ -166,6 +164,7 @@ INVENTORY = """
 """
 
 
+@unittest.skipUnless(os.path.exists(swank_client.LOADER), "Debian's cl-swank is not installed")
 class Joined(unittest.TestCase):
     maxDiff = None
 
@@ -381,6 +380,3 @@ class Joined(unittest.TestCase):
             self.person.evaluate("(sleep 0.05)")
         self.assertEqual(after, before)
 
-
-if __name__ == "__main__":
-    unittest.main()
