@@ -149,7 +149,7 @@ there is one."
 (defun follow-debugger (event)
   "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
   (when (and (member (first event) '(:debug :debug-return)) (eql 1 (third event)))
-    (let ((thread (find (second event) (all-threads) :key #'number-of-thread-in-editor)))
+    (let ((thread (thread-of-editor (second event))))
       (when thread
         (dolist (session *sessions*)
           (call-in-session session
@@ -158,12 +158,12 @@ there is one."
                                  (note-held-error-aside thread)
                                  (note-release thread)))))))))
 
-(defun number-of-thread-in-editor (thread)
-  "Return the number by which Swank or Slynk knows THREAD, or NIL."
+(defun thread-of-editor (number)
+  "Return the thread that Swank or Slynk knows by NUMBER, perhaps one that has ended; or NIL."
   (dolist (package *servers*)
-    (let ((symbol (server-symbol "THREAD-ID" package)))
+    (let ((symbol (server-symbol "FIND-THREAD" package)))
       (when (and symbol (fboundp symbol))
-        (return (ignore-errors (funcall symbol thread)))))))
+        (return (ignore-errors (funcall symbol number)))))))
 
 (defun note-connection-closed (connection &rest more)
   "End the sessions that came by CONNECTION, which is cut."

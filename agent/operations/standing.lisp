@@ -294,7 +294,9 @@
          (let ((post (start-evaluating-thread (getf (cddr message) :evaluation))))
            (values post (ask-post post message)))))
     ;; A request for a copy would be refused until the thread has ended.
-    (unless (find post *standing-errors* :key #'standing-post)
+    (unless (or (find post *standing-errors* :key #'standing-post)
+                ;; The session has given it up.
+                (and (eq :error (second reply)) (getf (cddr reply) :still-running)))
       (await-thread (post-thread post) +unwinding-seconds+))
     reply))
 

@@ -2,9 +2,7 @@
 
 import hashlib
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import unittest
 
@@ -13,8 +11,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 
 import mcp
 import swank_client
-from swank_client import Aborted, Editor, Image, quote
 from agent_driver import Reply, parse, quote as wire
+from swank_client import Aborted, Editor, Image, quote
 
 AGENT = os.path.join(HERE, "..", "..", "agent")
 WRAPPER = ('(cl:let ((cl:*readtable* (cl:copy-readtable cl:nil)) (cl:*package* (cl:or (cl:find-package "CL-MCP-LOADER")'
@@ -39,7 +37,7 @@ def load_agent(editor):
     """Load the agent as the server does: compiled once for all tests."""
     text = source()
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    cache = os.path.join(os.path.dirname(mcp.SERVER), "joined-" + key)
+    cache = os.path.join(os.path.dirname(mcp.SERVER), "joined-test-" + key)
     os.makedirs(cache, exist_ok=True)
     for name, contents in (("agent.lisp", text), ("token", "a word")):
         with open(os.path.join(cache, name), "w", encoding="utf-8") as file:
@@ -166,6 +164,7 @@ INVENTORY = """
 """
 
 
+@unittest.skipUnless(os.path.exists(swank_client.LOADER), "Debian's cl-swank is not installed")
 class Joined(unittest.TestCase):
     maxDiff = None
 
@@ -264,6 +263,7 @@ class Joined(unittest.TestCase):
                                    ' (finish-output) (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
         session.printed("on")
         session.control("interrupt", identifier)
+        session.control("interrupt", identifier)
         self.assertEqual(session.control("give-up", identifier), "left")
         reply = session.end(identifier)
         self.assertEqual((reply.type, reply.left), ("TIMEOUT", True))
@@ -316,7 +316,9 @@ class Joined(unittest.TestCase):
         self.assertEqual(value.values, ["42"])
         reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
         self.assertTrue(reply.goes_on)
-        self.person.event("debug-return")
+        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.evaluate('(loop repeat 200 while (find "counter" (sb-thread:list-all-threads) :test (function equal)'
+                             ' :key (function sb-thread:thread-name)) do (sleep 0.02))')
         self.assertEqual(self.person.evaluate("*told*"), "5")
         self.assertIn("no longer", session.request("frames", standing=number).sentence)
 
@@ -333,7 +335,7 @@ class Joined(unittest.TestCase):
             self.person.request("(swank:sldb-abort)", thread=str(event[1]))
         except Aborted:
             pass
-        self.person.event("debug-return")
+        self.person.event("debug-return", lambda other: other[1] == event[1])
         self.assertIn(entry["number"], session.evaluate("1").ended_errors)
 
     def test_the_person_sees_the_agent_and_the_agent_the_person(self):
@@ -378,6 +380,3 @@ class Joined(unittest.TestCase):
             self.person.evaluate("(sleep 0.05)")
         self.assertEqual(after, before)
 
-
-if __name__ == "__main__":
-    unittest.main()

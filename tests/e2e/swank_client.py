@@ -10,7 +10,7 @@ import threading
 import time
 
 LOADER = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
-LIMIT = 20.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
+LIMIT = 60.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
 
 
 def fasls():

@@ -154,7 +154,8 @@
 
 (defun policy-of-agent ()
   "Return the image's policy, with as much debugging information as entering errors needs."
-  (sb-c::process-optimize-decl '(optimize (debug 2)) (sb-ext:symbol-global-value 'sb-c::*policy*)))
+  (with-compilation-unit (:policy '(optimize (debug 2)))
+    sb-c::*policy*))
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
