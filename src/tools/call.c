@@ -145,6 +145,12 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
+void call_write_force(struct tool_call *call)
+{
+    if (call_boolean(call, "force"))
+        call_write_flag(call, "force", true);
+}
+
 void call_write_asks(struct tool_call *call)
 {
     call->asks = call->on_question != NULL;

@@ -39,7 +39,7 @@ def why_not():
 
 
 def cache():
-    return os.environ.get("CL_MCP_TEST_CACHE") or os.path.join(mcp.shared_home(), ".cache")
+    return mcp.clean_environment()["XDG_CACHE_HOME"]
 
 
 def quoted(text):
