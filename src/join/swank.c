@@ -79,7 +79,7 @@ bool swank_answer(const struct sexp *message, struct strbuf *out)
         const char *value; /* NULL: the third item of the message */
     } answers[] = {
         {"ping", "emacs-pong", ""},
-        {"read-string", "emacs-return-string", " \"\\n\""},
+        {"read-string", "emacs-return-string", " \"\n\""},
         {"y-or-n-p", "emacs-return", " nil"},
         {"read-from-minibuffer", "emacs-return", " nil"},
         {"eval", "emacs-return", " (:abort nil)"},

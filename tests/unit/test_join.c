@@ -175,7 +175,7 @@ static void check_answer(const char *message, const char *answer)
 TEST(what_a_thread_of_the_server_waits_for_is_answered)
 {
     check_answer("(:ping 3 (1 2))", "(:emacs-pong 3 (1 2))");
-    check_answer("(:read-string 12 7)", "(:emacs-return-string 12 7 \"\\n\")");
+    check_answer("(:read-string 12 7)", "(:emacs-return-string 12 7 \"\n\")");
     check_answer("(:y-or-n-p 12 7 \"Sure?\")", "(:emacs-return 12 7 nil)");
     check_answer("(:eval 1 2 \"(ding)\")", "(:emacs-return 1 2 (:abort nil))");
     check_answer("(:ping)", "(:emacs-pong nil nil)");
