@@ -24,6 +24,7 @@
 #include "wire/frame.h"
 
 #define MOST_REQUESTS 1000
+#define LINGER_MS 2000
 
 /* libuv uses it until the name is resolved, perhaps after the connection was freed. */
 struct resolution {
@@ -58,11 +59,19 @@ struct swank {
     struct list requests;    /* of struct request */
     size_t request_count;
     int64_t last_id;
+    bool is_lost;
+    uv_timer_t *lingering; /* NULL: its owner has it */
 };
+
+static void destroy(struct swank *c);
 
 static void lost(struct swank *c, const struct err *why)
 {
-    c->events.on_lost(c->events.arg, why);
+    c->is_lost = true;
+    if (c->lingering != NULL)
+        destroy(c);
+    else
+        c->events.on_lost(c->events.arg, why);
 }
 
 static void send_frame(struct swank *c, struct strbuf *frame, size_t at)
@@ -307,10 +316,8 @@ bool swank_request(struct swank *c, const char *form, size_t len, swank_done *do
     return true;
 }
 
-void swank_free(struct swank *c)
+static void destroy(struct swank *c)
 {
-    if (c == NULL)
-        return;
     if (c->resolution != NULL) {
         c->resolution->connection = NULL;
         uv_cancel((uv_req_t *)&c->resolution->request);
@@ -319,11 +326,35 @@ void swank_free(struct swank *c)
         c->attempt->connection = NULL;
         uv_close((uv_handle_t *)&c->attempt->tcp, on_attempt_closed);
     }
-    while (!list_is_empty(&c->requests))
-        forget(c, list_entry(c->requests.next, struct request, node));
+    loop_handle_free(c->lingering);
     channel_free(c->channel);
     if (c->addresses != NULL)
         uv_freeaddrinfo(c->addresses);
     free(c->secret);
     free(c);
+}
+
+static void on_lingered(uv_timer_t *timer)
+{
+    destroy(timer->data);
+}
+
+/*
+ * A server that still writes when its client has gone meets an error in closing the connection, which leaves
+ * Swank's thread for that in the debugger, and the threads of all later connections alive. So only this end's
+ * sending ends, and what comes is read until the server closes.
+ */
+void swank_free(struct swank *c)
+{
+    if (c == NULL)
+        return;
+    while (!list_is_empty(&c->requests))
+        forget(c, list_entry(c->requests.next, struct request, node));
+    if (c->channel == NULL || c->is_lost) {
+        destroy(c);
+        return;
+    }
+    shutdown(c->fd, SHUT_WR);
+    c->lingering = loop_handle_timer(c->loop, c);
+    uv_timer_start(c->lingering, on_lingered, LINGER_MS, 0);
 }

@@ -37,7 +37,8 @@ typedef void swank_done(void *arg, const struct sexp *value, const char *why);
  * and answer.
  *
  * secret      borrowed, copied: the first packet; NULL: none
- * Returns     given; swank_free() closes it, and no event or answer follows
+ * Returns     given; swank_free() closes it, and no event or answer follows. The loop serves it until the
+ * server has closed it, too, but not for long.
  */
 struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address, const char *secret,
                             const struct swank_events *events);

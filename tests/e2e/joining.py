@@ -163,6 +163,13 @@ class Person:
                 return self.said[-1]
 
     def close(self):
+        """As an editor leaves: a Swank that still writes would stay in the debugger of its thread for connections."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+            while self.socket.recv(1 << 16):
+                pass
+        except OSError:
+            pass
         self.socket.close()
 
 
