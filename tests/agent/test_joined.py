@@ -151,7 +151,7 @@ INVENTORY = """
                                :start (or (position #\\{ (princ-to-string (sb-ext:symbol-global-value variable))) 0)
                                :end (or (position #\\} (princ-to-string (sb-ext:symbol-global-value variable))) 0)))
       (loop for (name package) in '(("TAIL-ANNOTATE" "SB-C") ("MAYBE-TRACE-METHOD" "SB-PCL")
-                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("COMPILE-FILE" "CL"))
+                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("EXIT" "SB-EXT"))
             collect (princ-to-string (sb-kernel:%fun-name (fdefinition (find-symbol name package))))
             collect (if (sb-int:encapsulated-p (find-symbol name package) 'cl-mcp-agent::cl-mcp-agent) 1 0))
       (mapcar (lambda (f) (length (sb-mop:generic-function-methods f)))
@@ -256,6 +256,13 @@ class Joined(unittest.TestCase):
         self.assertEqual(reply.kind, "interrupt")
         self.assertTrue(reply.standing)
         self.assertEqual(session.evaluate("3").values, ["3"])
+
+    def test_the_agent_does_not_end_the_image_by_an_oversight(self):
+        session = self.join()
+        for form in ("(sb-ext:exit)", "(exit :abort t)", "(quit)", "(uiop:quit)"):
+            reply = session.evaluate(form)
+            self.assertEqual((form, reply.status, reply.type), (form, "error", "SIMPLE-ERROR"))
+            self.assertIn("a person runs", reply.message)
 
     def test_what_no_interrupt_ends_is_given_up(self):
         session = self.join()

@@ -33,10 +33,18 @@
                       (lambda (print &rest arguments)
                         (if *is-agents-thread*
                             (apply #'print-name arguments)
-                            (apply (the function print) arguments)))))
+                            (apply (the function print) arguments))))
+  (dolist (name '(sb-ext:exit sb-ext:quit))
+    (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
+
+(defun exit-if-meant (exit &rest arguments)
+  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
+  (when *is-agents-thread*
+    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
+  (apply (the function exit) arguments))
 
 (defun remove-encapsulations ()
-  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix))
+  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix sb-ext:exit sb-ext:quit))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 ;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
