@@ -43,6 +43,17 @@
     (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
   (apply (the function exit) arguments))
 
+(defun watch-calls (name function)
+  "Call FUNCTION with the arguments of each call of the function NAME before it."
+  (declare (type function function))
+  (sb-int:encapsulate name 'cl-mcp-agent
+                      (lambda (called &rest arguments)
+                        (apply function arguments)
+                        (apply (the function called) arguments))))
+
+(defun unwatch-calls (name)
+  (sb-int:unencapsulate name 'cl-mcp-agent))
+
 (defun remove-encapsulations ()
   (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix sb-ext:exit sb-ext:quit))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
