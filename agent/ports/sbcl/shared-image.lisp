@@ -34,7 +34,7 @@
                         (if *is-agents-thread*
                             (apply #'print-name arguments)
                             (apply (the function print) arguments))))
-  (dolist (name '(sb-ext:exit sb-ext:quit))
+  (dolist (name *ways-to-exit*)
     (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
 
 (defun exit-if-meant (exit &rest arguments)
@@ -55,7 +55,7 @@
   (sb-int:unencapsulate name 'cl-mcp-agent))
 
 (defun remove-encapsulations ()
-  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix sb-ext:exit sb-ext:quit))
+  (dolist (name (list* 'sb-c::tail-annotate 'sb-pcl::maybe-trace-method 'sb-ext:print-symbol-with-prefix *ways-to-exit*))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 ;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
