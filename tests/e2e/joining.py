@@ -3,6 +3,7 @@
 Tunnel       carries connections to an image as ssh -L does, and can be cut
 Image        an SBCL with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
 Person       a connection to it such as an editor has: a few forms of the protocol
+Emacs        the same with SLIME, in batch mode: it evaluates what a test sends it
 FalseServer  listens like Swank and does what a test says instead
 """
 
@@ -171,6 +172,71 @@ class Person:
         except OSError:
             pass
         self.socket.close()
+
+
+EMACS = r"""
+(add-to-list 'load-path (car (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa-src/slime-*")))
+(require 'slime)
+(setq debug-on-error nil slime-auto-start 'never)
+(defvar told nil "What was shown in the echo area, last first.")
+(advice-add 'slime-background-message :before (lambda (&rest arguments) (push (apply #'format arguments) told)))
+(defun await (condition)
+  (let ((end (+ (float-time) 30)) value)
+    (while (and (not (setq value (funcall condition))) (< (float-time) end)) (accept-process-output nil 0.05))
+    value))
+(defun answer (test line)
+  (process-send-string
+   test (concat (replace-regexp-in-string "\n" " " (condition-case failure (prin1-to-string (eval (read line) t))
+                                                     (error (format "failed: %S" failure))))
+                "\n")))
+(defvar lines "")
+(let ((test (make-network-process :name "test" :host "127.0.0.1" :service PORT :coding 'utf-8)))
+  (set-process-filter test (lambda (_process text)
+                             (setq lines (concat lines text))))
+  (while (process-live-p test)
+    (accept-process-output nil 0.05)
+    (while (string-match "\n" lines)
+      (let ((line (substring lines 0 (match-beginning 0))))
+        (setq lines (substring lines (match-end 0)))
+        (answer test line)))))
+"""
+
+
+class Emacs:
+    """end() must be called."""
+
+    def __init__(self, folder):
+        listening = socket.create_server(("127.0.0.1", 0))
+        path = mcp.write(os.path.join(folder, "person.el"), EMACS.replace("PORT", str(listening.getsockname()[1])))
+        environment = mcp.clean_environment()
+        environment["HOME"] = folder
+        self.process = subprocess.Popen(
+            ["emacs", "--batch", "--quick", "--load", path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=open(os.path.join(folder, "emacs.err"), "wb"),
+            env=environment,
+        )
+        listening.settimeout(60 * mcp.STRETCH)
+        self.socket, _ = listening.accept()
+        listening.close()
+        self.socket.settimeout(60 * mcp.STRETCH)
+        self.stream = self.socket.makefile("rw", encoding="utf-8")
+
+    def __call__(self, form):
+        """Evaluate a form of Emacs Lisp; the value as Emacs prints it."""
+        self.stream.write(form.replace("\n", " ") + "\n")
+        self.stream.flush()
+        return self.stream.readline().rstrip("\n")
+
+    def end(self):
+        self.stream.close()
+        self.socket.close()
+        try:
+            self.process.wait(10 * mcp.STRETCH)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 class FalseServer:

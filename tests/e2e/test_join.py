@@ -291,6 +291,69 @@ class Coming(ImageTest):
         self.assertLess(ours, 4 * swank + 0.001)
 
 
+APPLICATION = """(progn (defun serve (number) (declare (optimize debug)) (list :served (/ 10 number)))
+(defvar *request* nil)
+(setf *request* (sb-thread:make-thread (lambda () (serve 0)) :name "request"))
+(sleep 0.2) :began)"""
+
+
+class Together(ImageTest):
+    def test_each_is_told_what_the_other_does(self):
+        person = self.person()
+        self.s.evaluate("(+ 1 2)")
+        person.evaluate("(defun of-the-person () 1)")
+        self.assertIn('cl-mcp-server (default): (+ 1 2)"', person.await_message(":background-message"))
+        report = self.s.evaluate("(of-the-person)")
+        self.assertValue(report, "1")
+        self.assertIn("The person evaluated (defun of-the-person () 1)", report.text)
+        self.assertNotIn("The person", self.s.evaluate("(of-the-person)").text)
+
+    def test_a_silent_server_announces_nothing(self):
+        person = self.person()
+        client = self.start_server("--announce", "off", *self.options)
+        self.assertOperational(client)
+        person.evaluate("1")
+        self.assertFalse([message for message in person.said if "background-message" in message])
+
+    def test_an_error_of_the_program_is_the_persons_until_force_is_given(self):
+        person = self.person()
+        person.evaluate("1")
+        report = self.s.evaluate(APPLICATION)
+        self.assertIn("An error stands in the person's debugger: arithmetic error DIVISION-BY-ZERO", report.text)
+        self.assertIn("DIVISION-BY-ZERO", person.await_message(r"^\(:debug "))
+        self.assertIn("in thread request: DIVISION-BY-ZERO", self.s.call("list-errors").text)
+        self.assertIn("NUMBER = 0", self.s.call("get-backtrace", index=1, locals=True).text)
+        reply = self.s.call("evaluate-in-frame", index=1, frame=0, code="number")
+        self.assertTrue(reply.is_error)
+        self.assertIn("Pass force", reply.text)
+        self.assertValue(self.s.call("evaluate-in-frame", index=1, frame=0, code="(list number)", force=True), "(0)")
+        self.s.call("return-from-frame", index=1, frame=0, value=":mended", force=True)
+        self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
+        self.assertIn("3", person.evaluate("(+ 1 2)"))
+
+    @unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
+    def test_emacs_with_slime_and_the_agent_work_in_one_image(self):
+        emacs = joining.Emacs(self.folder())
+        self.addCleanup(emacs.end)
+        emacs('(slime-connect "127.0.0.1" %d)' % self.image.port)
+        self.assertEqual("t", emacs("(and (await #'slime-connected-p) t)"))
+        self.assertEqual('"7"', emacs("""(slime-eval '(swank:eval-and-grab-output "(+ 3 4)"))""").split()[-1].rstrip(")"))
+        self.s.evaluate("(defun of-the-agent () :agents)")
+        self.assertIn(":AGENTS", emacs("""(slime-eval '(swank:interactive-eval "(of-the-agent)"))"""))
+        self.assertIn("(defun of-the-agent () :agents)", emacs("(await (lambda () told))"))
+        report = self.s.evaluate(APPLICATION)
+        self.assertIn("The person evaluated (of-the-agent)", report.text)
+        self.assertIn("sldb", emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
+        self.assertIn("DIVISION-BY-ZERO", emacs("(with-current-buffer (car (sldb-buffers)) (buffer-string))"))
+        self.s.evaluate("(defun serve (number) (list :served number))")
+        self.s.call("restart-frame", index=1, frame=0, force=True)
+        self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", "(:SERVED 0)")
+        self.assertEqual("t", emacs("(await (lambda () (null (sldb-buffers))))"))
+        self.assertIn("9", emacs("""(slime-eval '(swank:eval-and-grab-output "(+ 4 5)"))"""))
+        emacs("(slime-disconnect)")
+        self.assertOperational()
+
+
 class Leaving(ImageTest):
     def test_closing_unwinds_what_stands_and_leaves_the_image(self):
         self.s.evaluate('(defvar *unwound* nil)')
