@@ -1,13 +1,14 @@
 """Joining the Lisp that a person runs: how it is reached, what works there, and that it goes on in every case."""
 
+import concurrent.futures
 import os
 import re
 import signal
 import socket
 import statistics
-import threading
 import time
 import unittest
+import urllib.request
 
 import joining
 import mcp
@@ -331,27 +332,60 @@ class Together(ImageTest):
         self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
         self.assertIn("3", person.evaluate("(+ 1 2)"))
 
-    @unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
-    def test_emacs_with_slime_and_the_agent_work_in_one_image(self):
-        emacs = joining.Emacs(self.folder())
+
+SHOP = """(require :asdf)
+(asdf:load-system :hunchentoot)
+(defun price (item) (declare (optimize debug)) (let ((table '((:tea . 3) (:cake . nil)))) (* 2 (cdr (assoc item table)))))
+(eval (read-from-string "(progn
+  (setf hunchentoot:*catch-errors-p* nil)
+  (hunchentoot:define-easy-handler (shop :uri \\"/price\\") (item) (princ-to-string (price (intern (string-upcase item) :keyword))))
+  (defvar *shop* (hunchentoot:start (make-instance 'hunchentoot:easy-acceptor :port 0 :address \\"127.0.0.1\\"
+                                                   :access-log-destination nil :message-log-destination nil)))
+  (format t \\"~&shop ~d.~%\\" (hunchentoot:acceptor-port *shop*)))"))"""
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+@unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
+class WithEmacs(mcp.TestCase):
+    """SLIME is connected to a Lisp with a running web application; the agent comes to it."""
+
+    def get(self, item):
+        with urllib.request.urlopen("http://127.0.0.1:%d/price?item=%s" % (self.shop, item), timeout=60 * mcp.STRETCH) as reply:
+            return reply.read().decode()
+
+    def test_the_agent_enters_the_error_of_a_request_mends_the_function_and_lets_it_go_on(self):
+        folder = self.folder()
+        image = joining.Image(folder, SHOP)
+        self.addCleanup(image.end)
+        self.shop = int(image.await_print(r"shop (\d+)\.", 60).group(1))
+        mcp.write(os.path.join(folder, ".swank-port"), str(image.port))
+        emacs = joining.Emacs(folder)
         self.addCleanup(emacs.end)
-        emacs('(slime-connect "127.0.0.1" %d)' % self.image.port)
+        emacs('(slime-connect "127.0.0.1" %d)' % image.port)
         self.assertEqual("t", emacs("(and (await #'slime-connected-p) t)"))
-        self.assertEqual('"7"', emacs("""(slime-eval '(swank:eval-and-grab-output "(+ 3 4)"))""").split()[-1].rstrip(")"))
-        self.s.evaluate("(defun of-the-agent () :agents)")
-        self.assertIn(":AGENTS", emacs("""(slime-eval '(swank:interactive-eval "(of-the-agent)"))"""))
-        self.assertIn("(defun of-the-agent () :agents)", emacs("(await (lambda () told))"))
-        report = self.s.evaluate(APPLICATION)
-        self.assertIn("The person evaluated (of-the-agent)", report.text)
-        self.assertIn("sldb", emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
-        self.assertIn("DIVISION-BY-ZERO", emacs("(with-current-buffer (car (sldb-buffers)) (buffer-string))"))
-        self.s.evaluate("(defun serve (number) (list :served number))")
-        self.s.call("restart-frame", index=1, frame=0, force=True)
-        self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", "(:SERVED 0)")
+        client = self.start_server("--attach", "auto", "--tools", "full", cwd=folder)
+        self.assertValue(client.evaluate("(price :tea)"), "6")
+        self.assertIn("(price :tea)", emacs("(await (lambda () told))"))
+        emacs("""(slime-eval '(swank:interactive-eval "(defvar *of-the-person* 1)"))""")
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            request = pool.submit(self.get, "cake")
+            self.assertIn("sldb", emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
+            errors = client.call("list-errors").text
+            self.assertIn("TYPE-ERROR: The value NIL is not of type NUMBER (can be entered)", errors)
+            self.assertIn("The person evaluated (defvar *of-the-person* 1)", errors)
+            frames = client.call("get-backtrace", index=1).text
+            client.evaluate("(defun price (item) (* 2 (cdr (assoc item '((:tea . 3) (:cake . 4))))))")
+            frame = int(re.search(r"(?m)^(\d+): \(PRICE :CAKE\)", frames).group(1))
+            self.assertIn("Pass force", client.call("restart-frame", index=1, frame=frame).text)
+            client.call("restart-frame", index=1, frame=frame, force=True)
+            self.assertEqual("8", request.result(30 * mcp.STRETCH))
         self.assertEqual("t", emacs("(await (lambda () (null (sldb-buffers))))"))
-        self.assertIn("9", emacs("""(slime-eval '(swank:eval-and-grab-output "(+ 4 5)"))"""))
+
+        client.close()
+        self.assertEqual("t", emacs("(and (slime-connected-p) t)"))
         emacs("(slime-disconnect)")
-        self.assertOperational()
+        self.assertEqual("8", self.get("cake"))
 
 
 class Leaving(ImageTest):
