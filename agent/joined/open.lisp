@@ -46,10 +46,11 @@
 (defun open-session (new)
   "Have a thread serve NEW; return what JOINED-OPEN does."
   (prepare-session new)
-  (call-locked #'prepare-shared-image)
-  (call-alone (lambda ()
-                (setf (session-number new) (incf *sessions-numbered*))
-                (push new *sessions*)))
+  ;; Together, so that the last session that ends meanwhile takes nothing away.
+  (call-locked (lambda ()
+                 (setf (session-number new) (incf *sessions-numbered*))
+                 (push new *sessions*)
+                 (prepare-shared-image)))
   (call-in-session new
                    (lambda ()
                      (note-library-packages)
@@ -151,8 +152,8 @@
       (unless (await-thread thread +unwinding-seconds+)
         (ask-thread-to-end thread)
         (await-thread thread +unwinding-seconds+)))
-    (call-alone (lambda () (setf *sessions* (remove session *sessions*))))
     (call-locked (lambda ()
+                   (setf *sessions* (remove session *sessions*))
                    (unless *sessions*
                      (restore-shared-image))))
     (when (session-announces session)
@@ -162,4 +163,7 @@
 
 (defun end-session-aside (session)
   "End SESSION in a thread of its own, so that nobody waits for it."
-  (make-free-thread "agent: leaving" (lambda () (call-in-session session (lambda () (end-session session))))))
+  (make-free-thread "agent: leaving" (lambda ()
+                                       ;; An error here would open in the person's debugger.
+                                       (ignore-errors
+                                        (call-in-session session (lambda () (end-session session)))))))

@@ -316,6 +316,7 @@ class Joined(unittest.TestCase):
         """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
         event = self.person.event("debug")
+        self.assertIn("sold out", event[3][0])
         session.is_told("stands in the person's debugger")
         for attempt in range(100):
             entries = session.request("threads").lists("inbox")
