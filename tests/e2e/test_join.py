@@ -357,7 +357,7 @@ class WithEmacs(mcp.TestCase):
         folder = self.folder()
         image = joining.Image(folder, SHOP)
         self.addCleanup(image.end)
-        self.shop = int(image.await_print(r"shop (\d+)\.", 60).group(1))
+        self.shop = int(image.await_print(r"shop (\d+)\.", 300).group(1))
         mcp.write(os.path.join(folder, ".swank-port"), str(image.port))
         emacs = joining.Emacs(folder)
         self.addCleanup(emacs.end)
