@@ -78,12 +78,16 @@
 (defun joined-collect (number)
   "Wait until there are messages for the server, for five seconds at most, and return a list of them."
   (with-session (number)
-    (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
-          for payloads = (collect-payloads *session*)
-          for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
-          until (or payloads (session-ended *session*) (not (plusp left)))
-          do (await-signal (session-sent *session*) (float left))
-          finally (return payloads))))
+    (setf (session-collecting *session*) t)
+    (unwind-protect
+         (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
+               for payloads = (collect-payloads *session*)
+               for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
+               until (or payloads (session-ended *session*) (not (plusp left)))
+               do (await-signal (session-sent *session*) (float left))
+               finally (return payloads))
+      (setf (session-collecting *session*) nil
+            (session-collected-at *session*) (get-universal-time)))))
 
 (defun look-in-session (message)
   "Answer the look-up MESSAGE in a thread of its own."
