@@ -588,6 +588,145 @@ TEST_BETWEEN(a_worker_without_a_process_may_be_freed, set_up, tear_down)
     worker_free(NULL);
 }
 
+/* What a carrier was told. */
+struct carried {
+    char sent[200], pressed[200];
+    int departures;
+};
+
+static void carry_send(void *arg, const char *message, size_t len)
+{
+    struct carried *c = arg;
+    snprintf(c->sent, sizeof c->sent, "%.*s", (int)len, message);
+}
+
+static void carry_interrupt(void *arg, int token, int times)
+{
+    struct carried *c = arg;
+    size_t at = strlen(c->pressed);
+    snprintf(c->pressed + at, sizeof c->pressed - at, "%s%d", at > 0 ? " " : "", times);
+}
+
+static void carry_leave(void *arg)
+{
+    ((struct carried *)arg)->departures++;
+}
+
+__attribute__((format(printf, 2, 3))) static void receive(struct fixture *f, const char *format, ...)
+{
+    char text[200];
+    struct err err;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    worker_receive(f->worker, sexp_parse(text, strlen(text), &err));
+}
+
+/* In place of the worker that every case has. */
+static void carry(struct fixture *f, struct carried *c)
+{
+    struct worker_events events = {.on_ready = on_ready,
+                                   .on_reply = on_reply,
+                                   .on_progress = on_progress,
+                                   .on_output = on_output,
+                                   .on_gone = on_gone,
+                                   .arg = f};
+    struct worker_carrier carrier = {
+        .send = carry_send, .interrupt = carry_interrupt, .leave = carry_leave, .arg = c};
+    close(f->ends.channel);
+    close(f->ends.output);
+    close(f->ends.error);
+    free_worker(f);
+    f->worker = worker_new_carried(&f->loop, &events, &carrier);
+    receive(f, "(0 :hello :pid %d :implementation \"FAKE\")", 1);
+    assert_int_equal(f->readies, 1);
+    assert_int_equal(worker_state(f->worker), WORKER_IDLE);
+    assert_int_equal(worker_pid(f->worker), 0); /* never one that could be signalled */
+}
+
+static int call_carried(struct fixture *f, struct carried *c)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    strbuf_adds(&request, ":evaluate :code \"1\"");
+    int id = worker_call(f->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+    assert_non_null(strstr(c->sent, ":evaluate :code \"1\" :token "));
+    return id;
+}
+
+TEST_BETWEEN(a_carrier_takes_the_messages_there_and_back, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    struct carried c = {.departures = 0};
+    carry(f, &c);
+    int id = call_carried(f, &c);
+    for (int i = 0; i < 3; i++)
+        worker_interrupt(f->worker);
+    assert_string_equal(c.pressed, "1 2 3");
+    receive(f, "(0 :output :stream %d :text \"printed\")", 1);
+    receive(f, "(0 :output :stream %d :text \"complained\")", 2);
+    receive(f, "(%d :ok :values (\"3\"))", id);
+    assert_string_equal(f->value, "3");
+    assert_string_equal(strbuf_string(&f->output[0]), "printed");
+    assert_string_equal(strbuf_string(&f->output[1]), "complained");
+    worker_interrupt(f->worker); /* nothing runs */
+    assert_string_equal(c.pressed, "1 2 3");
+    call_carried(f, &c);
+    worker_interrupt(f->worker);
+    assert_string_equal(c.pressed, "1 2 3 1");
+    free_worker(f);
+    assert_int_equal(c.departures, 1);
+}
+
+static void ignore_ready(void *arg, const struct sexp *hello)
+{
+}
+
+static void count_reply(void *arg, struct sexp_document *reply)
+{
+    ++*(int *)arg;
+    sexp_document_free(reply);
+}
+
+static void count_end(void *arg, const struct child_end *end)
+{
+    *(int *)arg += 100;
+}
+
+TEST_BETWEEN(a_carrier_that_is_lost_takes_its_look_ups_along, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    struct carried c = {.departures = 0};
+    struct err err;
+    int answered = 0, lost = 0;
+    struct worker_events events = {
+        .on_ready = ignore_ready, .on_reply = count_reply, .on_gone = count_end, .arg = &answered};
+    struct strbuf request;
+    carry(f, &c);
+    call_carried(f, &c);
+    strbuf_init(&request, 0);
+    strbuf_adds(&request, ":threads");
+    struct worker *first = worker_look(f->worker, &request, &events, &err);
+    assert_non_null(strstr(c.sent, ":look :request (:threads)"));
+    receive(f, "(%d :ok :total 1)", atoi(c.sent + 1));
+    assert_int_equal(answered, 101); /* a reply, then its end */
+    events.arg = &lost;
+    struct worker *second = worker_look(f->worker, &request, &events, &err);
+    strbuf_fini(&request);
+    err_set(&err, ERR_GONE, "the line is cut");
+    worker_lose(f->worker, &err);
+    assert_int_equal(lost, 100);
+    assert_int_equal(f->gones, 1);
+    assert_string_equal(f->end.why, "the line is cut");
+    assert_false(worker_is_alive(f->worker));
+    worker_free(first);
+    worker_free(second);
+    free_worker(f);
+    assert_int_equal(c.departures, 1);
+}
+
 int main(void)
 {
     keep_only_standard_descriptors();
