@@ -54,8 +54,6 @@ void report_compilation(struct strbuf *out, const struct sexp *reply)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);
     uint64_t lost = reply_count(reply, "notes-lost");
     if (lost > 0) {
-        strbuf_adds(out, "\n[");
-        text_add_grouped(out, lost);
-        strbuf_adds(out, " more messages of the compiler were not kept.]\n");
+        strbuf_addf(out, "\n[%s more messages of the compiler were not kept.]\n", text_grouped(lost).text);
     }
 }

@@ -72,9 +72,7 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
             strbuf_addc(out, '\n');
         /* Each value may use the whole budget; a large number of values may not. */
         if (i > 0 && out->len - start > 4 * most) {
-            strbuf_adds(out, "[… ");
-            text_add_count(out, sexp_count(values) - i, "more value");
-            strbuf_adds(out, " left out …]");
+            strbuf_addf(out, "[… %s left out …]", text_count(sexp_count(values) - i, "more value").text);
             break;
         }
         add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most, false);
@@ -91,8 +89,7 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
         int64_t n = sexp_integer(sexp_nth(timing, i), 0);
         if (n < 0)
             n = 0;
-        text_add_grouped(out, (uint64_t)(i < 3 ? (n + 500) / 1000 : n));
-        strbuf_adds(out, units[i]);
+        strbuf_addf(out, "%s%s", text_grouped((uint64_t)(i < 3 ? (n + 500) / 1000 : n)).text, units[i]);
     }
 }
 
@@ -142,7 +139,7 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     if (count > 0 && has_failed) {
         strbuf_adds(&text, "The ");
         if (count > 1)
-            text_add_count(&text, count, "form");
+            strbuf_adds(&text, text_count(count, "form").text);
         strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
                                      : "form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {

@@ -99,9 +99,7 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
 {
-    strbuf_adds(out, before);
-    text_add_grouped(out, n);
-    strbuf_addf(out, " %s", word);
+    strbuf_addf(out, "%s%s %s", before, text_grouped(n).text, word);
 }
 
 static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_failed)
@@ -112,10 +110,9 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     if (tests > 0) {
         uint64_t checks = count_of(reply, "passed") + count_of(reply, "failed") + count_of(reply, "errors") +
                           count_of(reply, "known") + count_of(reply, "skipped");
-        text_add_count(out, tests, "test");
+        strbuf_adds(out, text_count(tests, "test").text);
         if (checks != tests) {
-            strbuf_adds(out, ", ");
-            text_add_count(out, checks, "check");
+            strbuf_addf(out, ", %s", text_count(checks, "check").text);
         }
         strbuf_adds(out, ": ");
     }

@@ -176,9 +176,7 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
             strbuf_addf(&others, "%s%d", lines == 1 ? "" : ", ", line);
     }
     if (times > 1) {
-        strbuf_adds(out, " (");
-        text_add_grouped(out, times);
-        strbuf_adds(out, " times");
+        strbuf_addf(out, " (%s times", text_grouped(times).text);
     }
     if (lines > 0)
         strbuf_addf(out, "; also line%s %s%s", lines == 1 ? "" : "s", strbuf_string(&others),
@@ -269,8 +267,7 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
         if (counts[kind] == 0)
             continue;
-        strbuf_adds(out, separator);
-        text_add_count(out, counts[kind], kind_words[kind]);
+        strbuf_addf(out, "%s%s", separator, text_count(counts[kind], kind_words[kind]).text);
         separator = ", ";
     }
     const struct extent counted = {0, 0};
@@ -372,9 +369,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         strbuf_add(out, strbuf_string(&some), some.len);
     }
     if (lost > 0) {
-        strbuf_addc(out, '[');
-        text_add_grouped(out, lost);
-        strbuf_adds(out, " more warnings were not kept.]\n");
+        strbuf_addf(out, "[%s more warnings were not kept.]\n", text_grouped(lost).text);
     }
     strbuf_fini(&some);
     strbuf_fini(&all);

@@ -301,9 +301,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_init(&line, 0);
     strbuf_addf(&line, "%.0f s", elapsed_s);
     if (output_bytes > 0) {
-        strbuf_adds(&line, ", ");
-        text_add_grouped(&line, output_bytes);
-        strbuf_adds(&line, " bytes of output");
+        strbuf_addf(&line, ", %s bytes of output", text_grouped(output_bytes).text);
     }
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);

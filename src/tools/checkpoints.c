@@ -36,9 +36,8 @@ static void checkpoint_session(struct tool_call *call)
 
 static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
 {
-    strbuf_addf(out, "\n- after evaluation %llu, ", (unsigned long long)sn->evaluation);
-    text_add_time(out, sn->when.tv_sec);
-    strbuf_addf(out, ", package %s", sn->package);
+    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)sn->evaluation,
+                text_time(sn->when.tv_sec).text, sn->package);
     if (sn->is_in_error)
         strbuf_adds(out, ", which failed");
     if (sn->name != NULL)
@@ -64,9 +63,8 @@ static void list_checkpoints(struct tool_call *call)
     if (ready == 0)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
     else {
-        text_add_count(&call->text, ready, "checkpoint");
-        strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:",
-                    (unsigned long long)session_at(s));
+        strbuf_addf(&call->text, "%s; the session is in the state after evaluation %llu:",
+                    text_count(ready, "checkpoint").text, (unsigned long long)session_at(s));
     }
     while ((sn = snapshots_next(all, sn)) != NULL)
         if (is_shown(s, sn))
@@ -92,9 +90,9 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
     if (look_up_failed(call, o))
         return;
-    strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
-    strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
-                session_package(o->session));
+    strbuf_addf(&call->text,
+                "%s\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
+                o->text == NULL ? "" : o->text, session_package(o->session));
     const struct snapshot *newest = snapshots_newest(session_snapshots(o->session), UINT64_MAX);
     if (newest != NULL && newest->evaluation > session_at(o->session))
         strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");

@@ -30,8 +30,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
         const struct sexp *value = sexp_get(slot, 1, options[i].key);
         if (sexp_is_nil(value))
             continue;
-        strbuf_adds(out, is_first ? "" : ", ");
-        strbuf_adds(out, options[i].label);
+        strbuf_addf(out, "%s%s", is_first ? "" : ", ", options[i].label);
         if (options[i].is_list)
             reply_add_list(out, value, " ");
         else
@@ -113,8 +112,7 @@ static void on_class(struct tool_call *call, const struct outcome *o)
         reply_add_string(out, sexp_nth(initarg, 2));
         strbuf_addc(out, ')');
     }
-    strbuf_adds(out, "\nMethods that specialize on it: ");
-    text_add_grouped(out, reply_count(r, "methods"));
+    strbuf_addf(out, "\nMethods that specialize on it: %s", text_grouped(reply_count(r, "methods")).text);
     call_finish(call);
 }
 
@@ -137,13 +135,11 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
     size_t total = reply_count(o->reply, "total");
     bool is_class = call_has(call, "class");
     if (total == 0) {
-        strbuf_adds(&call->text, "No methods ");
-        strbuf_adds(&call->text, is_class ? "specialize on " : "of ");
+        strbuf_addf(&call->text, "No methods %s", is_class ? "specialize on " : "of ");
         reply_add(&call->text, o->reply, "name");
         strbuf_addc(&call->text, '.');
     } else {
-        text_add_count(&call->text, total, "method");
-        strbuf_adds(&call->text, is_class ? " on " : " of ");
+        strbuf_addf(&call->text, "%s%s", text_count(total, "method").text, is_class ? " on " : " of ");
         reply_add(&call->text, o->reply, "name");
         if (!is_class) {
             strbuf_addc(&call->text, ' ');

@@ -131,8 +131,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         call_finish(call);
         return;
     }
-    text_add_count(&call->text, total, r->who);
-    strbuf_addf(&call->text, " %s ", r->of);
+    strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
     reply_add(&call->text, o->reply, "name");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
@@ -192,17 +191,13 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
     reply_add(&call->text, o->reply, "name");
     if (kind != NULL && strcmp(kind, "generic function") == 0) {
-        strbuf_adds(&call->text, " (");
-        text_add_count(&call->text, (uint64_t)methods, "method");
-        strbuf_addc(&call->text, ')');
+        strbuf_addf(&call->text, " (%s)", text_count((uint64_t)methods, "method").text);
     }
     if (total == 0) {
         strbuf_adds(&call->text,
                     " calls no function by name, as far as is recorded. Open-coded calls may be missing.");
     } else {
-        strbuf_adds(&call->text, " calls ");
-        text_add_count(&call->text, total, "function");
-        strbuf_addc(&call->text, ':');
+        strbuf_addf(&call->text, " calls %s:", text_count(total, "function").text);
     }
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);

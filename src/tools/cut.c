@@ -55,8 +55,8 @@ void cut_put_aside(struct strbuf *out, const struct outcome *outcome, size_t mos
             capture_init(c);
             continue;
         }
-        text_add_grouped(out, c->total);
-        strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(outcome->session));
+        strbuf_addf(out, "%s bytes; get-output with ref %d shows them.", text_grouped(c->total).text,
+                    session_next_ref(outcome->session));
         session_redact(outcome->session, c);
         session_keep_output(outcome->session, c);
     }

@@ -106,14 +106,13 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     if (direct == 0)
         strbuf_adds(out, "no other system");
     else
-        text_add_count(out, direct, "system");
+        strbuf_adds(out, text_count(direct, "system").text);
     if (direct > 0)
         strbuf_addf(out, ", %zu including indirect dependencies", all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
     if (cycles > 0) {
-        strbuf_adds(out, "; ");
-        text_add_count(out, cycles, "cycle");
+        strbuf_addf(out, "; %s", text_count(cycles, "cycle").text);
     }
     strbuf_addc(out, direct == 0 ? '.' : ':');
     for (size_t i = 0; i < sexp_count(entries); i++) {

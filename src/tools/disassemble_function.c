@@ -15,9 +15,8 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
     const struct sexp *methods = reply_get(o->reply, "methods");
     if (sexp_count(methods) > 0) {
         reply_add(&call->text, o->reply, "name");
-        strbuf_adds(&call->text, " is a generic function; these are its ");
-        text_add_count(&call->text, sexp_count(methods), "method");
-        strbuf_adds(&call->text, ".\n");
+        strbuf_addf(&call->text, " is a generic function; these are its %s.\n",
+                    text_count(sexp_count(methods), "method").text);
     }
     while (len > 0 && text[len - 1] == '\n')
         len--;

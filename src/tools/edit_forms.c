@@ -243,9 +243,8 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
         call_answer(call, true, "%s. Nothing was changed.", err.message);
         return;
     }
-    strbuf_adds(&call->text, wants_only_diff ? "Not written (dry-run): " : what);
-    strbuf_adds(&call->text, wants_only_diff ? what : "");
-    strbuf_addc(&call->text, ' ');
+    strbuf_addf(&call->text, "%s%s ", wants_only_diff ? "Not written (dry-run): " : what,
+                wants_only_diff ? what : "");
     scan_toplevel_signature(edit->text, &edit->form, &call->text);
     strbuf_addf(&call->text, " in %s\n", edit->file.path);
     line_diff_add(&call->text, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);

@@ -96,9 +96,7 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         call_answer(call, false, ": every call runs it.");
         return;
     }
-    strbuf_adds(out, " is a generic function with ");
-    text_add_count(out, methods, "method");
-    strbuf_adds(out, ", called with:");
+    strbuf_addf(out, " is a generic function with %s, called with:", text_count(methods, "method").text);
     add_arguments(out, arguments);
     if (sexp_count(order) > 0) {
         strbuf_addf(out, "\nMethod combination ");

@@ -125,9 +125,7 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
     const struct sexp *definitions = reply_get(o->reply, "definitions");
     size_t total = reply_count(o->reply, "total");
     reply_add(&call->text, o->reply, "name");
-    strbuf_adds(&call->text, " has ");
-    text_add_count(&call->text, total, "definition");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, " has %s:", text_count(total, "definition").text);
     for (size_t i = 0; i < sexp_count(definitions); i++)
         add_definition(call, o->session, definitions, i);
     look_up_add_rest(call, sexp_count(definitions), total);

@@ -62,7 +62,7 @@ static void add_total(struct strbuf *out, int64_t total)
     if (total < 0)
         strbuf_adds(out, "very many");
     else
-        text_add_grouped(out, (uint64_t)total);
+        strbuf_adds(out, text_grouped((uint64_t)total).text);
 }
 
 static void add_parts(struct strbuf *out, const struct sexp *reply)
@@ -75,20 +75,14 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
         return;
     section_begin(out, NULL);
     if (count == 0) {
-        strbuf_adds(out, "There are no parts from ");
-        text_add_grouped(out, from);
-        strbuf_adds(out, " on, of ");
+        strbuf_addf(out, "There are no parts from %s on, of ", text_grouped(from).text);
         add_total(out, total);
         strbuf_addc(out, '.');
         return;
     }
     strbuf_adds(out, "Parts");
     if (from > 0 || !is_countable || count < (uint64_t)total) {
-        strbuf_addc(out, ' ');
-        text_add_grouped(out, from);
-        strbuf_adds(out, " to ");
-        text_add_grouped(out, from + count - 1);
-        strbuf_adds(out, " of ");
+        strbuf_addf(out, " %s to %s of ", text_grouped(from).text, text_grouped(from + count - 1).text);
         add_total(out, total);
     }
     strbuf_adds(out, ":\n");

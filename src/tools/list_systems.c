@@ -19,7 +19,7 @@ static void add_count(struct tool_call *call, size_t total, const char *none)
     if (total == 0)
         strbuf_adds(&call->text, none);
     else
-        text_add_count(&call->text, total, "system");
+        strbuf_adds(&call->text, text_count(total, "system").text);
     if (pattern != NULL)
         strbuf_addf(&call->text, " with \"%.*s\" in the name", (int)len, pattern);
     strbuf_addc(&call->text, total == 0 ? '.' : ':');

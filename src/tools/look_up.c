@@ -58,9 +58,8 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
 {
     size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
     bool locals = call_boolean(call, "locals"), is_more = total < 0;
-    strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
-    text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
-    strbuf_adds(&call->text, "):");
+    strbuf_addf(&call->text, "%s%s):", is_more ? "Backtrace (more than " : "Backtrace (",
+                text_count((uint64_t)(is_more ? -total : total), "frame").text);
     for (size_t i = 0; i < shown; i++) {
         const struct sexp *frame = sexp_nth(frames, i);
         strbuf_addc(&call->text, '\n');

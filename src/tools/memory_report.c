@@ -15,20 +15,14 @@
 static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)
 {
     if (is_collected) {
-        strbuf_adds(out, "Heap after garbage collection: ");
-        text_add_grouped(out, reply_count(reply, "used"));
-        strbuf_adds(out, " of ");
-        text_add_grouped(out, reply_count(reply, "limit"));
-        strbuf_adds(out, " bytes in use; before it: ");
-        text_add_grouped(out, reply_count(reply, "before"));
-        strbuf_adds(out, " bytes.\n");
+        strbuf_addf(out, "Heap after garbage collection: %s of %s bytes in use; before it: %s bytes.\n",
+                    text_grouped(reply_count(reply, "used")).text,
+                    text_grouped(reply_count(reply, "limit")).text,
+                    text_grouped(reply_count(reply, "before")).text);
         return;
     }
-    strbuf_adds(out, "Heap: ");
-    text_add_grouped(out, reply_count(reply, "used"));
-    strbuf_adds(out, " of ");
-    text_add_grouped(out, reply_count(reply, "limit"));
-    strbuf_adds(out, " bytes in use.\n");
+    strbuf_addf(out, "Heap: %s of %s bytes in use.\n", text_grouped(reply_count(reply, "used")).text,
+                text_grouped(reply_count(reply, "limit")).text);
 }
 
 static void add_generations(struct strbuf *out, const struct sexp *generations)
@@ -37,8 +31,7 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     section_begin(out, NULL);
     strbuf_addf(out, "%15s\n", "bytes");
     for (size_t i = 0; i < sexp_count(generations); i++) {
-        text_add_column(out, sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15);
-        strbuf_adds(out, "  ");
+        strbuf_addf(out, "%s  ", text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
         reply_add_string(out, sexp_nth(sexp_nth(generations, i), 0));
         strbuf_addc(out, '\n');
     }
@@ -55,16 +48,14 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
                 "bytes", "objects");
     for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
         const struct sexp *type = sexp_nth(types, i);
-        text_add_column(out, sexp_integer(sexp_nth(type, 1), 0), 15);
-        text_add_column(out, sexp_integer(sexp_nth(type, 2), 0), 13);
-        strbuf_adds(out, "  ");
+        strbuf_addf(out, "%s%s  ", text_column(sexp_integer(sexp_nth(type, 1), 0), 15).text,
+                    text_column(sexp_integer(sexp_nth(type, 2), 0), 13).text);
         reply_add_string(out, sexp_nth(type, 0));
         strbuf_addc(out, '\n');
     }
     int64_t found = reply_integer(reply, "types-found");
     if (found > (int64_t)(most < 1000000 ? most : 1000000)) {
-        text_add_count(out, (uint64_t)found - most, "more type");
-        strbuf_adds(out, " left out.\n");
+        strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more type").text);
     }
     if (reply_flag(reply, "partial"))
         strbuf_adds(out, "The heap is large, so only part of it was counted.\n");

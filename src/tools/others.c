@@ -121,9 +121,8 @@ void others_tell(struct others *others, uint64_t client, const char *session, st
             strbuf_addf(out, "\n  %s", e->code);
         }
         if (count > MOST_TOLD) {
-            strbuf_adds(out, "\nand before that ");
-            text_add_count(out, count - MOST_TOLD, "more evaluation");
-            strbuf_adds(out, "; session-history shows them.");
+            strbuf_addf(out, "\nand before that %s; session-history shows them.",
+                        text_count(count - MOST_TOLD, "more evaluation").text);
         }
     }
     h->at = others->evaluations;

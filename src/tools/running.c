@@ -50,9 +50,7 @@ static void add_output(struct strbuf *out, const char *heading, const struct cap
         from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
     if (start > shown) {
-        strbuf_adds(out, "[… ");
-        text_add_grouped(out, start + from - shown);
-        strbuf_adds(out, " bytes before this …]\n");
+        strbuf_addf(out, "[… %s bytes before this …]\n", text_grouped(start + from - shown).text);
     }
     utf8_repair(out, bytes + from, len - from);
     free(bytes);

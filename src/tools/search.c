@@ -65,9 +65,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
     else {
-        strbuf_addf(&call->text, "Found ");
-        text_add_count(&call->text, total, "symbol");
-        strbuf_addf(&call->text, " matching '%s':", pattern);
+        strbuf_addf(&call->text, "Found %s matching '%s':", text_count(total, "symbol").text, pattern);
     }
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
@@ -78,9 +76,8 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);
     if (left_out > 0) {
-        strbuf_adds(&call->text, "\nNot shown: ");
-        text_add_count(&call->text, (uint64_t)left_out, "internal symbol");
-        strbuf_adds(&call->text, " of the Lisp's own packages; use package to search one.");
+        strbuf_addf(&call->text, "\nNot shown: %s of the Lisp's own packages; use package to search one.",
+                    text_count((uint64_t)left_out, "internal symbol").text);
     }
     call_finish(call);
 }
@@ -142,8 +139,7 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
     } else {
-        text_add_count(&call->text, total, "completion");
-        strbuf_addf(&call->text, " of '%s', best first:", prefix);
+        strbuf_addf(&call->text, "%s of '%s', best first:", text_count(total, "completion").text, prefix);
     }
     if (sexp_count(elsewhere) > 0)
         strbuf_adds(&call->text, "\nExported by other packages:");

@@ -212,10 +212,8 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
     add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_evaluations(s), "evaluation");
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_error_count(s), "error");
+    strbuf_addf(out, ", %s, %s", text_count(session_evaluations(s), "evaluation").text,
+                text_count(session_error_count(s), "error").text);
     if (session_pid(s) > 0) {
         strbuf_adds(out, ", ");
         add_memory(out, s, most_ms);
@@ -229,13 +227,10 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
         return;
     struct saved_names saves = saved_list(store, sessions_is_name);
     if (saves.count > 0) {
-        strbuf_addc(out, '\n');
-        text_add_count(out, saves.count, "saved session");
-        strbuf_adds(out, " (see restore-session):");
+        strbuf_addf(out, "\n%s (see restore-session):", text_count(saves.count, "saved session").text);
     }
     for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
-        strbuf_addf(out, "\n- %s, saved ", saves.items[i].name);
-        text_add_date(out, saves.items[i].when.tv_sec);
+        strbuf_addf(out, "\n- %s, saved %s", saves.items[i].name, text_date(saves.items[i].when.tv_sec).text);
     }
     if (saves.count > MOST_LISTED)
         strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);
@@ -252,8 +247,7 @@ static void list_sessions(struct tool_call *call)
         call_finish(call);
         return;
     }
-    text_add_count(&call->text, n, "session");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
     size_t shown = 0;
     uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
@@ -309,9 +303,7 @@ static bool add_running(struct strbuf *out, const struct session *s)
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
         if (waiting > 0) {
-            strbuf_adds(out, "; ");
-            text_add_count(out, waiting, "call");
-            strbuf_adds(out, " waiting");
+            strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
         }
     }
     strbuf_fini(&what);
@@ -320,9 +312,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
 
 static void add_suspended(struct strbuf *out, const struct session *s)
 {
-    strbuf_adds(out, " since ");
-    text_add_date(out, session_suspended_since(s)->tv_sec);
-    strbuf_adds(out, "; it resumes when it is next used");
+    strbuf_addf(out, " since %s; it resumes when it is next used",
+                text_date(session_suspended_since(s)->tv_sec).text);
 }
 
 static void add_programs(struct strbuf *out, const struct session *s)
@@ -363,10 +354,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        strbuf_adds(out, "\nHeap: ");
-        text_add_grouped(out, reply_count(reply, "heap-bytes"));
-        strbuf_adds(out, " bytes used of ");
-        text_add_grouped(out, reply_count(reply, "heap-limit-bytes"));
+        strbuf_addf(out, "\nHeap: %s bytes used of %s", text_grouped(reply_count(reply, "heap-bytes")).text,
+                    text_grouped(reply_count(reply, "heap-limit-bytes")).text);
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));

@@ -149,8 +149,7 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     const struct sexp *threads = reply_get(o->reply, "threads");
     size_t shown = sexp_count(threads);
     int64_t total = sexp_integer(reply_get(o->reply, "total"), (int64_t)shown);
-    text_add_count(&call->text, total < 0 ? 0 : (uint64_t)total, "thread");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, "%s:", text_count(total < 0 ? 0 : (uint64_t)total, "thread").text);
     for (size_t i = 0; i < shown; i++) {
         strbuf_addc(&call->text, '\n');
         add_thread(&call->text, o->session, sexp_nth(threads, i));

@@ -66,8 +66,7 @@ static void add_watched(struct strbuf *out, const struct sexp *reply, const char
     }
     if (unit == NULL)
         return;
-    text_add_count(out, reply_count(reply, "made"), unit);
-    strbuf_adds(out, " recorded.");
+    strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
 }
 
 /* (KIND DEPTH THREAD TEXT TEXTS) */
@@ -107,15 +106,11 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
     }
     strbuf_adds(out, "Trace: ");
     if (count < made) {
-        strbuf_adds(out, "the last ");
-        text_add_grouped(out, count);
-        strbuf_adds(out, " of ");
+        strbuf_addf(out, "the last %s of ", text_grouped(count).text);
     }
-    text_add_count(out, made, "record");
+    strbuf_adds(out, text_count(made, "record").text);
     if (kept < made) {
-        strbuf_adds(out, ", of which ");
-        text_add_grouped(out, kept);
-        strbuf_adds(out, " are kept");
+        strbuf_addf(out, ", of which %s are kept", text_grouped(kept).text);
     }
     strbuf_addc(out, '\n');
     for (size_t i = 0; i < count; i++)
@@ -135,17 +130,15 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
         for (size_t i = 0; i < count; i++) {
             const struct sexp *tally = sexp_nth(tallies, i);
-            text_add_ms(out, sexp_integer(sexp_nth(tally, 2), 0), 14);
-            text_add_ms(out, sexp_integer(sexp_nth(tally, 3), 0), 15);
-            text_add_column(out, sexp_integer(sexp_nth(tally, 1), 0), 13);
-            text_add_column(out, sexp_integer(sexp_nth(tally, 4), 0), 15);
-            strbuf_adds(out, "  ");
+            strbuf_addf(out, "%s%s%s%s  ", text_ms(sexp_integer(sexp_nth(tally, 2), 0), 14).text,
+                        text_ms(sexp_integer(sexp_nth(tally, 3), 0), 15).text,
+                        text_column(sexp_integer(sexp_nth(tally, 1), 0), 13).text,
+                        text_column(sexp_integer(sexp_nth(tally, 4), 0), 15).text);
             reply_add_string(out, sexp_nth(tally, 0));
             strbuf_addc(out, '\n');
         }
         if (count < called) {
-            text_add_count(out, called - count, "more function");
-            strbuf_adds(out, " left out.\n");
+            strbuf_addf(out, "%s left out.\n", text_count(called - count, "more function").text);
         }
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
@@ -176,8 +169,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
                          sexp_count(reply_get(o->reply, "started")) == 0 &&
                          sexp_count(reply_get(o->reply, "already")) == 0;
     } else if (strcmp(action, "clear") == 0) {
-        text_add_count(out, reply_count(o->reply, "cleared"), "record");
-        strbuf_adds(out, " cleared.");
+        strbuf_addf(out, "%s cleared.", text_count(reply_count(o->reply, "cleared"), "record").text);
     } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         add_watched(out, o->reply, doing, is_trace ? "record" : "call");
     } else if (strcmp(action, "reset") == 0) {
