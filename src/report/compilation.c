@@ -53,7 +53,6 @@ void report_compilation(struct strbuf *out, const struct sexp *reply)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);
     uint64_t lost = reply_count(reply, "notes-lost");
-    if (lost > 0) {
+    if (lost > 0)
         strbuf_addf(out, "\n[%s more messages of the compiler were not kept.]\n", text_grouped(lost).text);
-    }
 }

@@ -279,10 +279,9 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     size_t shown_len = len <= MOST_MESSAGE_BYTES ? len : utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
     strbuf_addf(out, "[ERROR] %s\n", r->type);
     strbuf_add(out, r->message, shown_len);
-    if (shown_len < len) {
+    if (shown_len < len)
         strbuf_addf(out, "\n[… %s%s", text_grouped(len - shown_len).text,
                     r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
-    }
     section_end(out);
     if (sexp_count(error_record_frames(r)) > 0 || error_record_total_frames(r) != 0)
         section_begin(out, "[Backtrace]");

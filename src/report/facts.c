@@ -125,9 +125,8 @@ static void add_behind(const struct fact *f, struct strbuf *out)
     strbuf_addf(out, "%sbehind %s", f->kind == FACT_WAITING ? "waiting; " : "", f->texts[0]);
     if (f->seconds >= 0)
         strbuf_addf(out, " (running for %.0f s)", f->seconds);
-    if (f->numbers[0] > 0) {
+    if (f->numbers[0] > 0)
         strbuf_addf(out, " and %s", text_count(f->numbers[0], "other call").text);
-    }
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 

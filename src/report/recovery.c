@@ -101,9 +101,8 @@ static void add_restored(const struct start_facts *f, struct strbuf *out)
     if (f->replaced.at == 0)
         return;
     strbuf_addf(out, "\nDiscarded: the state after evaluation %llu", (unsigned long long)f->replaced.at);
-    if (f->replaced.errors > 0) {
+    if (f->replaced.errors > 0)
         strbuf_addf(out, ", %s", text_count(f->replaced.errors, "error").text);
-    }
     if (f->replaced.checkpoints != NULL) {
         const char *names = f->replaced.checkpoints;
         strbuf_adds(out, ", the named checkpoints ");

@@ -111,9 +111,8 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
         uint64_t checks = count_of(reply, "passed") + count_of(reply, "failed") + count_of(reply, "errors") +
                           count_of(reply, "known") + count_of(reply, "skipped");
         strbuf_adds(out, text_count(tests, "test").text);
-        if (checks != tests) {
+        if (checks != tests)
             strbuf_addf(out, ", %s", text_count(checks, "check").text);
-        }
         strbuf_adds(out, ": ");
     }
     add_part(out, "", count_of(reply, "passed"), "passed");

@@ -175,9 +175,8 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
         if (lines++ < most)
             strbuf_addf(&others, "%s%d", lines == 1 ? "" : ", ", line);
     }
-    if (times > 1) {
+    if (times > 1)
         strbuf_addf(out, " (%s times", text_grouped(times).text);
-    }
     if (lines > 0)
         strbuf_addf(out, "; also line%s %s%s", lines == 1 ? "" : "s", strbuf_string(&others),
                     lines > most ? ", ..." : "");
@@ -368,9 +367,8 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     } else {
         strbuf_add(out, strbuf_string(&some), some.len);
     }
-    if (lost > 0) {
+    if (lost > 0)
         strbuf_addf(out, "[%s more warnings were not kept.]\n", text_grouped(lost).text);
-    }
     strbuf_fini(&some);
     strbuf_fini(&all);
     section_end(out);

@@ -300,9 +300,8 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
         return; /* it was answered early */
     strbuf_init(&line, 0);
     strbuf_addf(&line, "%.0f s", elapsed_s);
-    if (output_bytes > 0) {
+    if (output_bytes > 0)
         strbuf_addf(&line, ", %s bytes of output", text_grouped(output_bytes).text);
-    }
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
     call_redact(call, &line);

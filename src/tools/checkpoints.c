@@ -62,10 +62,9 @@ static void list_checkpoints(struct tool_call *call)
         ready += is_shown(s, sn);
     if (ready == 0)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
-    else {
+    else
         strbuf_addf(&call->text, "%s; the session is in the state after evaluation %llu:",
                     text_count(ready, "checkpoint").text, (unsigned long long)session_at(s));
-    }
     while ((sn = snapshots_next(all, sn)) != NULL)
         if (is_shown(s, sn))
             add_checkpoint(&call->text, sn);

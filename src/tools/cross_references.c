@@ -190,15 +190,13 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     const char *kind = sexp_string(reply_get(o->reply, "kind"), NULL);
     strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
     reply_add(&call->text, o->reply, "name");
-    if (kind != NULL && strcmp(kind, "generic function") == 0) {
+    if (kind != NULL && strcmp(kind, "generic function") == 0)
         strbuf_addf(&call->text, " (%s)", text_count((uint64_t)methods, "method").text);
-    }
-    if (total == 0) {
+    if (total == 0)
         strbuf_adds(&call->text,
                     " calls no function by name, as far as is recorded. Open-coded calls may be missing.");
-    } else {
+    else
         strbuf_addf(&call->text, " calls %s:", text_count(total, "function").text);
-    }
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);

@@ -111,9 +111,8 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, ", %zu including indirect dependencies", all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
-    if (cycles > 0) {
+    if (cycles > 0)
         strbuf_addf(out, "; %s", text_count(cycles, "cycle").text);
-    }
     strbuf_addc(out, direct == 0 ? '.' : ':');
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);

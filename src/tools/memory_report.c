@@ -54,9 +54,8 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
         strbuf_addc(out, '\n');
     }
     int64_t found = reply_integer(reply, "types-found");
-    if (found > (int64_t)(most < 1000000 ? most : 1000000)) {
+    if (found > (int64_t)(most < 1000000 ? most : 1000000))
         strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more type").text);
-    }
     if (reply_flag(reply, "partial"))
         strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
 }

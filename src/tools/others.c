@@ -120,10 +120,9 @@ void others_tell(struct others *others, uint64_t client, const char *session, st
                 continue;
             strbuf_addf(out, "\n  %s", e->code);
         }
-        if (count > MOST_TOLD) {
+        if (count > MOST_TOLD)
             strbuf_addf(out, "\nand before that %s; session-history shows them.",
                         text_count(count - MOST_TOLD, "more evaluation").text);
-        }
     }
     h->at = others->evaluations;
     h->used = ++others->tellings;

@@ -53,9 +53,8 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
     }
     int64_t found = reply_integer(reply, "found");
-    if (found > (int64_t)most) {
+    if (found > (int64_t)most)
         strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more function").text);
-    }
 }
 
 /* (REAL-US RUN-US GC-US BYTES) */

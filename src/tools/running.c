@@ -49,9 +49,8 @@ static void add_output(struct strbuf *out, const char *heading, const struct cap
     while (start > shown && from < len && from < 3 && ((unsigned char)bytes[from] & 0xC0) == 0x80)
         from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
-    if (start > shown) {
+    if (start > shown)
         strbuf_addf(out, "[… %s bytes before this …]\n", text_grouped(start + from - shown).text);
-    }
     utf8_repair(out, bytes + from, len - from);
     free(bytes);
     section_end(out);

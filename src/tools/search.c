@@ -64,9 +64,8 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     const char *pattern = call_string(call, "pattern", NULL);
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
-    else {
+    else
         strbuf_addf(&call->text, "Found %s matching '%s':", text_count(total, "symbol").text, pattern);
-    }
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
@@ -75,10 +74,9 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);
-    if (left_out > 0) {
+    if (left_out > 0)
         strbuf_addf(&call->text, "\nNot shown: %s of the Lisp's own packages; use package to search one.",
                     text_count((uint64_t)left_out, "internal symbol").text);
-    }
     call_finish(call);
 }
 
@@ -135,12 +133,11 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     const struct sexp *packages = reply_get(o->reply, "packages");
     size_t total = reply_count(o->reply, "total");
     const char *prefix = call_string(call, "prefix", NULL);
-    if (total == 0 || sexp_count(elsewhere) > 0) {
+    if (total == 0 || sexp_count(elsewhere) > 0)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
-    } else {
+    else
         strbuf_addf(&call->text, "%s of '%s', best first:", text_count(total, "completion").text, prefix);
-    }
     if (sexp_count(elsewhere) > 0)
         strbuf_adds(&call->text, "\nExported by other packages:");
     add_completions(&call->text, elsewhere, prefix, true);

@@ -226,12 +226,10 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
     if (store == NULL)
         return;
     struct saved_names saves = saved_list(store, sessions_is_name);
-    if (saves.count > 0) {
+    if (saves.count > 0)
         strbuf_addf(out, "\n%s (see restore-session):", text_count(saves.count, "saved session").text);
-    }
-    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
+    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++)
         strbuf_addf(out, "\n- %s, saved %s", saves.items[i].name, text_date(saves.items[i].when.tv_sec).text);
-    }
     if (saves.count > MOST_LISTED)
         strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);
     free(saves.items);
@@ -302,9 +300,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
             elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
-        if (waiting > 0) {
+        if (waiting > 0)
             strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
-        }
     }
     strbuf_fini(&what);
     return elapsed_s >= 0;

@@ -106,9 +106,8 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     section_begin(out, NULL);
     int64_t calls = calls_of(sexp_nth(runs, 0)), real_time[5] = {0};
     strbuf_addf(out, "Timing: %zu runs", count);
-    if (calls > 1) {
+    if (calls > 1)
         strbuf_addf(out, " of %s; the figures are per call", text_count((uint64_t)calls, "call").text);
-    }
     strbuf_addf(out, "\n  %-9s%*s%*s%*s%*s%*s\n", "", WIDTH, "median", WIDTH, "lower quartile", WIDTH,
                 "upper quartile", WIDTH, "minimum", WIDTH, "maximum");
     for (size_t i = 0; i < READINGS; i++) {

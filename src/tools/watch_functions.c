@@ -105,13 +105,11 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
         return;
     }
     strbuf_adds(out, "Trace: ");
-    if (count < made) {
+    if (count < made)
         strbuf_addf(out, "the last %s of ", text_grouped(count).text);
-    }
     strbuf_adds(out, text_count(made, "record").text);
-    if (kept < made) {
+    if (kept < made)
         strbuf_addf(out, ", of which %s are kept", text_grouped(kept).text);
-    }
     strbuf_addc(out, '\n');
     for (size_t i = 0; i < count; i++)
         add_record(out, sexp_nth(records, i));
@@ -137,9 +135,8 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
             reply_add_string(out, sexp_nth(tally, 0));
             strbuf_addc(out, '\n');
         }
-        if (count < called) {
+        if (count < called)
             strbuf_addf(out, "%s left out.\n", text_count(called - count, "more function").text);
-        }
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
