@@ -11,9 +11,7 @@
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
-    call_answer(call, false, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
+    strbuf_addf(&call->text, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
                 (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
 
@@ -30,7 +28,7 @@ static void checkpoint_session(struct tool_call *call)
                     "A checkpoint name must be 1 to 64 characters on one line and must not be a number.");
         return;
     }
-    call_wait(call, on_checkpoint);
+    look_up_wait(call, on_checkpoint);
     call->operation = session_checkpoint(s, name, call_done, call);
 }
 
@@ -87,15 +85,12 @@ static void delete_checkpoint(struct tool_call *call)
 
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     strbuf_addf(&call->text,
                 "%s\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
                 o->text == NULL ? "" : o->text, session_package(o->session));
     const struct snapshot *newest = snapshots_newest(session_snapshots(o->session), UINT64_MAX);
     if (newest != NULL && newest->evaluation > session_at(o->session))
         strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");
-    call_finish(call);
 }
 
 static void rollback_session(struct tool_call *call)
@@ -103,7 +98,7 @@ static void rollback_session(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    call_wait(call, on_rolled_back);
+    look_up_wait(call, on_rolled_back);
     call->operation = session_rollback(s, call_string(call, "to", NULL), call_done, call);
 }
 

@@ -65,8 +65,6 @@ static void add_slot(struct strbuf *out, const struct sexp *slot, const char *cl
 
 static void on_class(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *r = o->reply;
     struct strbuf *out = &call->text;
     size_t len, documentation_len;
@@ -113,7 +111,6 @@ static void on_class(struct tool_call *call, const struct outcome *o)
         strbuf_addc(out, ')');
     }
     strbuf_addf(out, "\nMethods that specialize on it: %s", text_grouped(reply_count(r, "methods")).text);
-    call_finish(call);
 }
 
 static void class_info(struct tool_call *call)
@@ -129,8 +126,6 @@ static void class_info(struct tool_call *call)
 
 static void on_methods(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *methods = reply_get(o->reply, "methods");
     size_t total = reply_count(o->reply, "total");
     bool is_class = call_has(call, "class");
@@ -164,7 +159,6 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(methods), total);
-    call_finish(call);
 }
 
 static void find_methods(struct tool_call *call)

@@ -120,15 +120,12 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
 
 static void on_references(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct relation *r = relation_of(call);
     const struct sexp *found = reply_get(o->reply, "references");
     size_t total = reply_count(o->reply, "total");
     size_t count = reply_count(o->reply, "count");
     if (total == 0) {
         add_nothing(&call->text, r, o->reply);
-        call_finish(call);
         return;
     }
     strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
@@ -148,7 +145,6 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     look_up_add_rest(call, sexp_count(found), total);
     if (reply_flag(o->reply, "own") && strcmp(r->kind, "specializes") != 0)
         strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
-    call_finish(call);
 }
 
 static void who(struct tool_call *call)
@@ -182,8 +178,6 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 
 static void on_callees(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *calls = reply_get(o->reply, "calls");
     size_t total = reply_count(o->reply, "total");
     int64_t methods = sexp_integer(reply_get(o->reply, "methods"), 1);
@@ -212,7 +206,6 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         look_up_add_rest(call, sexp_count(calls), total);
     add_names(&call->text, "Macros", reply_get(o->reply, "macroexpands"));
     add_names(&call->text, "Variables and constants", reply_get(o->reply, "references"));
-    call_finish(call);
 }
 
 static void list_callees(struct tool_call *call)

@@ -44,8 +44,6 @@ static void add_components(struct strbuf *out, const struct sexp *reply)
 
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     strbuf_adds(out, "System ");
     reply_add(out, o->reply, "name");
@@ -66,7 +64,6 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     const char *text = sexp_string(reply_get(o->reply, "long-description"), &len);
     if (text != NULL && len > 0)
         strbuf_addf(out, "\n\nLong description:\n%.*s", (int)len, text);
-    call_finish(call);
 }
 
 static void add_state(struct strbuf *out, const struct sexp *entry)
@@ -88,8 +85,6 @@ static void add_state(struct strbuf *out, const struct sexp *entry)
 
 static void on_dependencies(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *entries = reply_get(o->reply, "dependencies");
     size_t direct = 0, all = 0, absent = 0, cycles = 0;
@@ -122,7 +117,6 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     }
     if (reply_flag(o->reply, "more"))
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

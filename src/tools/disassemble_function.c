@@ -8,8 +8,6 @@
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     size_t len;
     const char *text = sexp_string(reply_get(o->reply, "text"), &len);
     const struct sexp *methods = reply_get(o->reply, "methods");
@@ -23,7 +21,6 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
     if (reply_flag(o->reply, "cut"))
         strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

@@ -81,8 +81,6 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
 
 static void on_explained(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *arguments = reply_get(o->reply, "arguments");
     const struct sexp *order = reply_get(o->reply, "order");
@@ -93,7 +91,7 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         strbuf_adds(out, " is an ordinary function ");
         reply_add(out, o->reply, "function");
         look_up_add_place(out, reply_get(o->reply, "place"), 0);
-        call_answer(call, false, ": every call runs it.");
+        strbuf_adds(out, ": every call runs it.");
         return;
     }
     strbuf_addf(out, " is a generic function with %s, called with:", text_count(methods, "method").text);
@@ -118,7 +116,6 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         if (sexp_count(misfits) < methods)
             strbuf_addf(out, "\n… %zu more; see find-methods", methods - sexp_count(misfits));
     }
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

@@ -120,8 +120,6 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *definitions = reply_get(o->reply, "definitions");
     size_t total = reply_count(o->reply, "total");
     reply_add(&call->text, o->reply, "name");
@@ -129,7 +127,6 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(definitions); i++)
         add_definition(call, o->session, definitions, i);
     look_up_add_rest(call, sexp_count(definitions), total);
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

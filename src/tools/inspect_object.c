@@ -125,27 +125,21 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void on_looked(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     add_inspection(&call->text, o, 0, call);
     const char *handle = call_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
                     handle != NULL ? handle : call_string(call, "code", NULL));
-    call_finish(call);
 }
 
 /* The copy of the error ends with its answer, so its handles are of no use afterwards. */
 static void on_local(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     add_inspection(&call->text, o, 0, call);
     if (o->was_in_copy)
         strbuf_adds(&call->text,
                     "\nThis is of a copy of the process that was made at the error: the handles are "
                     "not kept. Pass a path instead.");
-    call_finish(call);
 }
 
 /* The journal is a Lisp file, so text that is not a form is written as a comment, line by line. */

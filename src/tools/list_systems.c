@@ -33,8 +33,6 @@ static void add_rest(struct tool_call *call, size_t total, size_t shown)
 
 static void on_local_systems(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems");
     size_t total = reply_count(o->reply, "total");
@@ -51,7 +49,6 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
         }
     }
     add_rest(call, total, sexp_count(systems));
-    call_finish(call);
 }
 
 static void add_system(struct strbuf *out, const struct sexp *system)
@@ -69,8 +66,6 @@ static void add_system(struct strbuf *out, const struct sexp *system)
 
 static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
     size_t total = reply_count(o->reply, "total");
@@ -84,7 +79,6 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
     for (size_t i = 0; i < sexp_count(systems); i++)
         add_system(out, sexp_nth(systems, i));
     add_rest(call, total, sexp_count(systems));
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

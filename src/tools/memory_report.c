@@ -31,7 +31,8 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     section_begin(out, NULL);
     strbuf_addf(out, "%15s\n", "bytes");
     for (size_t i = 0; i < sexp_count(generations); i++) {
-        strbuf_addf(out, "%s  ", text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
+        strbuf_addf(out, "%s  ",
+                    text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
         reply_add_string(out, sexp_nth(sexp_nth(generations, i), 0));
         strbuf_addc(out, '\n');
     }
@@ -68,8 +69,6 @@ static bool is_verbosity(const struct tool_call *call, const char *wanted)
 
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     bool is_collected = call_boolean(call, "gc-first"), is_full = is_verbosity(call, "full");
     add_use(out, o->reply, is_collected);
@@ -77,14 +76,11 @@ static void on_read(struct tool_call *call, const struct outcome *o)
     if (!is_verbosity(call, "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);
     section_end(out);
-    call_finish(call);
 }
 
 /* A path is a list of its root, a text or nil, and of what it passes, from the outermost. */
 static void on_retained(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *paths = reply_get(o->reply, "paths");
     strbuf_adds(&call->text, sexp_count(paths) == 0
                                  ? "Nothing keeps it: it is garbage, or only the evaluated code refers to it."
@@ -101,7 +97,6 @@ static void on_retained(struct tool_call *call, const struct outcome *o)
             separator = " -> ";
         }
     }
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -118,7 +113,8 @@ static void run(struct tool_call *call)
     call_write_flag(call, "collect", call_boolean(call, "gc-first"));
     call_write_flag(call, "types", !is_verbosity(call, "brief"));
     call_write_flag(call, "image", is_verbosity(call, "full"));
-    call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS}, on_read);
+    call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS},
+             look_up_showing(call, on_read));
 }
 
 static const char *const verbosities[] = {"brief", "normal", "full", NULL};

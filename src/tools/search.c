@@ -56,8 +56,6 @@ static void add_meanings(struct strbuf *out, const struct sexp *symbol)
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     size_t total = reply_count(o->reply, "total");
     int64_t left_out = reply_integer(o->reply, "left-out");
@@ -77,7 +75,6 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     if (left_out > 0)
         strbuf_addf(&call->text, "\nNot shown: %s of the Lisp's own packages; use package to search one.",
                     text_count((uint64_t)left_out, "internal symbol").text);
-    call_finish(call);
 }
 
 static void apropos_search(struct tool_call *call)
@@ -126,8 +123,6 @@ static void add_completions(struct strbuf *out, const struct sexp *symbols, cons
 
 static void on_completed(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
     const struct sexp *packages = reply_get(o->reply, "packages");
@@ -153,7 +148,6 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
         add_name(&call->text, sexp_nth(packages, i), is_lower(prefix));
         strbuf_addc(&call->text, ':');
     }
-    call_finish(call);
 }
 
 static void complete_symbol(struct tool_call *call)

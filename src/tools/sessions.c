@@ -385,7 +385,7 @@ static void session_info(struct tool_call *call)
     if (is_running || session_suspended_since(s) != NULL)
         add_info(call, s, NULL);
     else
-        look_up(call, s, on_info);
+        look_up_whatever(call, s, on_info);
 }
 
 static void close_session(struct tool_call *call)

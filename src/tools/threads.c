@@ -144,8 +144,6 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
 
 static void on_list(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *threads = reply_get(o->reply, "threads");
     size_t shown = sexp_count(threads);
     int64_t total = sexp_integer(reply_get(o->reply, "total"), (int64_t)shown);
@@ -159,7 +157,6 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < shown; i++)
         if (begins_cycle(threads, sexp_nth(threads, i)))
             add_cycle(&call->text, threads, sexp_nth(threads, i));
-    call_finish(call);
 }
 
 static void list_threads(struct tool_call *call)
@@ -170,18 +167,16 @@ static void list_threads(struct tool_call *call)
     look_up(call, s, on_list);
 }
 
-static void ask(struct tool_call *call, struct session *s, call_outcome *on_outcome)
+static void ask(struct tool_call *call, struct session *s, call_outcome *show)
 {
     call_run(call, s,
              &(struct operation_options){
                  .what = call->tool->name, .timeout_ms = THREAD_MS, .is_look_up = call->tool->is_read_only},
-             on_outcome);
+             look_up_showing(call, show));
 }
 
 static void on_frames(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *thread = reply_get(o->reply, "thread"), *outcome = reply_get(o->reply, "outcome");
     strbuf_adds(&call->text, "Thread ");
     add_thread(&call->text, o->session, thread);
@@ -199,7 +194,6 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
     } else {
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     }
-    call_finish(call);
 }
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
@@ -214,8 +208,6 @@ void threads_show_backtrace(struct tool_call *call, struct session *s)
 
 static void on_killed(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     bool has_ended = reply_flag(o->reply, "ended");
     strbuf_adds(&call->text, "Thread ");
     reply_add(&call->text, o->reply, "name");
@@ -225,13 +217,10 @@ static void on_killed(struct tool_call *call, const struct outcome *o)
                     : " was asked to end and still runs after two seconds. It ends when it next accepts "
                       "interrupts and its cleanup forms have run; list-threads shows whether it has.");
     call->is_error = !has_ended;
-    call_finish(call);
 }
 
 static void on_interrupted(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *outcome = reply_get(o->reply, "outcome");
     const struct error_record *r = standing(o->session, reply_get(o->reply, "number"));
     strbuf_adds(&call->text, "Thread ");
@@ -254,7 +243,6 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
             "CONTINUE lets it continue.");
         report_condition(&call->text, r);
     }
-    call_finish(call);
 }
 
 static void interrupt_thread(struct tool_call *call)

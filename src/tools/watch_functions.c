@@ -154,8 +154,6 @@ static const char *action_of(const struct tool_call *call)
 
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const char *action = action_of(call);
     bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
     const char *doing = is_trace ? "traced" : "profiled";
@@ -178,7 +176,6 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
         add_tallies(out, o->reply);
     }
     section_end(out);
-    call_finish(call);
 }
 
 /* The journal is a Lisp file, so this is written as a comment. */
@@ -230,7 +227,7 @@ static void watch(struct tool_call *call, const char *operation, const char *con
         struct strbuf journal;
         strbuf_init(&journal, 0);
         write_journal(call, &journal);
-        call_evaluate(call, s, strbuf_string(&journal), journal.len, on_watched);
+        call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
         strbuf_fini(&journal);
     } else {
         look_up(call, s, on_watched);
