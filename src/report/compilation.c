@@ -35,10 +35,8 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
         strbuf_adds(out, "- ");
         warnings_add_place(out, sexp_nth(note, 3));
         reply_add_string(out, sexp_nth(note, 1));
-        if (sexp_string(sexp_nth(note, 2), NULL) != NULL) {
-            strbuf_adds(out, "\n  in ");
-            reply_add_string(out, sexp_nth(note, 2));
-        }
+        if (sexp_string(sexp_nth(note, 2), NULL) != NULL)
+            reply_fill(out, note, "\n  in {2}");
         strbuf_addc(out, '\n');
     }
     if (!is_first)

@@ -207,9 +207,7 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
         CHECK(shown.count < MOST_RESTARTS);
         shown.items[shown.count++] = restart;
         strbuf_addf(out, "%zu. [", i + 1);
-        reply_add_string(out, sexp_nth(restart, 0));
-        strbuf_adds(out, "] ");
-        reply_add_string(out, sexp_nth(restart, 1));
+        reply_fill(out, restart, "{0}] {1}");
         strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
     }
     add_more_restarts(out, r);
@@ -254,10 +252,7 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
             strbuf_addf(out, "... %zu more\n", sexp_count(slots) - i);
             break;
         }
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 1));
-        strbuf_addc(out, '\n');
+        reply_fill(out, sexp_nth(slots, i), "{0}: {1}\n");
     }
     section_end(out);
 }
@@ -316,10 +311,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 0));
-        strbuf_adds(out, " - ");
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 1));
-        strbuf_addc(out, '\n');
+        reply_fill(out, sexp_nth(restarts, i), "{0} - {1}\n");
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");

@@ -149,11 +149,8 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
             strbuf_adds(&text, ".\n");
         }
     }
-    if (reply_flag(reply, "package-changed") && (has_failed || count > 1)) {
-        strbuf_adds(&text, "The current package is now ");
-        reply_add(&text, reply, "package");
-        strbuf_addc(&text, '.');
-    }
+    if (reply_flag(reply, "package-changed") && (has_failed || count > 1))
+        reply_fill(&text, reply, "The current package is now {package}.");
     if (text.len > 0)
         notices_addf(session_notices(s), "%s", strbuf_string(&text));
     strbuf_fini(&text);

@@ -123,9 +123,7 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     if (count_of(reply, "skipped") > 0)
         add_part(out, ", ", count_of(reply, "skipped"), "skipped");
     if (has_text(reply_get(reply, "framework"))) {
-        strbuf_adds(out, " (");
-        reply_add(out, reply, "framework");
-        strbuf_adds(out, ").");
+        reply_fill(out, reply, " ({framework}).");
     } else {
         strbuf_addc(out, '.');
     }
@@ -145,9 +143,9 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
     uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
     bool is_failed = failed > 0 || has_text(verdict);
     if (!report_tests_counted(reply)) {
-        reply_add(out, reply, "system");
-        strbuf_adds(out, ": its test operation ended without an error.\n"
-                         "No test of a supported framework ran, so nothing was counted.");
+        reply_fill(out, reply,
+                   "{system}: its test operation ended without an error.\nNo test of a supported framework "
+                   "ran, so nothing was counted.");
         return false;
     }
     add_counts(out, reply, is_failed);

@@ -243,8 +243,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         shown++;
         strbuf_adds(out, "\n  ");
         add_line(out, &place);
-        reply_add_string(out, sexp_nth(warning, 0));
-        strbuf_adds(out, ": ");
+        reply_fill(out, warning, "{0}: ");
         add_message(out, sexp_nth(warning, 1));
         left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
@@ -313,9 +312,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
         if (is_in_file(&place) || is_repetition(warnings, i) || is_noise(warning))
             continue;
         add_line(out, &place);
-        reply_add_string(out, sexp_nth(warning, 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(warning, 1));
+        reply_fill(out, warning, "{0}: {1}");
         left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
         strbuf_addc(out, '\n');

@@ -136,8 +136,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(found); i++) {
         const struct sexp *entry = sexp_nth(found, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(entry, 0));
+        reply_fill(&call->text, entry, "\n  {0}");
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         look_up_add_place(&call->text, entry, 2);
@@ -194,8 +193,7 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(entry, 0));
+        reply_fill(&call->text, entry, "\n  {0}");
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))

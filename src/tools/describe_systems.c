@@ -45,8 +45,7 @@ static void add_components(struct strbuf *out, const struct sexp *reply)
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    strbuf_adds(out, "System ");
-    reply_add(out, o->reply, "name");
+    reply_fill(out, o->reply, "System {name}");
     strbuf_adds(out, reply_flag(o->reply, "loaded") ? " (loaded)" : " (not loaded)");
     add_line(out, o->reply, "description", "Description");
     add_line(out, o->reply, "version", "Version");
@@ -96,8 +95,7 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         absent += !is_repeated && sexp_is_symbol(sexp_nth(entry, 2), "absent");
         cycles += sexp_is_symbol(sexp_nth(entry, 3), "cycle");
     }
-    reply_add(out, o->reply, "name");
-    strbuf_adds(out, " depends on ");
+    reply_fill(out, o->reply, "{name} depends on ");
     if (direct == 0)
         strbuf_adds(out, "no other system");
     else

@@ -100,10 +100,7 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     const struct sexp *definition = sexp_nth(definitions, n);
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
     const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
-    strbuf_adds(&call->text, "\n\n[");
-    reply_add_string(&call->text, sexp_get(definition, 0, "kind"));
-    strbuf_adds(&call->text, "] ");
-    reply_add_string(&call->text, sexp_get(definition, 0, "name"));
+    reply_fill(&call->text, definition, "\n\n[{kind}] {name}");
     look_up_add_place(&call->text, definition, 0);
     strbuf_addc(&call->text, '\n');
     if (is_shown(definitions, n))

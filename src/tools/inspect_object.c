@@ -24,12 +24,8 @@ static void add_facts(struct strbuf *out, const struct sexp *reply)
         reply_add(out, reply, heads[i].key);
     }
     const struct sexp *facts = reply_get(reply, "facts");
-    for (size_t i = 0; i < sexp_count(facts); i++) {
-        strbuf_addc(out, '\n');
-        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 1));
-    }
+    for (size_t i = 0; i < sexp_count(facts); i++)
+        reply_fill(out, sexp_nth(facts, i), "\n{0}: {1}");
 }
 
 static void add_handle(struct strbuf *out, const struct sexp *handle)
@@ -43,15 +39,13 @@ static void add_handle(struct strbuf *out, const struct sexp *handle)
 
 static void add_part(struct strbuf *out, const struct sexp *part)
 {
-    strbuf_adds(out, "  ");
-    reply_add_string(out, sexp_nth(part, 0));
+    reply_fill(out, part, "  {0}");
     add_handle(out, sexp_nth(part, 3));
     if (sexp_string(sexp_nth(part, 1), NULL) == NULL) {
         strbuf_adds(out, " is unbound\n");
         return;
     }
-    strbuf_adds(out, " = ");
-    reply_add_string(out, sexp_nth(part, 1));
+    reply_fill(out, part, " = {1}");
     add_handle(out, sexp_nth(part, 2));
     strbuf_addc(out, '\n');
 }

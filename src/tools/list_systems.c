@@ -39,8 +39,7 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
     add_count(call, total, "No system");
     for (size_t i = 0; i < sexp_count(systems); i++) {
         const struct sexp *system = sexp_nth(systems, i);
-        strbuf_adds(out, "\n- ");
-        reply_add_string(out, sexp_nth(system, 0));
+        reply_fill(out, system, "\n- {0}");
         if (!sexp_is_nil(sexp_nth(system, 3)))
             strbuf_adds(out, " (loaded)");
         if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
@@ -53,12 +52,7 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
 
 static void add_system(struct strbuf *out, const struct sexp *system)
 {
-    strbuf_adds(out, "\n- ");
-    reply_add_string(out, sexp_nth(system, 0));
-    strbuf_adds(out, " (");
-    reply_add_string(out, sexp_nth(system, 1));
-    strbuf_adds(out, ", ");
-    reply_add_string(out, sexp_nth(system, 2));
+    reply_fill(out, system, "\n- {0} ({1}, {2}");
     strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
                      : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
                                                          : ")");

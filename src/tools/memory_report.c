@@ -33,8 +33,7 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     for (size_t i = 0; i < sexp_count(generations); i++) {
         strbuf_addf(out, "%s  ",
                     text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
-        reply_add_string(out, sexp_nth(sexp_nth(generations, i), 0));
-        strbuf_addc(out, '\n');
+        reply_fill(out, sexp_nth(generations, i), "{0}\n");
     }
 }
 
@@ -51,8 +50,7 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
         const struct sexp *type = sexp_nth(types, i);
         strbuf_addf(out, "%s%s  ", text_column(sexp_integer(sexp_nth(type, 1), 0), 15).text,
                     text_column(sexp_integer(sexp_nth(type, 2), 0), 13).text);
-        reply_add_string(out, sexp_nth(type, 0));
-        strbuf_addc(out, '\n');
+        reply_fill(out, type, "{0}\n");
     }
     int64_t found = reply_integer(reply, "types-found");
     if (found > (int64_t)(most < 1000000 ? most : 1000000))

@@ -46,9 +46,7 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         add_share(out, sexp_integer(sexp_nth(f, 1), 0), samples);
         strbuf_addc(out, ' ');
         add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
-        strbuf_adds(out, "  ");
-        reply_add_string(out, sexp_nth(f, 0));
-        strbuf_addc(out, '\n');
+        reply_fill(out, f, "  {0}\n");
         add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
         add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
     }

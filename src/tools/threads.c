@@ -62,8 +62,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         strbuf_adds(out, "waiting for ");
         add_lock(out, thread);
         if (owner_of(thread) != 0) {
-            strbuf_adds(out, ", held by ");
-            reply_add_string(out, sexp_get(thread, 0, "owner-name"));
+            reply_fill(out, thread, ", held by {owner-name}");
             strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
         }
     }
@@ -88,8 +87,7 @@ static const struct error_record *standing(const struct session *s, const struct
 static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
     strbuf_addf(out, "%lld  ", (long long)number_of(thread));
-    reply_add_string(out, sexp_get(thread, 0, "name"));
-    strbuf_adds(out, ": ");
+    reply_fill(out, thread, "{name}: ");
     bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
     const struct sexp *number = sexp_get(thread, 0, "standing");
     const struct error_record *r = standing(s, number);
@@ -209,8 +207,7 @@ void threads_show_backtrace(struct tool_call *call, struct session *s)
 static void on_killed(struct tool_call *call, const struct outcome *o)
 {
     bool has_ended = reply_flag(o->reply, "ended");
-    strbuf_adds(&call->text, "Thread ");
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "Thread {name}");
     strbuf_adds(&call->text,
                 has_ended
                     ? " has ended; its cleanup forms have run."
@@ -223,8 +220,7 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *outcome = reply_get(o->reply, "outcome");
     const struct error_record *r = standing(o->session, reply_get(o->reply, "number"));
-    strbuf_adds(&call->text, "Thread ");
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "Thread {name}");
     call->is_error = true;
     if (sexp_is_symbol(outcome, "gone")) {
         strbuf_adds(&call->text, " has ended.");

@@ -26,10 +26,8 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 
 static void add_problems(struct strbuf *out, const struct sexp *problems)
 {
-    for (size_t i = 0; i < sexp_count(problems); i++) {
-        reply_add_string(out, sexp_nth(sexp_nth(problems, i), 1));
-        strbuf_addc(out, '\n');
-    }
+    for (size_t i = 0; i < sexp_count(problems); i++)
+        reply_fill(out, sexp_nth(problems, i), "{1}\n");
 }
 
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
@@ -76,21 +74,16 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     int indent = depth < 0 ? 0 : depth > DEEPEST_INDENT ? DEEPEST_INDENT : (int)depth;
     const struct sexp *kind = sexp_nth(record, 0), *texts = sexp_nth(record, 4);
     strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
-    if (sexp_string(sexp_nth(record, 2), NULL) != NULL) {
-        strbuf_addc(out, '[');
-        reply_add_string(out, sexp_nth(record, 2));
-        strbuf_adds(out, "] ");
-    }
+    if (sexp_string(sexp_nth(record, 2), NULL) != NULL)
+        reply_fill(out, record, "[{2}] ");
     reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
         reply_add_list(out, texts, ", ");
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
-        if (sexp_count(texts) > 0) {
-            strbuf_adds(out, "; signalled: ");
-            reply_add_string(out, sexp_nth(texts, 0));
-        }
+        if (sexp_count(texts) > 0)
+            reply_fill(out, texts, "; signalled: {0}");
     }
     strbuf_addc(out, '\n');
 }
@@ -132,8 +125,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
                         text_ms(sexp_integer(sexp_nth(tally, 3), 0), 15).text,
                         text_column(sexp_integer(sexp_nth(tally, 1), 0), 13).text,
                         text_column(sexp_integer(sexp_nth(tally, 4), 0), 15).text);
-            reply_add_string(out, sexp_nth(tally, 0));
-            strbuf_addc(out, '\n');
+            reply_fill(out, tally, "{0}\n");
         }
         if (count < called)
             strbuf_addf(out, "%s left out.\n", text_count(called - count, "more function").text);
