@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/regular_file.h"
 #include "cli/lisp_check.h"
 #include "cli/patch_text.h"

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/check.h"
 #include "base/strbuf.h"

@@ -2,7 +2,6 @@
  * checkpoint-session, list-checkpoints, delete-checkpoint, rollback-session: earlier states of a session.
  */
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "lisp/worker.h"

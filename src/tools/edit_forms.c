@@ -3,7 +3,6 @@
  * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
  * byte.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -12,7 +12,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
-#include "report/report.h"
 #include "report/section.h"
 #include "session/process/programs.h"
 #include "session/records/snapshots.h"
