@@ -316,8 +316,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
         strbuf_adds(out, "  (none)\n");
     else
         add_more_restarts(out, r);
-    struct strbuf frames;
-    strbuf_init(&frames, 0);
+    struct strbuf frames = {0};
     report_frames(&frames, error_record_frames(r), PREVIEW_FRAMES, SIZE_MAX);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
     text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,

@@ -40,8 +40,7 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     if (len > most) {
         capture_add(&c, text, len);
         session_redact(s, &c);
-        struct strbuf shown;
-        strbuf_init(&shown, 0);
+        struct strbuf shown = {0};
         capture_show(&c, &shown, most, session_next_ref(s));
         strbuf_add(out, shown.bytes, shown.len);
         strbuf_fini(&shown);
@@ -133,9 +132,8 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most,
 /* How far a text of several forms got, and where what follows is read. */
 static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     size_t count = reply_count(reply, "forms-done");
-    strbuf_init(&text, 0);
     if (count > 0 && has_failed) {
         strbuf_adds(&text, "The ");
         if (count > 1)

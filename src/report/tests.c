@@ -74,10 +74,9 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
     if (has_text(type)) {
         strbuf_adds(out, "\n  condition: ");
         reply_add_string(out, type);
-        struct strbuf indented;
+        struct strbuf indented = {0};
         size_t len;
         const char *message = sexp_string(sexp_get(failure, 0, "message"), &len);
-        strbuf_init(&indented, 0);
         if (message != NULL)
             text_add_indented(&indented, message, len, "    ");
         strbuf_addf(out, "\n%s", strbuf_string(&indented));

@@ -161,8 +161,7 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     uint64_t times = times_of(sexp_nth(warnings, i));
     size_t lines = 0;
     int last = place.line == NULL ? 0 : atoi(place.line);
-    struct strbuf others;
-    strbuf_init(&others, 0);
+    struct strbuf others = {0};
     for (size_t k = i + 1; k < count_of(warnings); k++) {
         if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
             continue;
@@ -339,9 +338,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         (lost_before > 0 ? (uint64_t)lost_before : 0) + (sexp_count(warnings) - count_of(warnings));
     if (count_of(warnings) == 0)
         return;
-    struct strbuf some, all;
-    strbuf_init(&some, 0);
-    strbuf_init(&all, 0);
+    struct strbuf some = {0}, all = {0};
     size_t left_out = add_typed(&some, warnings, &inline_extent);
     left_out += add_files(&some, warnings, &inline_extent);
     if (some.len > 0 || lost > 0)

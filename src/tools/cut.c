@@ -26,10 +26,9 @@ void cut_add(struct strbuf *out, struct session *session, const struct strbuf *t
 
 void cut_whole(struct strbuf *text, struct session *session, size_t most)
 {
-    struct strbuf cut;
+    struct strbuf cut = {0};
     if (text->len <= most)
         return;
-    strbuf_init(&cut, 0);
     cut_add(&cut, session, text, most);
     strbuf_clear(text);
     strbuf_add(text, cut.bytes, cut.len);

@@ -416,10 +416,7 @@ static const char *find_once(struct edit *edit, const struct strbuf *old)
 static void run_patch(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
-    struct strbuf old, new, form;
-    strbuf_init(&old, 0);
-    strbuf_init(&new, 0);
-    strbuf_init(&form, 0);
+    struct strbuf old = {0}, new = {0}, form = {0};
     size_t old_len, new_len;
     const char *old_text = call_string(call, "old-text", &old_len);
     const char *new_text = call_string(call, "new-text", &new_len);

@@ -94,8 +94,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     if (r == NULL || !error_record_is_enterable(r))
         return;
     const struct sexp *restarts = reply_get(r->condition, "restarts");
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
     for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
         strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);

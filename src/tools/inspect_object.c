@@ -205,8 +205,7 @@ static void run(struct tool_call *call)
         call_write_integer(call, "frame", call_integer(call, "frame", 0));
         look_up_in_error(call, s, on_local);
     } else if ((call_has(call, "code") && !is_look_up) || call_has(call, "set")) {
-        struct strbuf journal;
-        strbuf_init(&journal, 0);
+        struct strbuf journal = {0};
         write_journal(call, &journal);
         call_evaluate(call, s, strbuf_string(&journal), journal.len, on_evaluated);
         strbuf_fini(&journal);

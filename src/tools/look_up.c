@@ -124,8 +124,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
 
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len)
 {
-    struct strbuf whole;
-    strbuf_init(&whole, 0);
+    struct strbuf whole = {0};
     strbuf_add(&whole, text, len);
     cut_add(&call->text, session, &whole, (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT));
     strbuf_fini(&whole);

@@ -55,9 +55,8 @@ void others_free(struct others *others)
 /* The first line of the code. */
 static char *beginning(const char *code, size_t len)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     size_t line = 0;
-    strbuf_init(&text, 0);
     while (line < len && code[line] != '\n' && code[line] != '\0')
         line++;
     size_t shown = line > MOST_CODE_BYTES ? utf8_floor(code, line, MOST_CODE_BYTES) : line;

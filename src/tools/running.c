@@ -61,9 +61,8 @@ void running_add(struct strbuf *out, struct session *session, const struct sessi
 {
     static const char *const headings[] = {"[stdout]", "[stderr]"};
     size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
-    struct strbuf where;
+    struct strbuf where = {0};
     running_add_line(out, e);
-    strbuf_init(&where, 0);
     session_evaluation_where(session, e->number, &where);
     if (where.len > 0)
         strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));

@@ -119,8 +119,7 @@ static void add_directory(struct strbuf *out, const char *label, const struct se
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     if (write_step(call, &code)) {
         /* The text before the reply if this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
@@ -150,8 +149,7 @@ static bool find_directory(const struct tool_call *call, char **directory, struc
     *directory = NULL;
     if (given == NULL)
         return true;
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     strbuf_addf(&path, "%s%s%s", given[0] == '/' ? "" : servers, given[0] == '/' ? "" : "/", given);
     char *real = realpath(strbuf_string(&path), NULL), *own = realpath(servers, NULL);
     bool ok = real != NULL && is_directory(real) && utf8_is_valid(real, strlen(real)) && strlen(given) == len;
@@ -287,9 +285,8 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
 /* "running for 12 s: (loop)", or what it waits for, and how many wait behind it. False if nothing runs. */
 static bool add_running(struct strbuf *out, const struct session *s)
 {
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     double elapsed_s = session_running(s, &what, &waiting);
     struct session_evaluation e;
     if (elapsed_s >= 0) {
@@ -375,9 +372,8 @@ static void session_info(struct tool_call *call)
     struct session *s = call_begin(call, "session-info");
     if (s == NULL)
         return;
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     bool is_running = session_running(s, &what, &waiting) >= 0;
     strbuf_fini(&what);
     /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */

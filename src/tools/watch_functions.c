@@ -32,8 +32,7 @@ static void add_problems(struct strbuf *out, const struct sexp *problems)
 
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
 {
-    struct strbuf heading;
-    strbuf_init(&heading, 0);
+    struct strbuf heading = {0};
     strbuf_addf(&heading, "Now %s: ", doing);
     add_names(out, strbuf_string(&heading), reply_get(reply, "started"));
     strbuf_clear(&heading);
@@ -216,8 +215,7 @@ static void watch(struct tool_call *call, const char *operation, const char *con
     for (size_t i = 0; changing[i] != NULL; i++)
         is_changing = is_changing || strcmp(action, changing[i]) == 0;
     if (is_changing) {
-        struct strbuf journal;
-        strbuf_init(&journal, 0);
+        struct strbuf journal = {0};
         write_journal(call, &journal);
         call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
         strbuf_fini(&journal);
