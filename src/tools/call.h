@@ -129,6 +129,15 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
     {                                                                                                        \
         .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
     }
+#define CODE_ARGUMENT                                                                                        \
+    {                                                                                                        \
+        .name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."    \
+    }
+#define EVALUATION_ARGUMENT                                                                                  \
+    {                                                                                                        \
+        .name = "evaluation", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000000000,                 \
+        .description = "Evaluation number; default: the running one."                                        \
+    }
 #define TIMEOUT_TYPE .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400
 #define TIMEOUT_MEMBERS TIMEOUT_TYPE, .description = "Time limit in seconds; 0: none."
 #define TIMEOUT_ARGUMENT                                                                                     \

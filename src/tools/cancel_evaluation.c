@@ -50,11 +50,7 @@ const struct tool tool_cancel_evaluation = {
     .is_destructive = true,
     .arguments =
         {
-            {.name = "evaluation",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 1000000000,
-             .description = "Evaluation number; default: the running one."},
+            EVALUATION_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

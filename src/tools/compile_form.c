@@ -35,10 +35,7 @@ const struct tool tool_compile_form = {
     .is_read_only = true,
     .arguments =
         {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
+            CODE_ARGUMENT,
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the forms in."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

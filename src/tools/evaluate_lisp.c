@@ -46,10 +46,7 @@ const struct tool tool_evaluate_lisp = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
+            CODE_ARGUMENT,
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Report time and memory used."},
             {.name = "stdin", .type = ARGUMENT_STRING, .description = "Text for *standard-input*."},

@@ -225,11 +225,7 @@ const struct tool tool_evaluation_status = {
     .is_read_only = true,
     .arguments =
         {
-            {.name = "evaluation",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 1000000000,
-             .description = "Evaluation number; default: the running one."},
+            EVALUATION_ARGUMENT,
             {.name = "wait",
              .type = ARGUMENT_NUMBER,
              .minimum = 0,

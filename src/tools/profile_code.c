@@ -165,10 +165,7 @@ const struct tool tool_profile_code = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
+            CODE_ARGUMENT,
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "mode",
              .type = ARGUMENT_STRING,

@@ -176,10 +176,7 @@ const struct tool tool_time_execution = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
+            CODE_ARGUMENT,
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "runs",
              .type = ARGUMENT_INTEGER,
