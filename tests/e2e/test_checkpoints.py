@@ -285,9 +285,6 @@ class History(Checkpoints):
         self.assertEqual([value], report.values, text)
         self.s.call("close-session", session="reader")
 
-    def restart(self, name, **named):
-        return self.s.call("invoke-restart", restart=name, **named)
-
     def test_the_effects_of_a_failed_evaluation(self):
         expression = "(mapcar (lambda (name) (and (fboundp name) t)) '(a b c d e))"
         for code, value in (
