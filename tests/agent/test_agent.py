@@ -210,12 +210,6 @@ class Processes(AgentTest):
         self.assertEqual(["(EVAL (SPIN 21))", None], reply.lists("frames")[-1][:2])
         self.stop(*running)
 
-    def test_many_look_ups_hold_nothing_up(self):
-        running = self.begin(self.LOOP)
-        for _ in range(50):
-            self.assertIn("SEEN", self.session.look(running[1], "describe-symbol", name="seen").reply().text)
-        self.stop(*running)
-
     def test_a_look_up_waits_until_interrupts_are_allowed(self):
         running = self.begin('(sb-sys:without-interrupts (format t "on") (loop repeat 300000000))')
         look = self.session.look(running[1], "describe-symbol", name="car")
