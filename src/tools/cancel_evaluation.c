@@ -48,10 +48,8 @@ const struct tool tool_cancel_evaluation = {
     .search_hint = "stop, interrupt, kill",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
-    .arguments =
-        {
-            EVALUATION_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
+                           .minimum = 1, .maximum = 1000000000),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -117,9 +117,7 @@ const struct tool tool_checkpoint_session = {
     .search_hint = "snapshot",
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
-    .arguments =
-        {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Checkpoint name."},
-         SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
     .run = checkpoint_session,
 };
 
@@ -139,9 +137,7 @@ const struct tool tool_delete_checkpoint = {
     .description = "Delete a named checkpoint. The session itself is unchanged.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments =
-        {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Checkpoint name."},
-         SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
     .run = delete_checkpoint,
 };
 
@@ -152,13 +148,8 @@ const struct tool tool_rollback_session = {
     .search_hint = "undo",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
-    .arguments =
-        {
-            {.name = "to",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Checkpoint name, evaluation number, or -N for N evaluations back."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("to", STRING, "Checkpoint name, evaluation number, or -N for N evaluations back.",
+                           .is_required = true),
+                  SESSION_ARGUMENT},
     .run = rollback_session,
 };

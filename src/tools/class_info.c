@@ -196,17 +196,9 @@ const struct tool tool_class_info = {
     .search_hint = "CLOS class, slots",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "class",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Class name, with or without package prefix."},
-            PACKAGE_ARGUMENT,
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("class", STRING, "Class name, with or without package prefix.",
+                           .is_required = true),
+                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = class_info,
 };
 
@@ -218,21 +210,9 @@ const struct tool tool_find_methods = {
     .search_hint = "generic function",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "class",
-             .type = ARGUMENT_STRING,
-             .description = "Class name; give this or generic-function."},
-            {.name = "generic-function",
-             .type = ARGUMENT_STRING,
-             .description = "Function name or (setf name)."},
-            PACKAGE_ARGUMENT,
-            {.name = "include-inherited",
-             .type = ARGUMENT_BOOLEAN,
-             .description = "With class: include methods on its superclasses."},
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("class", STRING, "Class name; give this or generic-function."),
+                  ARGUMENT("generic-function", STRING, "Function name or (setf name)."), PACKAGE_ARGUMENT,
+                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses."),
+                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = find_methods,
 };

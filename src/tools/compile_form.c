@@ -33,12 +33,8 @@ const struct tool tool_compile_form = {
     .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            CODE_ARGUMENT,
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the forms in."},
-            TIMEOUT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package to read the forms in."), TIMEOUT_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -146,14 +146,9 @@ const struct tool tool_describe_system = {
                    "dependencies, tests and files; or show its whole dependency tree.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "transitive",
-             .type = ARGUMENT_BOOLEAN,
-             .description =
-                 "Show the tree of all its dependencies instead, and which are loaded or missing."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("transitive", BOOLEAN,
+                           "Show the tree of all its dependencies instead, and which are loaded or missing."),
+                  SESSION_ARGUMENT},
     .run = run,
 };

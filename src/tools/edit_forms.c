@@ -459,28 +459,17 @@ static void run_patch(struct tool_call *call)
 }
 
 #define FORM_ARGUMENTS                                                                                       \
-    {.name = "path",                                                                                         \
-     .type = ARGUMENT_STRING,                                                                                \
-     .is_required = true,                                                                                    \
-     .description = "File in the working directory."},                                                       \
-        {.name = "kind",                                                                                     \
-         .type = ARGUMENT_STRING,                                                                            \
-         .is_required = true,                                                                                \
-         .description = "Operator of the form, such as defun, defmethod, in-package."},                      \
-        {.name = "name",                                                                                     \
-         .type = ARGUMENT_STRING,                                                                            \
-         .is_required = true,                                                                                \
-         .description = "Name of the form: a symbol or (setf symbol); for one of several methods, add "      \
-                        "qualifiers and specializers: area :around ((s circle))."},                          \
-    {                                                                                                        \
-        .name = "line", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 100000000,                        \
-        .description = "Any line of the form, if several have that name."                                    \
-    }
+    ARGUMENT("path", STRING, "File in the working directory.", .is_required = true),                         \
+        ARGUMENT("kind", STRING, "Operator of the form, such as defun, defmethod, in-package.",              \
+                 .is_required = true),                                                                       \
+        ARGUMENT("name", STRING,                                                                             \
+                 "Name of the form: a symbol or (setf symbol); for one of several methods, add "             \
+                 "qualifiers and specializers: area :around ((s circle)).",                                  \
+                 .is_required = true),                                                                       \
+        ARGUMENT("line", INTEGER, "Any line of the form, if several have that name.", .minimum = 1,          \
+                 .maximum = 100000000)
 
-#define DRY_RUN_ARGUMENT                                                                                     \
-    {                                                                                                        \
-        .name = "dry-run", .type = ARGUMENT_BOOLEAN, .description = "Return the diff and write nothing."     \
-    }
+#define DRY_RUN_ARGUMENT ARGUMENT("dry-run", BOOLEAN, "Return the diff and write nothing.")
 
 const struct tool tool_edit_form = {
     .name = "edit-form",
@@ -490,19 +479,11 @@ const struct tool tool_edit_form = {
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments =
-        {
-            FORM_ARGUMENTS,
-            {.name = "operation",
-             .type = ARGUMENT_STRING,
-             .choices = operations,
-             .description = "What to do; default: replace."},
-            {.name = "content",
-             .type = ARGUMENT_STRING,
-             .description = "One or more complete forms, with their comments; not for delete."},
-            DRY_RUN_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {FORM_ARGUMENTS,
+                  ARGUMENT("operation", STRING, "What to do; default: replace.", .choices = operations),
+                  ARGUMENT("content", STRING,
+                           "One or more complete forms, with their comments; not for delete."),
+                  DRY_RUN_ARGUMENT, SESSION_ARGUMENT},
     .run = run_edit,
 };
 
@@ -514,19 +495,10 @@ const struct tool tool_patch_form = {
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments =
-        {
-            FORM_ARGUMENTS,
-            {.name = "old-text",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Text to replace, exactly as in the form."},
-            {.name = "new-text",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Replacement text."},
-            DRY_RUN_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {FORM_ARGUMENTS,
+                  ARGUMENT("old-text", STRING, "Text to replace, exactly as in the form.",
+                           .is_required = true),
+                  ARGUMENT("new-text", STRING, "Replacement text.", .is_required = true), DRY_RUN_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = run_patch,
 };

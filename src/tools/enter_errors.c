@@ -35,13 +35,14 @@ static void add_enterable(struct strbuf *out, const struct session *s)
 }
 
 /* The newest error of an evaluation. After an evaluation that succeeded, a newer one of the program's threads
- * may be meant, and is given in ${rival}. */
+ * may be meant, and is given in ${rival}: the newest that can be entered, or else the newest. */
 static const struct error_record *error_meant(const struct tool_call *call, const struct session *s,
                                               const struct error_record **rival)
 {
     const struct error_record *r;
     for (size_t i = 0; (r = session_error(s, i)) != NULL && r->thread != NULL; i++)
-        if (*rival == NULL && !r->is_stray && session_last_error(s) == NULL && call_takes(call, "index"))
+        if (!r->is_stray && session_last_error(s) == NULL && call_takes(call, "index") &&
+            (*rival == NULL || (error_record_is_enterable(r) && !error_record_is_enterable(*rival))))
             *rival = r;
     return r;
 }
@@ -51,7 +52,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     const struct error_record *rival = NULL;
     const struct error_record *r =
         call_has(call, "index") ? error_by_index(call, s) : error_meant(call, s, &rival);
-    if (rival != NULL && r != NULL) {
+    if (rival != NULL && r != NULL && error_record_is_enterable(rival)) {
         call_answer(call, true,
                     "Pass index: error %d is that of the thread %s (%s), error %d that of the newest "
                     "evaluation that failed (%s). list-errors shows all.",
@@ -152,20 +153,11 @@ const struct tool tool_evaluate_in_frame = {
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
-    .arguments =
-        {
-            ENTERED_FRAME_ARGUMENT,
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Forms, which can use the frame's variables."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to read in; default: that of the frame's function."},
-            INDEX_ARGUMENT,
-            RARE_TIMEOUT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ENTERED_FRAME_ARGUMENT,
+                  ARGUMENT("code", STRING, "Forms, which can use the frame's variables.",
+                           .is_required = true),
+                  ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
+                           .is_rare = true),
+                  INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
     .run = evaluate_in_frame,
 };

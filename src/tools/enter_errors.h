@@ -31,14 +31,10 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *o
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
 
 #define ENTERED_FRAME_ARGUMENT                                                                               \
-    {                                                                                                        \
-        .name = "frame", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 0, .maximum = 1000,       \
-        .description = "Frame number from get-backtrace."                                                    \
-    }
+    ARGUMENT("frame", INTEGER, "Frame number from get-backtrace.", .is_required = true, .minimum = 0,        \
+             .maximum = 1000)
 #define INDEX_ARGUMENT                                                                                       \
-    {                                                                                                        \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000000000,                      \
-        .description = "Number of the error; default: the newest of an evaluation."                          \
-    }
+    ARGUMENT("index", INTEGER, "Number of the error; default: the newest of an evaluation.", .minimum = 1,   \
+             .maximum = 1000000000)
 
 #endif

@@ -223,16 +223,11 @@ const struct tool tool_evaluation_status = {
     .search_hint = "long-running evaluation, progress, poll",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            EVALUATION_ARGUMENT,
-            {.name = "wait",
-             .type = ARGUMENT_NUMBER,
-             .minimum = 0,
-             .maximum = 86400,
-             .description = "Seconds to wait for output or the result."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
+                           .minimum = 1, .maximum = 1000000000),
+                  ARGUMENT("wait", NUMBER, "Seconds to wait for output or the result.", .minimum = 0,
+                           .maximum = 86400),
+                  SESSION_ARGUMENT},
     .run = evaluation_status,
 };
 

@@ -142,14 +142,8 @@ const struct tool tool_explain_dispatch = {
     .search_hint = "method call order, CLOS",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "form",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Call to explain, such as (area (make-circle 1))."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the form in."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
+                           .is_required = true),
+                  ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},
     .run = run,
 };

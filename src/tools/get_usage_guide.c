@@ -57,9 +57,6 @@ const struct tool tool_get_usage_guide = {
     .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
     .is_read_only = true,
-    .arguments = {{.name = "topic",
-                   .type = ARGUMENT_STRING,
-                   .choices = topic_names,
-                   .description = "Topic; default: all but threads."}},
+    .arguments = {ARGUMENT("topic", STRING, "Topic; default: all but threads.", .choices = topic_names)},
     .run = run,
 };

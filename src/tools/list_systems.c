@@ -112,21 +112,12 @@ const struct tool tool_list_systems = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "pattern",
-             .type = ARGUMENT_STRING,
-             .description = "Part of the name; default: list all."},
-            {.name = "quicklisp",
-             .type = ARGUMENT_BOOLEAN,
-             .description =
-                 "List Quicklisp's systems instead, with release, dist and whether each is installed."},
-            {.name = "limit",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 5000,
-             .description = "Maximum results; default: 200, of Quicklisp's 50."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("pattern", STRING, "Part of the name; default: list all."),
+                  ARGUMENT(
+                      "quicklisp", BOOLEAN,
+                      "List Quicklisp's systems instead, with release, dist and whether each is installed."),
+                  ARGUMENT("limit", INTEGER, "Maximum results; default: 200, of Quicklisp's 50.",
+                           .minimum = 1, .maximum = 5000),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -60,24 +60,10 @@ void look_up_add_text(struct tool_call *call, struct session *session, const cha
 
 #define LOOK_UP_LIMIT 100
 
-#define LIMIT_ARGUMENT                                                                                       \
-    {                                                                                                        \
-        .name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 10000,                           \
-        .description = "Maximum results."                                                                    \
-    }
+#define LIMIT_ARGUMENT ARGUMENT("limit", INTEGER, "Maximum results.", .minimum = 1, .maximum = 10000)
 #define FROM_ARGUMENT                                                                                        \
-    {                                                                                                        \
-        .name = "from", .is_rare = true, .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000,         \
-        .description = "First result; default: 0."                                                           \
-    }
-#define PACKAGE_ARGUMENT                                                                                     \
-    {                                                                                                        \
-        .name = "package", .is_rare = true, .type = ARGUMENT_STRING, .description = "Package to search."     \
-    }
-#define NAME_ARGUMENT                                                                                        \
-    {                                                                                                        \
-        .name = "name", .type = ARGUMENT_STRING, .is_required = true,                                        \
-        .description = "Symbol, with or without package prefix."                                             \
-    }
+    ARGUMENT("from", INTEGER, "First result; default: 0.", .is_rare = true, .minimum = 0, .maximum = 1000000)
+#define PACKAGE_ARGUMENT ARGUMENT("package", STRING, "Package to search.", .is_rare = true)
+#define NAME_ARGUMENT ARGUMENT("name", STRING, "Symbol, with or without package prefix.", .is_required = true)
 
 #endif

@@ -90,16 +90,8 @@ const struct tool tool_list_definitions = {
     .description = "List what the session has defined, by kind, with variable values and loaded systems.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "type",
-             .type = ARGUMENT_STRING,
-             .choices = definition_types,
-             .description = "Kind to list; default: all."},
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("type", STRING, "Kind to list; default: all.", .choices = definition_types),
+                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = list_definitions,
 };
 
@@ -111,17 +103,6 @@ const struct tool tool_describe_symbol = {
     .toolset = TOOLSET_CORE,
     .returns_long_text = true,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "name",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Symbol, with or without package prefix."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to search."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_symbol,
 };

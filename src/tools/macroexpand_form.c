@@ -56,16 +56,10 @@ const struct tool tool_macroexpand_form = {
     .description = "Expand the macros in a form: one step, fully at the top level, or everywhere.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "Form to expand."},
-            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "Expand fully at the top level."},
-            {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "Expand subforms too."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to read the form in."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true),
+                  ARGUMENT("full", BOOLEAN, "Expand fully at the top level."),
+                  ARGUMENT("all", BOOLEAN, "Expand subforms too."),
+                  ARGUMENT("package", STRING, "Package to read the form in.", .is_rare = true),
+                  SESSION_ARGUMENT},
     .run = run,
 };

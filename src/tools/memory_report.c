@@ -142,20 +142,12 @@ const struct tool tool_memory_report = {
     .search_hint = "heap, leak",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
-    .arguments =
-        {
-            {.name = "verbosity",
-             .type = ARGUMENT_STRING,
-             .choices = verbosities,
-             .description = "brief: no types; normal (default): the 20 largest; full: 100, including the "
-                            "initial image."},
-            {.name = "gc-first",
-             .type = ARGUMENT_BOOLEAN,
-             .description = "Run a full garbage collection first, including finalizers."},
-            {.name = "retains",
-             .type = ARGUMENT_STRING,
-             .description = "Code or a handle: report only what keeps its object alive."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("verbosity", STRING,
+                           "brief: no types; normal (default): the 20 largest; full: 100, including the "
+                           "initial image.",
+                           .choices = verbosities),
+                  ARGUMENT("gc-first", BOOLEAN, "Run a full garbage collection first, including finalizers."),
+                  ARGUMENT("retains", STRING, "Code or a handle: report only what keeps its object alive."),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -71,15 +71,16 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
     strbuf_adds(out, " bytes allocated.\n");
 }
 
-/* Where samples fell that show no function of the program. The kernel's clock may tick but 100 times a
- * second, and a busy machine loses ticks: only much fewer samples than that mean something. */
+/* Where samples fell that show no function of the program, if they are the most. The kernel's clock may tick
+ * but 100 times a second, and a busy machine loses ticks: unless the others were counted, only much fewer
+ * samples than were due mean something. */
 static void add_missed(struct strbuf *out, const struct sexp *reply, double expected)
 {
     const struct sexp *elsewhere = reply_get(reply, "elsewhere");
     int64_t samples = reply_integer(reply, "samples"), foreign = 0;
     for (size_t i = 0; i < sexp_count(elsewhere); i++)
         foreign += sexp_integer(sexp_nth(sexp_nth(elsewhere, i), 1), 0);
-    if (expected < 10 || (double)samples * 20 > expected)
+    if (foreign <= samples && (expected < 10 || (double)samples * 20 > expected))
         return;
     strbuf_addf(out, "About %.0f samples were due. ", expected);
     add_neighbours(out, "In foreign code, whose callers could not be seen: ", elsewhere);
@@ -163,32 +164,19 @@ const struct tool tool_profile_code = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            CODE_ARGUMENT,
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "mode",
-             .type = ARGUMENT_STRING,
-             .choices = modes,
-             .description =
-                 "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu."},
-            {.name = "max-samples",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = MOST_SAMPLES,
-             .description = "Maximum number of samples; default: 10000."},
-            {.name = "sample-interval",
-             .type = ARGUMENT_NUMBER,
-             .minimum = 0.0005,
-             .maximum = 10,
-             .description = "Seconds between samples; default: 0.01."},
-            {.name = "report-type",
-             .type = ARGUMENT_STRING,
-             .choices = report_types,
-             .description = "graph adds the callers and callees of each function; default: flat."},
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package for this call only."),
+                  ARGUMENT(
+                      "mode", STRING,
+                      "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu.",
+                      .choices = modes),
+                  ARGUMENT("max-samples", INTEGER, "Maximum number of samples; default: 10000.", .minimum = 1,
+                           .maximum = MOST_SAMPLES),
+                  ARGUMENT("sample-interval", NUMBER, "Seconds between samples; default: 0.01.",
+                           .minimum = 0.0005, .maximum = 10),
+                  ARGUMENT("report-type", STRING,
+                           "graph adds the callers and callees of each function; default: flat.",
+                           .choices = report_types),
+                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = run,
 };

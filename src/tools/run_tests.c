@@ -93,18 +93,10 @@ const struct tool tool_run_tests = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "test", .type = ARGUMENT_STRING, .description = "Test or suite to run; default: all."},
-            {.name = "framework",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = frameworks,
-             .description = "Default: the loaded one."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("test", STRING, "Test or suite to run; default: all."),
+                  ARGUMENT("framework", STRING, "Default: the loaded one.", .is_rare = true,
+                           .choices = frameworks),
+                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = run_tests,
 };

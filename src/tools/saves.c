@@ -59,9 +59,10 @@ static void restore_session(struct tool_call *call)
     if (name == NULL)
         return;
     struct session *s = sessions_find(call->toolbox->sessions, name);
+    bool is_there = s != NULL && sessions_confirm(s, &err);
     if (s == NULL)
-        s = sessions_create(call->toolbox->sessions, name, &err);
-    if (s == NULL) {
+        is_there = (s = sessions_create(call->toolbox->sessions, name, &err)) != NULL;
+    if (!is_there) {
         call_answer(call, true, "%s", err.message);
         return;
     }
@@ -90,10 +91,7 @@ const struct tool tool_save_session = {
     .search_hint = "persist to disk",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .description = "Name of the save; default: the session's."},
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("name", STRING, "Name of the save; default: the session's."), SESSION_ARGUMENT},
     .run = save_session,
 };
 
@@ -107,11 +105,8 @@ const struct tool tool_restore_session = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .names_session = true,
-                   .is_required = true,
-                   .description = "Name of the saved session."}},
+    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .names_session = true,
+                           .is_required = true)},
     .run = restore_session,
 };
 
@@ -123,9 +118,6 @@ const struct tool tool_delete_save = {
         "unchanged.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .is_required = true,
-                   .description = "Name of the saved session."}},
+    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .is_required = true)},
     .run = delete_save,
 };

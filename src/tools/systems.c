@@ -119,14 +119,9 @@ const struct tool tool_load_system = {
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
+                  WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = load_system,
 };
 
@@ -138,14 +133,9 @@ const struct tool tool_quickload = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
+                  WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = quickload,
 };
 
@@ -156,22 +146,9 @@ const struct tool tool_load_file = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "path",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "File, relative to the session's directory."},
-            {.name = "compile",
-             .type = ARGUMENT_BOOLEAN,
-             .description = "Compile the file and load the result."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package while loading."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("path", STRING, "File, relative to the session's directory.", .is_required = true),
+                  ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
+                  ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),
+                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = load_file,
 };

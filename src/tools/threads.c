@@ -277,10 +277,7 @@ static void kill_thread(struct tool_call *call)
 }
 
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
-    {                                                                                                        \
-        .name = "thread", .type = ARGUMENT_STRING, .is_required = true,                                      \
-        .description = "Thread number or name from list-threads."                                            \
-    }
+    ARGUMENT("thread", STRING, "Thread number or name from list-threads.", .is_required = true)
 
 const struct tool tool_list_threads = {
     .name = "list-threads",

@@ -174,19 +174,12 @@ const struct tool tool_time_execution = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            CODE_ARGUMENT,
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "runs",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 0,
-             .maximum = MOST_RUNS,
-             .description = "Number of runs; default: 1. 0: as many as a reliable result needs, repeating "
-                            "short code in each."},
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package for this call only."),
+                  ARGUMENT("runs", INTEGER,
+                           "Number of runs; default: 1. 0: as many as a reliable result needs, repeating "
+                           "short code in each.",
+                           .minimum = 0, .maximum = MOST_RUNS),
+                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = run,
 };

@@ -149,11 +149,9 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
     for (size_t i = 0; i < count; i++)
         if (!read_argument(sexp_nth(parameters, i), t, i))
             return false;
-    t->tool.arguments[count] =
-        (struct tool_argument){.name = "session",
-                               .type = ARGUMENT_STRING,
-                               .names_session = true,
-                               .description = "Session to call it in; default: the session that defines it."};
+    t->tool.arguments[count] = (struct tool_argument)ARGUMENT(
+        "session", STRING, "Session to call it in; default: the session that defines it.",
+        .names_session = true);
     return true;
 }
 

@@ -273,38 +273,23 @@ const struct tool tool_trace_functions = {
     .search_hint = "breakpoint, log calls",
     .toolset = TOOLSET_FULL,
     .arguments =
-        {
-            {.name = "action",
-             .type = ARGUMENT_STRING,
-             .choices = trace_actions,
-             .description = "Default: start if functions are named, else report."},
-            {.name = "functions",
-             .type = ARGUMENT_STRING_LIST,
-             .description =
-                 "Functions, or packages for all of their functions; stop without this stops all."},
-            {.name = "break",
-             .type = ARGUMENT_STRING,
-             .choices = breaks,
-             .description = "Stop at each call, or at its return, as at an error: examine frame 0, set its "
-                            "variables, then invoke-restart CONTINUE."},
-            {.name = "condition",
-             .type = ARGUMENT_STRING,
-             .description =
-                 "Form that can use the function's parameters; calls for which it is false are ignored. With "
-                 "break: return it is evaluated at the return, and VALUES is the list of values."},
-            {.name = "where-in",
-             .type = ARGUMENT_STRING_LIST,
-             .description = "Ignore calls unless one of these functions is running."},
-            {.name = "methods",
-             .type = ARGUMENT_BOOLEAN,
-             .description = "For a generic function, trace its methods instead."},
-            {.name = "limit",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = MOST_RECORDS,
-             .description = "Number of recent records to report; default: 100."},
-            SESSION_ARGUMENT,
-        },
+        {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
+                  .choices = trace_actions),
+         ARGUMENT("functions", STRING_LIST,
+                  "Functions, or packages for all of their functions; stop without this stops all."),
+         ARGUMENT("break", STRING,
+                  "Stop at each call, or at its return, as at an error: examine frame 0, set its "
+                  "variables, then invoke-restart CONTINUE.",
+                  .choices = breaks),
+         ARGUMENT(
+             "condition", STRING,
+             "Form that can use the function's parameters; calls for which it is false are ignored. With "
+             "break: return it is evaluated at the return, and VALUES is the list of values."),
+         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running."),
+         ARGUMENT("methods", BOOLEAN, "For a generic function, trace its methods instead."),
+         ARGUMENT("limit", INTEGER, "Number of recent records to report; default: 100.", .minimum = 1,
+                  .maximum = MOST_RECORDS),
+         SESSION_ARGUMENT},
     .run = trace,
 };
 
@@ -314,17 +299,10 @@ const struct tool tool_profile_functions = {
     .description = "Count calls of functions and measure their real time and allocation, including and "
                    "excluding each other. Start, stop, reset or report the counts, or show the status.",
     .toolset = TOOLSET_FULL,
-    .arguments =
-        {
-            {.name = "action",
-             .type = ARGUMENT_STRING,
-             .choices = profile_actions,
-             .description = "Default: start if functions are named, else report."},
-            {.name = "functions",
-             .type = ARGUMENT_STRING_LIST,
-             .description =
-                 "Functions, or packages for all of their functions; stop without this stops all."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
+                           .choices = profile_actions),
+                  ARGUMENT("functions", STRING_LIST,
+                           "Functions, or packages for all of their functions; stop without this stops all."),
+                  SESSION_ARGUMENT},
     .run = profile,
 };

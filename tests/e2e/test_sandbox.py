@@ -700,9 +700,12 @@ class ServersOwn(Sandbox):
         self.assertIn("network off", client.call("session-info", session="strict").text)
 
     def test_no_sandboxed_code_reaches_an_address_that_asks_for_no_token(self):
-        says = "which asks for no token, and evaluate code in any session. Give --token-file or --http unix:PATH, or --network loopback or off."
+        says = "which asks programs of this machine for no token, and evaluate code in any session. Give --token-file"
         self.assertRefused(says, "workspace", "--http", "127.0.0.1:0")
         self.assertRefused(says, "workspace", "--http", "unix:%s/s" % self.home, "--http", "127.0.0.1:0")
+        proxied = ("--http", "127.0.0.1:0", "--trust-header", "X-User", "--trust-from")
+        self.assertRefused(says, "workspace", *proxied, "127.0.0.0/8")
+        self.assertOperational(self.start("workspace", *proxied, "192.0.2.1", "--stdio"))
         client = self.start("off", "--http", "127.0.0.1:0", "--stdio")
         refused = client.call("create-session", name="strict", sandbox="read-only")
         self.assertTrue(refused.is_error)

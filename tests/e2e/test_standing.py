@@ -129,6 +129,9 @@ class Standing(entries.Entries, InFolder):
         mcp.wait_until(lambda: self.enter("1") and re.match("32 errors", self.s.call("list-errors").text), 60, "32 errors")
         self.assertIn("standing", self.state())
         self.assertRegex(self.s.call("list-errors", limit=32).text, r"SIMPLE-ERROR: boom HERE \(can be entered\)")
+        for _ in range(10):  # Ticks come while a long request is read, too.
+            self.assertIn("standing", self.state())
+            self.enter("(length %s)" % ('"' + 1000000 * "x" + '"'))
         mcp.wait_until(lambda: not self.enter("(sb-ext:unschedule-timer *timer*)").is_error, 10, "an entry without a tick")
         self.assertValue(self.enter(":entered"), ":ENTERED")
 

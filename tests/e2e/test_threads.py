@@ -239,13 +239,25 @@ class Standing(entries.Entries, StandingTest):
         self.assertOperational()
 
     def test_after_a_success_the_index_says_whether_a_threads_error_is_meant(self):
+        self.s.call("configure-limits", thread_errors=1)
         self.s.evaluate('(error "of an evaluation")')
-        self.s.evaluate('(sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread")) :name "worker") :default nil)')
+        self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "of a thread")) :name "worker"))')
+        mcp.wait_until(lambda: "2 errors" in self.s.call("list-errors").text, 20, "the error of the thread")
+        self.assertEvaluates("(+ 1 2)", "3")
         for tool, arguments in (("invoke-restart", {"restart": "retry"}), ("evaluate-in-frame", {"frame": 0, "code": "1"})):
             reply = self.s.call(tool, arguments)
             self.assertTrue(reply.is_error)
             self.assertRegex(reply.text, r"^Pass index: error 2 is that of the thread .*worker.* \(SIMPLE-ERROR\), error 1 that of the newest evaluation that failed")
         self.assertEqual("=> 1", self.s.call("evaluate-in-frame", index=1, frame=0, code="1").text.splitlines()[0])
+
+    def test_an_ended_threads_error_is_not_taken_for_that_of_an_evaluation(self):
+        thread = '(sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil)'
+        self.end_program()
+        self.s.evaluate(thread)
+        self.assertIn("cannot be entered: Its thread has ended", self.s.call("evaluate-in-frame", frame=0, code="1").text)
+        self.s.evaluate('(error "of an evaluation")')
+        self.s.evaluate(thread)
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="1"), "1")
 
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""
@@ -567,6 +579,16 @@ class Lost(ThreadTest):
             self.assertValue(self.s.evaluate('(load "%s")' % path, session="reader"), "T")
             self.assertValue(self.s.evaluate(self.CHECK, session="reader"), whole)
             self.s.call("close-session", session="reader")
+
+    def test_of_a_progn_only_the_forms_that_define_something_are_evaluated_again(self):
+        path = os.path.join(self.folder(), "ran")
+        self.s.evaluate('(sb-thread:make-thread (lambda () (sleep 1000)) :name "program")')
+        self.assertEvaluates("""(progn ; a comment
+            (defun inside () 1) (with-open-file (s "%s" :direction :output :if-does-not-exist :create) (write-line "x" s))
+            (progn #| another |# (defvar *part* 2) (delete-file "%s")) )""" % (path, path), "T")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
+        self.assertEvaluates('(list (inside) *part* (probe-file "%s"))' % path, "(1 2 NIL)")
+        self.assertNotIn("delete-file", re.sub("(?m)^;.*", "", self.s.call("session-history", format="lisp").text))
 
 
 class Hooks(mcp.SessionTest):
