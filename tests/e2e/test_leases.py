@@ -1,11 +1,12 @@
-"""Servers with names that share a directory of saves: none has a session that another has open.
+"""Saves while the server runs (--save-every), and servers with names that share a directory of saves: none has a session that another has open.
 
 The servers are real; only the time that their holder's file was last renewed is set back, instead of waiting for a minute.
 """
 
+import json
 import os
-import re
 import signal
+import subprocess
 import time
 
 import mcp
@@ -151,6 +152,65 @@ class Leases(mcp_http.TestCase):
         mcp.wait_until(lambda: os.path.exists(path), 30, "it is there again")
         self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
         self.assertIn("node a.", self.evaluate(b, "*n*"))
+
+    def description(self, session):
+        try:
+            with open(os.path.join(self.state, session + ".json")) as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
+
+    def wait_for_save(self, session, evaluations):
+        mcp.wait_until(lambda: (self.description(session) or {}).get("evaluations") == evaluations, 30, "the save holds evaluation %d" % evaluations)
+
+    def test_sessions_that_have_changed_are_saved_while_the_server_runs(self):
+        a, b = self.node("a", "--save-every", "1"), self.node("b")
+        self.call(a, "create-session", name="work")
+        self.call(a, "create-session", name="unused")
+        self.assertEqual("=> *N*", self.evaluate(a, "(defvar *n* 1)"))
+        self.wait_for_save("work", 1)
+        first = self.description("work")
+        self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
+        self.wait_for_save("work", 2)
+        second = self.description("work")
+        self.assertNotEqual(first["image"], second["image"])
+        # Another session's saves come and go meanwhile; this one's state is saved already.
+        for n in range(1, 4):
+            self.evaluate(a, "1", "default")
+            self.wait_for_save("default", n)
+        self.assertEqual(second, self.description("work"))
+        self.assertIsNone(self.description("unused"))
+        # One that stands in an error keeps it.
+        self.assertIn("TYPE-ERROR", self.evaluate(a, "(car 42)"))
+        self.evaluate(a, "1", "default")
+        self.wait_for_save("default", 4)
+        self.assertEqual(second, self.description("work"))
+        self.kill(a)
+        self.silence("a")
+        self.assertRegex(self.evaluate(b, "*n*"), r"^=> 2\n")
+
+    def test_a_restored_session_is_not_saved_again_before_it_changes(self):
+        self.two_with_a_save()[0].end(wait=60)
+        before = self.description("work")
+        c = self.node("c", "--save-every", "1")
+        self.assertIn("work", self.call(c, "restore-session", name="work"))
+        self.evaluate(c, "1", "default")
+        self.wait_for_save("default", 1)
+        self.assertEqual(before, self.description("work"))
+        self.assertEqual("=> 2", self.evaluate(c, "(incf *n*)"))
+        self.wait_for_save("work", 2)
+
+    def test_a_save_that_fails_leaves_the_session_as_it_was(self):
+        a = self.node("a", "--save-every", "1")
+        self.assertIn("=> ", self.evaluate(a, "(progn (defvar *t* (sb-thread:make-thread (lambda () (sleep 1000)))) 1)", "default"))
+        mcp.wait_until(lambda: "session default was not saved now" in a.stderr(), 30, "the log says so")
+        self.assertEqual("=> T", self.evaluate(a, "(sb-thread:thread-alive-p *t*)", "default"))
+        self.assertEqual("=> NIL", self.evaluate(a, "(progn (sb-thread:terminate-thread *t*) (ignore-errors (sb-thread:join-thread *t*)) nil)", "default"))
+        mcp.wait_until(lambda: self.description("default") is not None, 30, "it is saved")
+
+    def test_save_every_needs_persist(self):
+        done = subprocess.run([mcp.SERVER, "--save-every", "5"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * mcp.STRETCH)
+        self.assertEqual((2, "cl-mcp-server: --save-every needs --persist\n"), (done.returncode, done.stderr))
 
     def test_servers_without_a_name_take_no_leases(self):
         server = self.start_http("--state-dir", self.state, "--persist", "--no-userinit")
