@@ -5,6 +5,7 @@ The servers are real; only the time that their holder's file was last renewed is
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -53,13 +54,42 @@ class Leases(mcp_http.TestCase):
         for tool, arguments in (("evaluate-lisp", {"code": "*n*", "session": "work"}), ("create-session", {"name": "work"}),
                                 ("restore-session", {"name": "work"})):
             with self.subTest(tool):
-                self.assertIn("Session work is open on another server, node a.", self.call(b, tool, **arguments))
+                self.assertIn("Session work is open on another server, node a", self.call(b, tool, **arguments))
         self.assertEqual("=> 3", self.evaluate(b, "(+ 1 2)", "default"))
-        self.assertIn("Session default is open on another server, node b.", self.evaluate(a, "1", "default"))
+        self.assertIn("Session default is open on another server, node b", self.evaluate(a, "1", "default"))
         self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
         self.assertIn("closed", self.call(a, "close-session", session="work"))
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
-        self.assertIn("Session work is open on another server, node b.", self.evaluate(a, "*n*"))
+        self.assertIn("Session work is open on another server, node b", self.evaluate(a, "*n*"))
+
+    def ask_until(self, server, code, wanted, session="work"):
+        said = []
+
+        def is_there():
+            said.append(self.evaluate(server, code, session))
+            return not re.match("Session %s is (open|held)" % session, said[-1])
+
+        mcp.wait_until(is_there, 60, "the session is there")
+        self.assertRegex(said[-1], wanted)
+
+    def test_a_session_is_given_up_to_the_node_that_is_asked_for_it(self):
+        a, b = self.two_with_a_save()
+        self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
+        self.ask_until(b, "*n*", r"^=> 2\n")
+        self.assertEqual("=> 3", self.evaluate(b, "(incf *n*)"))
+        self.ask_until(a, "*n*", r"^=> 3\n")
+        # One that is empty needs no save.
+        self.call(a, "create-session", name="empty")
+        mcp.wait_until(lambda: "created" in self.call(b, "create-session", name="empty"), 60, "the empty one is given up")
+        self.assertEqual(["empty.lease", "work.lease"], self.leases())
+
+    def test_what_cannot_be_saved_is_not_given_up(self):
+        a, b = self.two_with_a_save()
+        self.evaluate(a, "(progn (defvar *t* (sb-thread:make-thread (lambda () (sleep 1000)))) 1)")
+        self.assertIn("open on another server, node a", self.evaluate(b, "*n*"))
+        mcp.wait_until(lambda: "session work was not given up" in a.stderr(), 60, "the log says so")
+        self.assertEqual("=> T", self.evaluate(a, "(sb-thread:thread-alive-p *t*)"))
+        self.kill(a)
 
     def test_what_is_saved_by_a_node_that_ends_continues_on_another(self):
         a, b = self.two_with_a_save()
@@ -75,7 +105,7 @@ class Leases(mcp_http.TestCase):
     def test_what_a_killed_node_had_can_be_used_after_a_minute(self):
         a, b = self.two_with_a_save()
         self.kill(a)
-        self.assertIn("open on another server, node a.", self.evaluate(b, "*n*"))
+        self.assertIn("open on another server, node a", self.evaluate(b, "*n*"))
         self.silence("a", 40)
         self.assertRegex(self.evaluate(b, "*n*"), r"^Session work is held by node a, which was last heard of \d+ s ago. If it does not return, the "
                          r"session can be used here in \d+ s; try again then.$")
@@ -89,7 +119,7 @@ class Leases(mcp_http.TestCase):
         self.kill(a)
         a = self.node("a")
         self.assertRegex(self.evaluate(a, "*n*"), r"^=> 1\n")
-        self.assertIn("node a.", self.evaluate(b, "*n*"))
+        self.assertIn("node a", self.evaluate(b, "*n*"))
         self.kill(a)
         self.node("a")
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n", "a knows nothing of it: its server is another one")
@@ -105,7 +135,7 @@ class Leases(mcp_http.TestCase):
             os.kill(a.pid, signal.SIGCONT)
         # It notices at the next renewal: its clock says nothing, since this test has changed only the file's.
         mcp.wait_until(lambda: "session work was lost to another server" in a.stderr(), 30, "a has noticed")
-        self.assertIn("Session work is open on another server, node b.", self.evaluate(a, "*n*"))
+        self.assertIn("Session work is open on another server, node b", self.evaluate(a, "*n*"))
         a.end(wait=60)
         b.end(wait=60)
         self.assertRegex(self.evaluate(self.node("c"), "*of-b*"), r"^=> T\n")
@@ -151,7 +181,7 @@ class Leases(mcp_http.TestCase):
         os.unlink(path)
         mcp.wait_until(lambda: os.path.exists(path), 30, "it is there again")
         self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
-        self.assertIn("node a.", self.evaluate(b, "*n*"))
+        self.assertIn("node a", self.evaluate(b, "*n*"))
 
     def description(self, session):
         try:
