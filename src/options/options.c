@@ -261,6 +261,8 @@ static const struct option_definition table[] = {
      TEXT(state_directory)},
     {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
      FLAG(is_persistent), COMMON},
+    {SESSIONS, "save-every", "SECONDS", "With --persist, save idle sessions that have changed this often", "on exit only",
+     COUNT(save_every_s)},
     {SESSIONS, "checkpoints", "on|off", "Make a checkpoint after each evaluation", "on",
      .set = set_checkpoints},
     {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
@@ -427,6 +429,10 @@ bool options_parse(struct options *o, int argc, char **argv)
     find_defaults(o);
     if (o->is_persistent && o->state_directory == NULL) {
         fprintf(stderr, "cl-mcp-server: --persist needs --state-dir, since HOME names no home directory\n");
+        return false;
+    }
+    if (o->save_every_s > 0 && !o->is_persistent) {
+        fprintf(stderr, "cl-mcp-server: --save-every needs --persist\n");
         return false;
     }
     return true;
