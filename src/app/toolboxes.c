@@ -187,10 +187,9 @@ static void note_loss(const struct owned *o, const struct session *s, const char
         return;
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_adds(&text, "When the server ended at ");
-    text_add_date(&text, time(NULL));
-    strbuf_addf(&text, ", session %s, the state after evaluation %llu, was lost. %s", session_name(s),
-                (unsigned long long)session_at(s), why);
+    strbuf_addf(&text,
+                "When the server ended at %s, session %s, the state after evaluation %llu, was lost. %s",
+                text_date(time(NULL)).text, session_name(s), (unsigned long long)session_at(s), why);
     saved_note_loss(o->store, session_name(s), strbuf_string(&text));
     strbuf_fini(&text);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
 
 static void add_edit(struct strbuf *out, const struct scan_edit *edit)
 {

@@ -202,6 +202,14 @@ static const struct option_definition table[] = {
      TEXT(trust_header)},
     {HTTP, "trust-from", "ADDRESS[/BITS]", "Such a proxy's address or network; one on a Unix socket needs none",
      LIST(trust_from)},
+    {HTTP, "oauth-issuer", "URL", "Accept access tokens of this issuer (OAuth 2.1), to which clients are sent",
+     TEXT(oauth_issuer)},
+    {HTTP, "oauth-audience", "URL", "This server's own URL, which access tokens must be for",
+     TEXT(oauth_audience)},
+    {HTTP, "oauth-keys", "FILE", "The issuer's public keys (JWKS), read again on SIGHUP and when FILE changes",
+     TEXT(oauth_keys)},
+    {HTTP, "oauth-claim", "NAME", "The claim of access tokens that names the user", "sub",
+     TEXT(oauth_claim)},
     {HTTP, "principal-sessions", "N", "Maximum number of sessions for each user over HTTP", "unlimited",
      COUNT(principal_sessions)},
     {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each user over HTTP", "unlimited",
@@ -380,7 +388,7 @@ bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
-    *o = (struct options){.lisp = "sbcl", .listing = "standard"};
+    *o = (struct options){.lisp = "sbcl", .listing = "standard", .oauth_claim = "sub"};
     limits_init(&o->limits);
     struct option longs[MOST_OPTIONS + 1] = {0};
     for (size_t i = 0; i < options_count(); i++) {

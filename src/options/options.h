@@ -28,6 +28,10 @@ struct options {
     const char *token_file;   /* NULL: no tokens */
     const char *trust_header; /* NULL: none */
     const char *trust_from[OPTIONS_MOST_REPEATED + 1];
+    const char *oauth_issuer; /* NULL: no access tokens */
+    const char *oauth_audience;
+    const char *oauth_keys;
+    const char *oauth_claim;
     const char *tls_certificate; /* NULL: no TLS */
     const char *tls_key;
     const char *node;            /* NULL: none */

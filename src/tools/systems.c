@@ -77,8 +77,7 @@ static void load(struct tool_call *call, const char *operation, const char *flag
     call_write_string(call, "system");
     call_write_flag(call, flag, call_boolean(call, flag));
     call_write_asks(call);
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     call_add_system_form(&code, function, system);
     run_journaled(call, s, system, &code, on_loaded);
 }
@@ -103,8 +102,7 @@ static void load_file(struct tool_call *call)
     call_write_string(call, "path");
     call_write_flag(call, "compile", call_boolean(call, "compile"));
     call_write_string(call, "package");
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');

@@ -15,7 +15,6 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 #include "wire/sexp.h"
