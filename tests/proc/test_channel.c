@@ -297,9 +297,12 @@ CASE(draining_ends_although_a_writer_continues)
     f->peer = ends[1];
     struct channel_events events = {.on_message = on_message_write_another, .on_closed = on_closed, .arg = f};
     f->channel = channel_new(&f->loop, ends[0], &events);
-    add_frame(frames, 1, 70000);
-    add_frame(frames, 2, 10);
-    assert_int_equal(write(f->peer, frames->bytes, frames->len), frames->len);
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    add_frame(&b, 1, 70000);
+    add_frame(&b, 2, 10);
+    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
+    strbuf_fini(&b);
     channel_drain(f->channel);
     assert_int_equal(f->messages, 2);
     assert_false(f->is_closed);
