@@ -77,7 +77,7 @@ While unwinding to the top level, do not serve: carry the report there and conti
                (*settles* (throw 'settled (append message '(:settled t)))))
          (serve-inside condition frame message (null more)))))))
 
-(defvar *heap-was-filled* nil
+(define-session-variable *heap-was-filled* nil
   "True from the report of a full heap until what filled it can be freed: when the error has been unwound.")
 
 (defun free-what-filled-heap ()

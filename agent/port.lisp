@@ -3,9 +3,10 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *port-operations* '()
-  "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
-DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT.")
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defvar *port-operations* '()
+    "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
+DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT."))
 
 (define-condition not-implemented (error)
   ((operation :initarg :operation :reader not-implemented-operation))

@@ -11,9 +11,9 @@
   (answer :none)                        ; a line, or NIL at the end of the input
   (wake (make-signal)))
 
-(defvar *question* nil
+(define-session-variable *question* nil
   "The question that is waiting for its answer, in any thread, or NIL.")
-(defvar *questions-numbered* 0)
+(define-session-variable *questions-numbered* 0)
 
 (defun take-answer (message)
   "Note the answer in MESSAGE if the question is still waiting for it."
@@ -44,8 +44,7 @@ code continues in another request, which does not ask."
     (loop while (and (eq :none (question-answer question)) (eql id *id*))
           do (if *post*
                  (await-signal (question-wake question) 1) ; the serving thread reads the channel
-                 (when (await-octets 1)
-                   (take-looks))))
+                 (await-answer (question-wake question))))
     (if (stringp (question-answer question))
         (question-answer question)
         nil)))

@@ -3,10 +3,10 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *snapshot* (make-hash-table :test #'eq)
+(define-session-variable *snapshot* (make-hash-table :test #'eq)
   "What the symbols of the user's packages meant in the zygote: lists of objects.")
-(defvar *known-packages* '())
-(defvar *known-systems* '())
+(define-session-variable *known-packages* '())
+(define-session-variable *known-systems* '())
 
 (defun meaning (symbol)
   "List the objects that SYMBOL names, for comparison with EQ."

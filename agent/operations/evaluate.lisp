@@ -281,8 +281,8 @@ are counted in *WARNINGS-LOST*."
 
 (defconstant +inbox-room+ 20)
 
-(defvar *inbox* '())
-(defvar *inbox-lost* 0
+(define-session-variable *inbox* '())
+(define-session-variable *inbox-lost* 0
   "How many errors the inbox had no room for.")
 (defvar *tells-inbox* t
   "NIL while a report for the inbox itself is being made.")
@@ -499,6 +499,8 @@ evaluation."
           (setf *current-form* (list form)
                 - form)
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
+          (when (and done (forms-done-package done))
+            (note-top-package))
           (if is-whole
               (note-form-done (file-position stream))
               (note-entry-done text (file-position stream)))

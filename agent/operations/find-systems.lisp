@@ -3,7 +3,7 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *directory* nil
+(define-session-variable *directory* nil
   "The session's directory.")
 
 (defconstant +directories-searched+ 2000)
@@ -42,7 +42,7 @@
     (walk-directories root (lambda (directory)
                              (probe-file (merge-pathnames file directory))))))
 
-(defvar *definitions-below* '(nil)
+(define-session-variable *definitions-below* '(nil)
   "The id of a request and a table from names to the definitions below *DIRECTORY* as they were then. ASDF asks for each
 dependency, and walking a large directory each time would take seconds.")
 

@@ -3,7 +3,7 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *hooks* '()
+(define-session-variable *hooks* '()
   "Lists (KIND NAME FUNCTION) in the order in which they run; KIND is :RETURN or :START.")
 
 (defun add-hook (kind name function)

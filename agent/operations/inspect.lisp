@@ -7,7 +7,7 @@
 (defconstant +inspections-kept+ 100)
 (defconstant +parts-shown+ 500)
 
-(defvar *inspections* '()
+(define-session-variable *inspections* '()
   "The objects behind the handles, newest first: (NUMBER OBJECT (INDEX VALUE . KEY) ...), KEY in a list.")
 
 (defun forget-inspections ()

@@ -70,7 +70,7 @@ interrupts and errors while it runs."
 (defvar *own-process* 0
   "The id of the process that may use the channel, or 0 before it has sent its hello.")
 
-(defvar *snapshot-taken* nil
+(define-session-variable *snapshot-taken* nil
   "True once this process, or the one that it is a copy of, has recorded what existed before the user's definitions.")
 
 (defvar *server-process* nil

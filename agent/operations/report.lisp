@@ -33,7 +33,7 @@
         (*readtable* *standard-readtable*))
     (call-printing-plainly function)))
 
-(defvar *told-settings* '()
+(define-session-variable *told-settings* '()
   "The printer's settings of the program that differ from those of values in replies, when the last evaluation ended.")
 
 (defun settings-part ()

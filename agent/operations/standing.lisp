@@ -20,27 +20,29 @@
   (reply nil)
   (done (make-signal))
   (served nil)
+  (is-visit nil)                        ; only this one request is performed there
   (evaluates nil)                       ; an evaluation's number; * and the like are copied from its thread
   (values '()))
 
 (defstruct standing
   "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
   number thread post of-program
+  (held nil)                            ; the condition, if it stands in the debugger of the person who runs the image
   fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
-(defvar *standing-errors* '()
+(define-session-variable *standing-errors* '()
   "The standing errors, newest first.")
-(defvar *ended-errors* '()
+(define-session-variable *ended-errors* '()
   "The numbers of errors that the server believes to stand but that have ended.")
-(defvar *errors-numbered* 0)
-(defvar *posts* '()
+(define-session-variable *errors-numbered* 0)
+(define-session-variable *posts* '()
   "The posts of the threads that evaluate.")
-(defvar *thread-errors* 0
+(define-session-variable *thread-errors* 0
   "How many failed threads of the program are kept in their error; another one ends the oldest.")
-(defvar *awaited* nil
+(define-session-variable *awaited* nil
   "The post whose reply the serving thread is waiting for, or NIL.")
-(defvar *lookers* '()
+(define-session-variable *lookers* '()
   "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
 (defun answers-look-up-p (thread)
@@ -100,7 +102,7 @@
   (setf (post-request post) message)
   (raise-signal (post-wake post)))
 
-(defvar *told-of-threads* nil
+(define-session-variable *told-of-threads* nil
   "True if the server knows that threads of the program run.")
 
 (defun threads-part ()
@@ -109,7 +111,9 @@
          (began (and among-threads (not *told-of-threads*)))
          ;; The server asks for the errors of threads until it is told that these have ended.
          (ended (and *told-of-threads* (not among-threads) (null *inbox*))))
-    (cond (began
+    (cond ((shares-image-p)
+           '())
+          (began
            (setf *told-of-threads* t)
            (list :threads-began (threads-in-the-way)
                  :threads-hint (and (value-of "*CATCH-ERRORS-P*" "HUNCHENTOOT")
@@ -128,7 +132,7 @@
              message))
           ((null post)
            (receive-message))
-          ((and (post-served post) (null *error-condition*))
+          ((and (post-served post) (or (post-is-visit post) (null *error-condition*)))
            (throw 'served nil))
           (t
            (call-openly (lambda () (await-signal (post-wake post))))
@@ -157,11 +161,14 @@
   "Have the thread of POST perform MESSAGE; return its reply. The server's interrupts are passed to that thread."
   (call-atomically
    (lambda ()
-     (let ((*awaited* post))
-       (post-message post message)
-       (call-openly (lambda () (await-signal (post-done post))))
-       (setf *token* 0))
-     (when (post-evaluates post)
+     (setf *awaited* post)
+     (unwind-protect
+          (progn
+            (post-message post message)
+            (call-openly (lambda () (await-signal (post-done post)))))
+       (setf *awaited* nil))
+     (setf *token* 0)
+     (when (post-values post)
        (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) (post-values post)
          (setf * v1 ** v2 *** v3
                / l1 // l2 /// l3
@@ -200,8 +207,9 @@
 
 (defun among-threads-p ()
   "True if threads of the program run."
-  (and (not (alone-p))
-       (not (null (find-if-not #'own-thread-p (all-threads))))))
+  (or (shares-image-p)
+      (and (not (alone-p))
+           (not (null (find-if-not #'own-thread-p (all-threads)))))))
 
 (defconstant +threads-named+ 5)
 
@@ -246,6 +254,7 @@
            (catch 'served
              (let ((message (catch 'top-level (serve-from-top))))
                (call-atomically (lambda () (reply message)))))
+        (keep-evaluation-values (post-evaluates post))
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
         ;; If the process is ending, the server learns it from the kernel.
         (when (and *id* (not (exiting-p)))
@@ -285,7 +294,9 @@
          (let ((post (start-evaluating-thread (getf (cddr message) :evaluation))))
            (values post (ask-post post message)))))
     ;; A request for a copy would be refused until the thread has ended.
-    (unless (find post *standing-errors* :key #'standing-post)
+    (unless (or (find post *standing-errors* :key #'standing-post)
+                ;; The session has given it up.
+                (and (eq :error (second reply)) (getf (cddr reply) :still-running)))
       (await-thread (post-thread post) +unwinding-seconds+))
     reply))
 
@@ -343,6 +354,10 @@
         (id (first message)))
     (cond ((null standing)
            (list id :refused "This error no longer stands: its thread has continued or ended."))
+          ((standing-held standing)
+           (if (eql number *standing*)
+               (funcall operation (cddr message))
+               (perform-in-held-error standing message)))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))
           ((eql number *standing*)
@@ -449,11 +464,13 @@ REPORTED is called when the report is in the inbox."
          (unless is-told
            (put-in-inbox (brief-thread-error-entry condition kind number)))
          (note-ended number))
-       (end-thread)))))
+       ;; A person's thread is not ours to end: it goes on.
+       (unless (shares-image-p)
+         (end-thread))))))
 
 (define-operation :interrupt-thread (arguments)
-  (call-with-thread
-   (getf arguments :thread)
+  (call-with-thread-to-change
+   arguments
    (lambda (thread)
      (if (error-of-thread thread)
          (list *id* :refused (format nil "~a is stopped at an error already." (label-of thread)))

@@ -9,7 +9,7 @@
 (defvar *steps-begun* 0)
 (defvar *loaded* '()
   "The names of the systems the running operation has loaded, last first.")
-(defvar *library-packages* '()
+(define-session-variable *library-packages* '()
   "Packages that existed before any user code, or that a system defined.")
 
 (defun library-package-p (package)
@@ -103,10 +103,16 @@ NIL."
      (note-loaded-file file)
      (forget-undefined-names (namestring (truename file))))))
 
+(defvar *asdf-methods* '()
+  "The methods that watch ASDF.")
+
+(defmacro define-asdf-method (name &rest rest)
+  `(push (cons #',name (defmethod ,name ,@rest)) *asdf-methods*))
+
 ;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
 ;;; method for those (FiveAM brings one with it) would replace a method of ours.
 
-(defmethod asdf:perform :around ((operation asdf/lisp-action:basic-compile-op) (component asdf:source-file))
+(define-asdf-method asdf:perform :around ((operation asdf/lisp-action:basic-compile-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "compiling" component)
     (note-source (component-file component))
@@ -120,26 +126,26 @@ NIL."
        (typep (car action) '(or asdf/lisp-action:basic-compile-op asdf/lisp-action:basic-load-op))))
 
 ;;; A plan made during another one, for a system that a definition needs, adds to it.
-(defmethod asdf/plan:perform-plan :before (plan &key &allow-other-keys)
+(define-asdf-method asdf/plan:perform-plan :before (plan &key &allow-other-keys)
   (when (and *progress* (not (listp plan)))
     (incf *steps-planned* (count-if #'step-p (ignore-errors (asdf/plan:plan-actions plan))))))
 
-(defmethod asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
+(define-asdf-method asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
     (ignore-errors (note-loaded-file (component-file component)))
     (call-noting-packages #'call-next-method)))
 
 ;;; A contribution of SBCL's is loaded by REQUIRE, and a definition may have a package.
-(defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:require-system))
+(define-asdf-method asdf:perform :around ((operation asdf:load-op) (component asdf:require-system))
   (call-noting-packages #'call-next-method))
 
-(defmethod asdf:perform :around ((operation asdf:define-op) (component asdf:system))
+(define-asdf-method asdf:perform :around ((operation asdf:define-op) (component asdf:system))
   (call-noting-packages #'call-next-method))
 
 ;;; ASDF compares dates in seconds, so a file edited in the same second as its compilation would not be compiled again.
 
-(defmethod asdf:operation-done-p :around ((operation asdf/lisp-action:basic-compile-op)
+(define-asdf-method asdf:operation-done-p :around ((operation asdf/lisp-action:basic-compile-op)
                                           (component asdf:source-file))
   (and (call-next-method)
        (let ((built (first (asdf:output-files operation component))))
@@ -147,7 +153,7 @@ NIL."
                    (ignore-errors
                     (edited-since-built-p (asdf:component-pathname component) built)))))))
 
-(defmethod asdf:perform :after ((operation asdf:load-op) (component asdf:system))
+(define-asdf-method asdf:perform :after ((operation asdf:load-op) (component asdf:system))
   (pushnew (asdf:component-name component) *loaded* :test #'string=))
 
 (define-operation :load-system (arguments)

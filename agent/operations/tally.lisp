@@ -14,7 +14,7 @@
   (self-octets 0 :type unsigned-byte)
   (depth 0 :type fixnum))
 
-(defvar *tallies* '()
+(define-session-variable *tallies* '()
   "The tallies of functions that are or were counted.")
 (defvar *inner* nil
   "A cons of the time and the octets taken by counted calls inside the running one.")

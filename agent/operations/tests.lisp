@@ -302,7 +302,7 @@ Throw a sentence if there are none."
                                                                 (shown-in-result test))))))
                     (subseq near 0 (min (length near) +names-offered+))))))))
 
-(defvar *tests-in-files* '()
+(define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")
 
 (defun note-deleted-tests (named)

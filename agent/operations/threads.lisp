@@ -157,10 +157,22 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
                    (when (eq outcome :done)
                      (list :frames (first frames) :total (second frames))))))))))
 
-(define-operation :kill-thread (arguments)
+(defun call-with-thread-to-change (arguments function)
+  "Call FUNCTION with the thread that ARGUMENTS name. One that is not the session's own is only changed by :FORCE."
+  (declare (type function function))
   (call-with-thread (getf arguments :thread)
                     (lambda (thread)
-                      (let ((name (label-of thread)))
-                        (ask-thread-to-end thread)
-                        (list *id* :ok :name name
-                              :ended (and (await-thread thread +thread-end-seconds+) t))))))
+                      (if (and (shares-image-p) (not (own-thread-p thread)) (not (getf arguments :force)))
+                          (list *id* :refused (format nil "~a (~d) is a thread of the program, which a person runs. Pass force ~
+                                                           to act on it all the same."
+                                                      (label-of thread) (number-of thread)))
+                          (funcall function thread)))))
+
+(define-operation :kill-thread (arguments)
+  (call-with-thread-to-change
+   arguments
+   (lambda (thread)
+     (let ((name (label-of thread)))
+       (ask-thread-to-end thread)
+       (list *id* :ok :name name
+             :ended (and (await-thread thread +thread-end-seconds+) t))))))

@@ -31,9 +31,9 @@ the function receives."
   (choices '() :type list)
   (description "" :type simple-string))
 
-(defvar *tools* '()
+(define-session-variable *tools* '()
   "The tools of this image, in the order in which they were first defined. Never changed in place.")
-(defvar *tools-told* t
+(define-session-variable *tools-told* t
   "False if the server does not know the current *TOOLS*.")
 
 (define-condition tool-definition-error (error)

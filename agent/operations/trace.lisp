@@ -5,13 +5,13 @@
 
 (defconstant +records-kept+ 2000)
 
-(defvar *tracings* '()
+(define-session-variable *tracings* '()
   "How functions are traced: a TRACING each.")
 (defvar *trace-depth* 0)
 
-(defvar *records* (make-array +records-kept+ :initial-element nil)
+(define-session-variable *records* (make-array +records-kept+ :initial-element nil)
   "The last records, number N at index N modulo the length: (KIND DEPTH THREAD TEXT TEXTS).")
-(defvar *records-made* 0)
+(define-session-variable *records-made* 0)
 
 (defun call-recording (function)
   "Call FUNCTION, which makes the text of a record, without the program noticing: its handlers do not see

@@ -46,6 +46,7 @@ struct server {
      * Lisp starts or a file is edited. NULL or the option's, if no client is asked. */
     const char *directory;
     char root[PATH_MAX];
+    bool is_attached; /* the first Lisp that is used is another one */
     bool is_input_over, is_output_lost;
     bool is_ending;
 };
@@ -118,7 +119,8 @@ static void on_idle(void *arg)
 
 static void on_handshake(void *arg)
 {
-    zygotes_warm(((struct server *)arg)->zygotes);
+    if (!((struct server *)arg)->is_attached)
+        zygotes_warm(((struct server *)arg)->zygotes);
 }
 
 /* Without --directory, and with standard input and output only: a client of HTTP may be elsewhere. What a
@@ -267,6 +269,7 @@ static bool begin(struct server *server, const struct options *options,
         .groups = server->groups,
         .leases = server->leases,
         .redacts = options->redacts,
+        .announces = !options->is_unannounced,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
@@ -279,6 +282,8 @@ static bool begin(struct server *server, const struct options *options,
         .directory = server->directory,
         .confinements = confinements,
         .audit = server->audit,
+        .attach = options->attach,
+        .may_attach = options->http_addresses[0] == NULL || options->allows_attach,
         .redacts = options->redacts,
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
@@ -392,6 +397,7 @@ int server_run(const struct options *options, const struct extension *extension)
     const char *kept[6] = {NULL};
     list_kept(options, kept);
     server.directory = options->directory;
+    server.is_attached = options->attach != NULL;
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
     struct confinements *confinements = NULL;

@@ -138,6 +138,8 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .confinements = t->options.confinements,
         .loads_code = t->options.loads_code,
         .audit = t->options.audit,
+        .attach = t->options.attach,
+        .may_attach = t->options.may_attach,
         .owner = made->owner,
         .redacts = t->options.redacts,
         .is_persistent = t->options.is_persistent && made->store != NULL,
@@ -163,7 +165,7 @@ static bool keeps_save(const struct owned *o, const struct session *s)
 
 static bool has_state_to_save(const struct owned *o, const struct session *s)
 {
-    return o->toolbox.is_persistent && session_evaluations(s) > 0;
+    return o->toolbox.is_persistent && session_evaluations(s) > 0 && session_attached(s) == NULL;
 }
 
 static void for_each_session(struct toolboxes *t,

@@ -26,6 +26,8 @@ struct toolboxes_options {
     bool loads_code;       /* options name files or systems that every session has */
     const char *directory; /* borrowed; as in struct toolbox, like the next one */
     struct confinements *confinements;
+    const char *attach; /* borrowed; as in struct toolbox, like the next one */
+    bool may_attach;
     struct audit *audit; /* borrowed; as in struct toolbox, like the next one */
     bool redacts;
     size_t most_sessions, most_processes; /* of each principal; 0: the server's limit */

@@ -32,6 +32,7 @@ struct pending_frame {
 struct channel {
     uv_poll_t *poll; /* allocated separately: libuv frees handles later than the channel is freed */
     int fd;
+    const struct frame_format *format;
     struct channel_events events;
     struct strbuf in;
     struct list out; /* of struct pending_frame */
@@ -42,8 +43,8 @@ struct channel {
                      */
 };
 
-#define READ_CHUNK ((size_t)64 << 10)                              /* roughly the capacity of a Unix socket */
-#define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN) /* the longest message */
+#define READ_CHUNK ((size_t)64 << 10) /* roughly the capacity of a Unix socket */
+#define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_MOST_DIGITS) /* the longest message */
 
 static void watch(struct channel *c);
 
@@ -138,13 +139,18 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
 {
     size_t used = 0;
     while (used < len && !c->is_closed && !c->is_doomed) {
-        struct frame_result r = frame_scan(bytes + used, len - used);
+        struct frame_result r = frame_scan(c->format, bytes + used, len - used);
         if (r.status == FRAME_PARTIAL)
             break;
         struct err err = {0}, why;
         struct sexp_document *document = NULL;
         if (r.status == FRAME_COMPLETE)
             document = sexp_parse(r.payload, r.payload_len, &err);
+        if (document == NULL && r.status == FRAME_COMPLETE && c->events.on_unreadable != NULL) {
+            used += r.consumed;
+            c->events.on_unreadable(c->events.arg, &err);
+            continue;
+        }
         if (document == NULL) {
             if (r.status == FRAME_COMPLETE)
                 err_set(&why, ERR_SYNTAX, "it sent a message that cannot be read: %s", err.message);
@@ -259,12 +265,14 @@ void channel_drain(struct channel *c)
     release(c);
 }
 
-struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events)
+struct channel *channel_new(uv_loop_t *loop, int fd, const struct frame_format *format,
+                            const struct channel_events *events)
 {
     struct channel *c = xcalloc(1, sizeof *c);
     c->fd = fd;
+    c->format = format;
     c->events = *events;
-    strbuf_init(&c->in, (size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN + 2 * READ_CHUNK);
+    strbuf_init(&c->in, (size_t)SEXP_MAX_PAYLOAD + FRAME_MOST_DIGITS + 2 * READ_CHUNK);
     list_init(&c->out);
     c->poll = loop_handle_poll(loop, fd, c);
     watch(c);

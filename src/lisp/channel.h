@@ -1,5 +1,5 @@
 /*
- * The server's end of the socket to one Lisp process: sends whole messages, delivers parsed ones. Knows the
+ * The server's end of the socket to one Lisp: sends whole messages, delivers parsed ones. Knows the
  * framing but not the meaning.
  */
 #ifndef LISP_CHANNEL_H
@@ -13,6 +13,7 @@
 #include "wire/sexp.h"
 
 struct channel;
+struct frame_format;
 struct strbuf;
 
 struct channel_events {
@@ -21,16 +22,19 @@ struct channel_events {
     /* No more messages will come: the peer closed, or sent something that is not a message (${why} is then
      * set). Called once; the channel may be freed in this callback. */
     void (*on_closed)(void *arg, const struct err *why);
+    /* A whole frame has arrived that holds no value of the agent protocol. NULL: that closes the channel. */
+    void (*on_unreadable)(void *arg, const struct err *why);
     void *arg;
 };
 
 #define CHANNEL_MAX_DESCRIPTORS 3
 
 /*
- * channel_new(loop, fd, events): ${fd} is taken. channel_free(c): close it; no event follows.
+ * channel_new(loop, fd, format, events): ${fd} is taken. channel_free(c): close it; no event follows.
  * channel_hang_up(c): both ends find it closed, this one in a later turn of the loop.
  */
-struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events);
+struct channel *channel_new(uv_loop_t *loop, int fd, const struct frame_format *format,
+                            const struct channel_events *events);
 void channel_free(struct channel *c);
 void channel_hang_up(struct channel *c);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/quota.h"
@@ -56,16 +57,21 @@ struct worker {
     struct quota *quota; /* counts the process; NULL: not counted */
     struct worker_events events;
     enum worker_state state;
-    struct channel *channel; /* NULL once closed */
-    struct child *child;     /* NULL while the pid is unknown */
-    struct outputs *outputs;
+    struct channel *channel;       /* NULL once closed */
+    struct child *child;           /* NULL while the pid is unknown */
+    struct outputs *outputs;       /* NULL: those of a process that is not ours come as messages */
+    struct worker_carrier carrier; /* its ${send} is NULL for a process of ours */
+    struct list looks;             /* look-ups in a process that is not ours, by ${look} */
+    struct list look;
+    int presses;               /* how often the call was interrupted */
     int awaited[MOST_AWAITED]; /* the ids of unanswered requests, in the order of sending */
     size_t awaited_count;
-    bool has_missed;      /* it ended before it had read all that was sent */
-    int lost_id;          /* of the first request that could not be sent; 0: none */
-    int call_id;          /* of the last call; requests for copies are not interrupted */
-    int looked_id;        /* of the call after which a look-up was sent; 0: none was */
-    uint64_t random;      /* never 0 */
+    bool has_missed;   /* it ended before it had read all that was sent */
+    int lost_id;       /* of the first request that could not be sent; 0: none */
+    int call_id;       /* of the last call; requests for copies are not interrupted */
+    int looked_id;     /* of the call after which a look-up was sent; 0: none was */
+    uint64_t identity; /* never 0, like the next */
+    uint64_t random;
     int strays;           /* messages that answered nothing */
     struct err why_ended; /* why its channel was closed by us; ERR_NONE: it was not */
     bool is_dead;         /* reaped; its remaining output is being read */
@@ -114,13 +120,15 @@ static void on_output_ready(uv_poll_t *handle, int status, int events)
  * loop. */
 static void drain_output(struct worker *w)
 {
+    if (w->outputs == NULL)
+        return;
     drain_pipe(&w->outputs->pipes[0], DRAIN_CHUNKS);
     drain_pipe(&w->outputs->pipes[1], DRAIN_CHUNKS);
 }
 
 static void outputs_release(struct outputs *o)
 {
-    if (--o->references > 0)
+    if (o == NULL || --o->references > 0)
         return;
     close_pipe(&o->pipes[0]);
     close_pipe(&o->pipes[1]);
@@ -135,6 +143,18 @@ static void close_channel(struct worker *w)
         w->has_missed = channel_was_unread(w->channel);
     channel_free(w->channel);
     w->channel = NULL;
+}
+
+static void abandon(struct worker *w);
+
+/* They can no longer be answered. */
+static void lose_looks(struct worker *w)
+{
+    while (!list_is_empty(&w->looks)) {
+        struct worker *look = list_entry(w->looks.next, struct worker, look);
+        list_remove(&look->look);
+        abandon(look);
+    }
 }
 
 static void gone(struct worker *w, const struct child_end *end)
@@ -159,6 +179,7 @@ static void gone(struct worker *w, const struct child_end *end)
         snprintf(known.why, sizeof known.why, "%.*s",
                  (int)utf8_floor(w->why_ended.message, strlen(w->why_ended.message), sizeof known.why - 1),
                  w->why_ended.message);
+    lose_looks(w);
     w->events.on_gone(w->events.arg, &known);
 }
 
@@ -203,6 +224,46 @@ static void on_stray_message(struct worker *w)
     on_closed(w, &flood);
 }
 
+static void note_output(struct worker *w, const struct sexp *message)
+{
+    size_t len;
+    const char *text = sexp_string(sexp_get(message, 2, "text"), &len);
+    enum worker_stream stream =
+        sexp_integer(sexp_get(message, 2, "stream"), 1) == 2 ? WORKER_STDERR : WORKER_STDOUT;
+    if (text != NULL)
+        w->events.on_output(w->events.arg, stream, text, len);
+}
+
+static struct worker *find_look(const struct worker *w, int64_t id)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &w->looks)
+    {
+        struct worker *look = list_entry(node, struct worker, look);
+        if (look->call_id == id)
+            return look;
+    }
+    return NULL;
+}
+
+/* What a look-up in a process of ours says by a channel of its own. Its owner may free it in each event. */
+static void answer_look(struct worker *w, int id, struct sexp_document *document)
+{
+    struct worker *look = find_look(w, id);
+    look->state = WORKER_BUSY;
+    look->events.on_ready(look->events.arg, sexp_root(document));
+    look = find_look(w, id);
+    if (look == NULL) {
+        sexp_document_free(document);
+        return;
+    }
+    look->state = WORKER_IDLE;
+    look->events.on_reply(look->events.arg, document);
+    look = find_look(w, id);
+    if (look != NULL)
+        abandon(look);
+}
+
 static void on_message(void *arg, struct sexp_document *document)
 {
     struct worker *w = arg;
@@ -220,12 +281,20 @@ static void on_message(void *arg, struct sexp_document *document)
         w->events.on_reply(w->events.arg, document);
         return;
     }
+    if (id > 0 && find_look(w, id) != NULL) {
+        answer_look(w, (int)id, document);
+        return;
+    }
     if (id == 0 && w->state == WORKER_STARTING && w->events.on_ready != NULL &&
         sexp_is_symbol(what, "hello")) {
         worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
         w->events.on_progress(w->events.arg, message);
+    } else if (id == 0 && w->events.on_person != NULL && sexp_is_symbol(what, "person")) {
+        w->events.on_person(w->events.arg, message);
+    } else if (id == 0 && w->outputs == NULL && sexp_is_symbol(what, "output")) {
+        note_output(w, message);
     } else if (id == 0 && w->events.on_input != NULL && sexp_is_symbol(what, "input")) {
         drain_output(w);
         w->events.on_input(w->events.arg, sexp_integer(sexp_get(message, 2, "question"), 0));
@@ -250,20 +319,28 @@ static void close_all(const int *descriptors, size_t count)
             close(descriptors[i]);
 }
 
+static struct worker *allocate(uv_loop_t *loop, const struct worker_events *events)
+{
+    struct worker *w = xcalloc(1, sizeof *w);
+    w->loop = loop;
+    w->events = *events;
+    w->state = WORKER_STARTING;
+    w->identity = w->random = random_number();
+    list_init(&w->looks);
+    list_init(&w->look);
+    return w;
+}
+
 /* ${fd} and ${outputs} are taken; the process was already counted in ${quota}. */
 static struct worker *make(uv_loop_t *loop, struct children *children, struct quota *quota,
                            const struct worker_events *events, int fd, struct outputs *outputs)
 {
-    struct worker *w = xcalloc(1, sizeof *w);
-    w->loop = loop;
+    struct worker *w = allocate(loop, events);
     w->children = children;
     w->quota = quota;
-    w->events = *events;
-    w->state = WORKER_STARTING;
     w->outputs = outputs;
-    w->random = random_number();
     struct channel_events channel_events = {.on_message = on_message, .on_closed = on_closed, .arg = w};
-    w->channel = channel_new(loop, fd, &channel_events);
+    w->channel = channel_new(loop, fd, &frame_agent, &channel_events);
     return w;
 }
 
@@ -307,6 +384,25 @@ struct worker *worker_new_copy(struct worker *original, const struct worker_even
     return w;
 }
 
+struct worker *worker_new_carried(uv_loop_t *loop, const struct worker_events *events,
+                                  const struct worker_carrier *carrier)
+{
+    struct worker *w = allocate(loop, events);
+    w->carrier = *carrier;
+    return w;
+}
+
+void worker_receive(struct worker *w, struct sexp_document *message)
+{
+    on_message(w, message);
+}
+
+void worker_lose(struct worker *w, const struct err *why)
+{
+    w->why_ended = *why;
+    abandon(w);
+}
+
 void worker_set_events(struct worker *w, const struct worker_events *events)
 {
     w->events = *events;
@@ -327,7 +423,7 @@ bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends 
 
 void worker_adopt(struct worker *w, pid_t pid)
 {
-    if (w->child == NULL && w->state != WORKER_GONE)
+    if (w->child == NULL && w->state != WORKER_GONE && !worker_is_carried(w))
         w->child = child_adopt(w->children, pid, on_child_exit, w);
 }
 
@@ -347,6 +443,10 @@ void worker_begin(struct worker *w, int64_t pid)
 
 static void destroy(struct worker *w)
 {
+    lose_looks(w);
+    list_remove(&w->look);
+    if (worker_is_carried(w))
+        w->carrier.leave(w->carrier.arg);
     /* A snapshot is dropped after almost every evaluation; looking for its children would cost more
      * than everything else. */
     if (w->child != NULL && w->is_pristine)
@@ -398,6 +498,8 @@ static bool send_frame(struct worker *w, const struct strbuf *frame, const int *
 {
     if (w->channel != NULL)
         return channel_send(w->channel, frame, descriptors, count);
+    if (worker_is_carried(w))
+        w->carrier.send(w->carrier.arg, frame->bytes + frame_agent.digits, frame->len - frame_agent.digits);
     close_all(descriptors, count);
     return false;
 }
@@ -408,11 +510,11 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
     w->awaited[w->awaited_count++] = id;
     struct strbuf frame;
     strbuf_init(&frame, 0);
-    size_t at = frame_begin(&frame);
+    size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(%d ", id);
     strbuf_add(&frame, request->bytes, request->len);
     strbuf_addf(&frame, " :token %d)", id);
-    frame_end(&frame, at);
+    frame_end(&frame_agent, &frame, at);
     w->state = WORKER_BUSY;
     if (!send_frame(w, &frame, descriptors, count) && w->lost_id == 0)
         w->lost_id = id;
@@ -426,6 +528,7 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
     if (w->is_pristine && w->child != NULL)
         child_expendable(w->child, SESSION_EXPENDABLE);
     w->is_pristine = false;
+    w->presses = 0;
     return w->call_id = send_request(w, request, descriptors, count);
 }
 
@@ -460,18 +563,24 @@ void worker_forget_forks(struct worker *w)
 struct worker *worker_look(struct worker *original, const struct strbuf *request,
                            const struct worker_events *events, struct err *err)
 {
-    int channel;
-    struct worker *look = worker_new_copy(original, events, &channel, err);
+    int channel = -1;
+    struct worker *look;
+    if (worker_is_carried(original)) {
+        look = allocate(original->loop, events);
+        list_append(&original->looks, &look->look);
+    } else {
+        look = worker_new_copy(original, events, &channel, err);
+    }
     if (look == NULL)
         return NULL;
     look->call_id = look->awaited[look->awaited_count++] = next_id(original);
     struct strbuf frame;
     strbuf_init(&frame, 0);
-    size_t at = frame_begin(&frame);
+    size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(%d :look :request (", look->call_id);
     strbuf_add(&frame, request->bytes, request->len);
     strbuf_adds(&frame, "))");
-    frame_end(&frame, at);
+    frame_end(&frame_agent, &frame, at);
     send_frame(original, &frame, &channel, 1);
     original->looked_id = original->call_id;
     strbuf_fini(&frame);
@@ -484,14 +593,14 @@ void worker_give_input(struct worker *w, int64_t question, const char *text, siz
 {
     struct strbuf frame;
     strbuf_init(&frame, 0);
-    size_t at = frame_begin(&frame);
+    size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(0 :input :question %" PRId64, question);
     if (text != NULL) {
         sexp_write_symbol(&frame, "text");
         sexp_write_string(&frame, text, len);
     }
     strbuf_addc(&frame, ')');
-    frame_end(&frame, at);
+    frame_end(&frame_agent, &frame, at);
     send_frame(w, &frame, NULL, 0);
     w->looked_id = w->call_id;
     strbuf_fini(&frame);
@@ -503,12 +612,16 @@ void worker_end_look(struct worker *original, const struct worker *look)
 {
     if (look->child == NULL && original->child != NULL)
         child_interrupt(original->child, look->call_id);
+    else if (worker_is_carried(original))
+        original->carrier.interrupt(original->carrier.arg, look->call_id, 1);
 }
 
 void worker_interrupt(struct worker *w)
 {
     if (w->child != NULL && w->state == WORKER_BUSY)
         child_interrupt(w->child, w->call_id);
+    else if (worker_is_carried(w) && w->state == WORKER_BUSY)
+        w->carrier.interrupt(w->carrier.arg, w->call_id, ++w->presses);
 }
 
 void worker_kill(struct worker *w)
@@ -533,7 +646,17 @@ enum worker_state worker_state(const struct worker *w)
 
 bool worker_is_alive(const struct worker *w)
 {
-    return !w->is_dead && w->channel != NULL;
+    return !w->is_dead && (w->channel != NULL || worker_is_carried(w));
+}
+
+bool worker_is_carried(const struct worker *w)
+{
+    return w->carrier.send != NULL;
+}
+
+uint64_t worker_identity(const struct worker *w)
+{
+    return w->identity;
 }
 
 pid_t worker_pid(const struct worker *w)

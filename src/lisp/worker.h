@@ -2,6 +2,9 @@
  * One Lisp process seen from C: its channel, its two output pipes, its end. It holds one call, or several
  * requests for copies, which the process serves one after the other. It does not know the meaning of calls;
  * deadlines and their consequences are the session's.
+ *
+ * A process that is not ours has no channel and no pipes: a carrier takes the messages there and back. It is
+ * never copied or killed.
  */
 #ifndef LISP_WORKER_H
 #define LISP_WORKER_H
@@ -40,11 +43,24 @@ struct worker_events {
     /* (0 :input :question N): the call waits for a line of input; everything that the process had written
      * has been passed to on_output. NULL: a stray message. */
     void (*on_input)(void *arg, int64_t question);
+    /* (0 :person ...): what the person who runs the process has done there. NULL: a stray message. */
+    void (*on_person)(void *arg, const struct sexp *event);
     /* Bytes from descriptor 1 or 2, unchanged, from the worker made by worker_new() and all its copies.
      * Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
     /* The process has ended, and everything that it sent and wrote has been delivered. Called once. */
     void (*on_gone)(void *arg, const struct child_end *end);
+    void *arg;
+};
+
+/* What reaches a process that is not ours. */
+struct worker_carrier {
+    /* Take one message to it; borrowed. The worker may not be freed in these functions. */
+    void (*send)(void *arg, const char *message, size_t len);
+    /* The operation or look-up with that token is to stop: said for the ${times}-th time, from 1. */
+    void (*interrupt)(void *arg, int token, int times);
+    /* The worker is being freed: nothing more is sent, and none of its functions may be called. */
+    void (*leave)(void *arg);
     void *arg;
 };
 
@@ -76,6 +92,16 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
  */
 struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel,
                                struct err *err);
+
+/*
+ * worker_new_carried(loop, events, carrier): one of a process that is not ours, STARTING; given.
+ * worker_receive(w, message): the carrier brings a message, which is given. It may free the worker.
+ * worker_lose(w, why): the carrier cannot reach the process any more: on_gone follows inside this call.
+ */
+struct worker *worker_new_carried(uv_loop_t *loop, const struct worker_events *events,
+                                  const struct worker_carrier *carrier);
+void worker_receive(struct worker *w, struct sexp_document *message);
+void worker_lose(struct worker *w, const struct err *why);
 
 /* worker_set_events(w, events): call these from now on. */
 void worker_set_events(struct worker *w, const struct worker_events *events);
@@ -150,7 +176,7 @@ void worker_end_look(struct worker *original, const struct worker *look);
 void worker_forget_forks(struct worker *w);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
- * follows. */
+ * follows. A process that is not ours goes on; it is only left. */
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);
 
@@ -159,5 +185,10 @@ void worker_kill(struct worker *w);
 enum worker_state worker_state(const struct worker *w);
 pid_t worker_pid(const struct worker *w);
 bool worker_is_alive(const struct worker *w);
+
+/* worker_is_carried(w): its process is not ours. worker_identity(w): never 0, and not that of another worker.
+ */
+bool worker_is_carried(const struct worker *w);
+uint64_t worker_identity(const struct worker *w);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/user_directory.h"
+#include "join/address.h"
 #include "tools/registry.h"
 #include "tools/listing.h"
 
@@ -150,6 +151,25 @@ static bool set_sandbox(struct options *o, const struct option_definition *optio
     return set_choice(o, option, argument, err);
 }
 
+static bool set_attach(struct options *o, const struct option_definition *option, const char *argument,
+                       struct err *err)
+{
+    struct join_address address;
+    struct err wrong;
+    if (!join_address_parse(argument, &address, &wrong))
+        return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
+    return set_text(o, option, argument, err);
+}
+
+static bool set_announcement(struct options *o, const struct option_definition *option, const char *argument,
+                             struct err *err)
+{
+    o->is_unannounced = strcmp(argument, "off") == 0;
+    if (!o->is_unannounced && strcmp(argument, "on") != 0)
+        return err_set(err, ERR_INVALID, "--%s must be on or off, not '%s'", option->name, argument);
+    return true;
+}
+
 static bool set_limit(struct options *o, const struct option_definition *option, const char *argument,
                       struct err *err)
 {
@@ -239,6 +259,14 @@ static const struct option_definition table[] = {
      LIST(preloads), COMMON},
     {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the client's project",
      TEXT(directory), COMMON},
+
+    {LISP, "attach", "ADDRESS",
+     "Join the Lisp that a person runs, by its Swank or Slynk at HOST:PORT, or auto",
+     .set = set_attach, .place = offsetof(struct options, attach), COMMON},
+    {LISP, "allow-attach", NULL, "Let clients over HTTP name the Lisp that a new session joins",
+     FLAG(allows_attach)},
+    {LISP, "announce", "on|off", "Tell the person who runs a joined Lisp of each evaluation", "on",
+     .set = set_announcement},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
      "Let Lisps write only in the working directory, or nowhere", "off",
@@ -424,6 +452,12 @@ bool options_parse(struct options *o, int argc, char **argv)
             "cl-mcp-server: without --sandbox, --%s restricts nothing. Add --sandbox workspace or read-only; "
             "or off, if it is meant for sessions that ask for a sandbox.\n",
             without_sandbox(o));
+        return false;
+    }
+    if (o->attach != NULL && o->sandbox > 0) {
+        fprintf(stderr,
+                "cl-mcp-server: --attach and --sandbox exclude each other: nothing confines a Lisp that is "
+                "not the server's. Give one of them.\n");
         return false;
     }
     find_defaults(o);

@@ -45,6 +45,9 @@ struct options {
     const char *preloads[OPTIONS_MOST_REPEATED + 1];
     const char *directory; /* may be the environment's CLAUDE_PROJECT_DIR; NULL: the client's root or the
                               current one */
+    const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
+    bool allows_attach;    /* --allow-attach */
+    bool is_unannounced;   /* --announce off */
     const char *listing;   /* as listing_of() takes it; valid */
     bool wants_structured;
     unsigned sandbox;      /* an enum confinement_mode: the order of its row */

@@ -20,6 +20,7 @@ static const char *const sentences[] = {
     [FACT_DAMAGED] = "The state in which it stood was damaged.",
     [FACT_ENDED_IN_COPYING] = "The process ended while it was copied there.",
     [FACT_EVICTED] = "There was no room for its process any more.",
+    [FACT_IMAGE_LEFT] = "The connection to its image has ended since, which unwinds what stood there.",
     [FACT_LEFT_AT_ONCE] = "The Lisp had to leave it at once; describe-last-error and get-backtrace show its "
         "text.",
     [FACT_NEVER_RAN] = "It never ran.",
@@ -48,6 +49,14 @@ static const char *const sentences[] = {
         "the error are as they were.",
     [FACT_EXPIRED] = "The evaluation did not begin within its time limit of $e s and was taken out of the "
         "queue; nothing of it ran. It waited $a.",
+    [FACT_IMAGE_HAS_NO_CHECKPOINTS] = "This session is an image that a person runs (attach): it is never copied, so "
+        "it has no checkpoints and cannot be rolled back. Undo by hand what has to be undone; create-session makes "
+        "a session in which this works.",
+    [FACT_IMAGE_IS_NOT_SAVED] = "This session is an image that a person runs (attach): it is neither saved nor "
+        "replaced by a save. Write what has to last into the program's files.",
+    [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Nothing ends the "
+        "image, but what was running in it for this call was ended there if it still ran; what it had done by then "
+        "stays. The next call joins the image again.",
     [FACT_LOOK_LATE] = "The look-up took longer than its time limit and was abandoned. The running code "
         "continues.",
     [FACT_LOOK_LOST] = "The copy of the process that was to answer this has ended. The running code "
@@ -100,6 +109,8 @@ static const char *const sentences[] = {
     [FACT_HOOKS_LEFT_OUT] = "The forms registered with cl-mcp:on-return were not evaluated again: the "
         "process died after them, before anything else was evaluated.",
     [FACT_HOOKS_UNFINISHED] = "The forms registered with cl-mcp:$a were not finished: $b: $c",
+    [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. Errors that stood there for this session "
+        "were unwound. It was joined again.",
     [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers from "
         "before the save, such as open databases, are invalid; using one ends in a memory fault. Code registered "
         "with cl-mcp:on-start can make them anew.",
@@ -109,6 +120,7 @@ static const char *const sentences[] = {
         "MiB). Of its unnamed checkpoints only the newest was kept.",
     [FACT_NO_INPUT] = "The code's question was not answered in time: it has read end of file.",
     [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless save-session is called.",
+    [FACT_PERSON] = "$a",
     [FACT_STARTED] = "$a",
     [FACT_STREAMS_CLOSED] = "Open at the error and closed in the copy: $a.",
     [FACT_THREADS_BEGAN] = "Threads of the program run now: $a. Until they end, no checkpoints are made: "

@@ -22,8 +22,21 @@ static void word_stop(const struct stop_facts *f, struct strbuf *out)
         strbuf_addf(out, "The evaluation was stopped at its time limit of %.10g s.", f->limit_ms / 1000.0);
     else
         strbuf_addf(out, "The evaluation was cancelled after %.10g s.", f->ran_ms / 1000.0);
-    if (f->was_killed)
+    if (f->still_running != NULL)
+        strbuf_addf(
+            out,
+            " It reacted neither to two interrupts nor to being unwound, and nothing in a joined image is "
+            "killed: it goes on there, in the thread %.200s. interrupt-thread and kill-thread act on that "
+            "thread with force: true.",
+            f->still_running);
+    else if (f->was_killed && f->is_joined)
+        strbuf_adds(
+            out, " The image did not answer after two interrupts, so the connection was cut: what ran may go "
+                 "on there. The next call joins the image again.");
+    else if (f->was_killed)
         strbuf_adds(out, " It did not respond to two interrupts, so its process was killed.");
+    else if (f->interrupts > 2)
+        strbuf_adds(out, " It did not respond to two interrupts and was unwound to its top level.");
     else if (f->interrupts > 1)
         strbuf_adds(out, " The second interrupt stopped it; the session is intact.");
     else

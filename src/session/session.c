@@ -328,6 +328,23 @@ const struct confinement *session_confinement(const struct session *s)
     return s->place.confinement;
 }
 
+void session_attach(struct session *s, const char *address, const char *directory)
+{
+    s->place.joined.address = xstrdup(address);
+    s->place.joined.directory = xstrdup(directory);
+    s->limits.value[LIMIT_CHECKPOINTS] = 0;
+}
+
+const char *session_attached(const struct session *s)
+{
+    return s->place.joined.address;
+}
+
+const char *session_image(const struct session *s)
+{
+    return s->place.joined.description;
+}
+
 bool session_may_have_news(const struct session *s)
 {
     return s->flags.has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);

@@ -87,6 +87,20 @@ void session_place(struct session *s, const char *directory, const struct confin
 const char *session_directory(const struct session *s);
 const struct confinement *session_confinement(const struct session *s);
 
+/*
+ * session_attach(s, address, directory): make its process an image that a person runs; before its process
+ * starts.
+ *
+ * address     borrowed, copied; as join_address_parse() takes it
+ * directory   borrowed, copied: where "auto" begins to look
+ *
+ * session_attached(s): that address; NULL if its process is the server's own. session_image(s): what is known
+ * of the image, "SBCL 2.2.9 at 127.0.0.1:4005, ..."; NULL while it is not joined.
+ */
+void session_attach(struct session *s, const char *address, const char *directory);
+const char *session_attached(const struct session *s);
+const char *session_image(const struct session *s);
+
 /* session_may_have_news(s): the program runs threads, which may have failed since the last reply, and the
  * process is free to tell. */
 bool session_may_have_news(const struct session *s);

@@ -61,6 +61,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->groups = options->groups;
     host->leases = options->leases;
     host->redacts = options->redacts;
+    host->announces = options->announces;
     host->orphans = orphans_new(host->loop);
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);

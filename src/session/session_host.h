@@ -36,6 +36,7 @@ struct session_host_options {
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
+    bool announces;                    /* a person in whose image an evaluation begins is told of it */
     struct leases *leases; /* borrowed, outlives it: of sessions that can be saved; NULL: none are taken */
     bool redacts;          /* output that is not shown whole contains nothing that looks like a credential */
 };

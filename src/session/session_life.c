@@ -72,6 +72,9 @@ void session_free(struct session *s)
     notices_clear(&s->told.notices);
     free(s->id.name);
     free(s->place.directory);
+    free(s->place.joined.address);
+    free(s->place.joined.directory);
+    free(s->place.joined.doing);
     free(s->package);
     free(s);
 }

@@ -143,6 +143,12 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
+void call_write_force(struct tool_call *call)
+{
+    if (call_boolean(call, "force"))
+        call_write_flag(call, "force", true);
+}
+
 void call_write_asks(struct tool_call *call)
 {
     call->asks = call->on_question != NULL;
@@ -185,7 +191,8 @@ bool call_find_session(struct tool_call *call, struct session **s)
 {
     struct toolbox *toolbox = call->toolbox;
     const char *name = call_session_name(call);
-    bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL;
+    bool is_joined = toolbox->attach != NULL && strcmp(name, call->default_session) == 0;
+    bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL && !is_joined;
     struct err err;
     *s = sessions_find(toolbox->sessions, name);
     if (*s != NULL && !sessions_confirm(*s, &err)) {
@@ -224,10 +231,13 @@ struct session *call_session(struct tool_call *call)
     if (!call_find_session(call, &s) || s != NULL)
         return s;
     s = sessions_create(call->toolbox->sessions, call_session_name(call), &err);
-    if (s == NULL)
+    if (s == NULL) {
         call_answer(call, true, "%s", err.message);
-    else
-        call_tell_loss(call, s);
+        return NULL;
+    }
+    if (call->toolbox->attach != NULL)
+        session_attach(s, call->toolbox->attach, call_directory(call));
+    call_tell_loss(call, s);
     return s;
 }
 

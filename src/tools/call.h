@@ -125,6 +125,12 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
                           size_t max_output);
 
 /* The argument of every tool that reads or runs Lisp. */
+/* call_write_force(call): if it is given, the argument by which a call may act on what is the person's in an
+ * image that a person runs. */
+void call_write_force(struct tool_call *call);
+#define FORCE_ARGUMENT                                                                                       \
+    ARGUMENT("force", BOOLEAN, "In a joined Lisp: even if it is the person's.", .is_rare = true)
+
 #define SESSION_ARGUMENT ARGUMENT("session", STRING, "Session.", .names_session = true)
 #define ANY_TIMEOUT_ARGUMENT(...) ARGUMENT("timeout", NUMBER, __VA_ARGS__, .minimum = 0, .maximum = 86400)
 #define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.")

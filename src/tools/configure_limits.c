@@ -17,6 +17,14 @@ static void run(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
+    if (session_attached(s) != NULL && (call_has(call, "max-heap") || call_has(call, "checkpoint-limit"))) {
+        call_answer(
+            call, true,
+            "This session is an image that a person runs (attach): its heap was given to it when it was "
+            "started, and it is never copied, so there is neither max-heap nor checkpoint-limit. Nothing was "
+            "changed.");
+        return;
+    }
     /* All or nothing: a copy is changed first. */
     struct limits changed = *session_limits(s);
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

@@ -137,6 +137,7 @@ static void evaluate_in_frame(struct tool_call *call)
     call_write_string(call, "code");
     call_write_string(call, "package");
     call_write_asks(call);
+    call_write_force(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
     options.code = call_string(call, "code", &options.code_len);
@@ -157,6 +158,6 @@ const struct tool tool_evaluate_in_frame = {
                            .is_required = true),
                   ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
                            .is_rare = true),
-                  INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
+                  INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .run = evaluate_in_frame,
 };

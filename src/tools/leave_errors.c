@@ -119,6 +119,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
 {
     call_write_string(call, "code");
     call_write_asks(call);
+    call_write_force(call);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
@@ -189,7 +190,7 @@ const struct tool tool_invoke_restart = {
     .is_open_world = true,
     .arguments = {ARGUMENT("restart", STRING, "Restart name or number.", .is_required = true),
                   ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
-                  INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
+                  INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .run = invoke_restart,
 };
 
@@ -202,7 +203,8 @@ const struct tool tool_return_from_frame = {
     .is_open_world = true,
     .arguments = {ENTERED_FRAME_ARGUMENT,
                   ARGUMENT("value", STRING, "Form, which can use the frame's variables; default: NIL."),
-                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
+                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = leave_frame,
 };
 
@@ -217,6 +219,7 @@ const struct tool tool_restart_frame = {
                   ARGUMENT(
                       "arguments", STRING,
                       "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."),
-                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
+                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = leave_frame,
 };

@@ -9,11 +9,13 @@
 #include "base/text.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
+#include "join/address.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
 #include "report/section.h"
 #include "session/process/programs.h"
+#include "session/records/error_record.h"
 #include "session/records/snapshots.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
@@ -25,8 +27,13 @@
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
-    (void)o;
-    call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+    if (session_attached(o->session) != NULL)
+        call_answer(call, false,
+                    "Session reset: its errors and its history are gone, and what stood in the image was "
+                    "unwound. The "
+                    "image is as it was, with all its definitions.\nCurrent package: CL-USER");
+    else
+        call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
 }
 
 static void reset_session(struct tool_call *call)
@@ -116,6 +123,14 @@ static void add_directory(struct strbuf *out, const char *label, const struct se
         strbuf_addf(out, "%s%s", label, session_directory(s));
 }
 
+/* What it runs in. */
+static const char *lisp_of(const struct tool_call *call, const struct session *s)
+{
+    return session_attached(s) == NULL ? zygotes_lisp(call->toolbox->zygotes)
+           : session_image(s) != NULL  ? session_image(s)
+                                       : "an image that is not joined now";
+}
+
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
@@ -130,8 +145,8 @@ static void next_step(struct tool_call *call, struct session *s)
                                             .code_len = code.len};
         call_run(call, s, &options, on_step);
     } else {
-        strbuf_addf(&call->text, "Session %s created: %s, package %s", session_name(s),
-                    zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        strbuf_addf(&call->text, "Session %s created: %s, package %s", session_name(s), lisp_of(call, s),
+                    session_package(s));
         add_directory(&call->text, ", directory ", s);
         add_sandbox(&call->text, ", sandbox ", s);
         strbuf_adds(&call->text, ". Pass its name as session to other tools.");
@@ -163,18 +178,44 @@ static bool find_directory(const struct tool_call *call, char **directory, struc
     return ok;
 }
 
+/* Nothing confines another process. */
+static bool may_attach(const struct tool_call *call, const char *address,
+                       const struct confinement *confinement, struct err *err)
+{
+    struct join_address parsed;
+    if (address == NULL)
+        return true;
+    if (!call->toolbox->may_attach)
+        return err_set(
+            err, ERR_INVALID,
+            "attach is refused over HTTP, because a client could make the server connect anywhere. An "
+            "operator who wants that starts the server with --allow-attach.");
+    if (confinement != NULL)
+        return err_set(
+            err, ERR_INVALID,
+            "attach and a sandbox exclude each other: nothing confines a process that is not the server's.");
+    return join_address_parse(address, &parsed, err);
+}
+
 static void create_session(struct tool_call *call)
 {
     struct err err;
     const struct confinement *confinement;
     struct session *s = NULL;
     char *directory;
+    const char *attach = call_string(call, "attach", NULL);
     if (find_directory(call, &directory, &err) &&
         confinements_choose(call->toolbox->confinements, call_string(call, "sandbox", NULL),
-                            call_string(call, "network", NULL), directory, &confinement, &err))
+                            call_string(call, "network", NULL), directory, &confinement, &err) &&
+        may_attach(call, attach, confinement, &err))
         s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
     if (s != NULL)
         session_place(s, directory, confinement);
+    if (s != NULL && attach != NULL)
+        session_attach(s, attach,
+                       directory != NULL                  ? directory
+                       : call->toolbox->directory != NULL ? call->toolbox->directory
+                                                          : ".");
     free(directory);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
@@ -209,6 +250,8 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
     add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
+    if (session_attached(s) != NULL)
+        strbuf_addf(out, ", image %s", session_image(s) != NULL ? session_image(s) : session_attached(s));
     strbuf_addf(out, ", %s, %s", text_count(session_evaluations(s), "evaluation").text,
                 text_count(session_error_count(s), "error").text);
     if (session_pid(s) > 0) {
@@ -333,14 +376,17 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
     if (session_suspended_since(s) != NULL)
         add_suspended(out, s);
-    strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu",
-                zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
-                session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s));
+    strbuf_addf(out, "\nLisp: %s\nPackage: %s", lisp_of(call, s), session_package(s));
+    if (session_attached(s) == NULL)
+        strbuf_addf(out, "\nProcess: %d", (int)session_pid(s));
+    strbuf_addf(out, "\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu", session_age_s(s),
+                (unsigned long long)session_evaluations(s), session_error_count(s));
     if (session_last_error(s) != NULL)
         strbuf_addf(out, " (the last evaluation failed: error %d)", session_last_error(s)->sequence);
     add_directory(out, "\nDirectory: ", s);
     add_sandbox(out, "\nSandbox: ", s);
-    add_checkpoints(out, s);
+    if (session_attached(s) == NULL)
+        add_checkpoints(out, s);
     if (session_pid(s) > 0) {
         strbuf_adds(out, "\nMemory: ");
         add_memory(out, s, MEMORY_MS);
@@ -383,6 +429,20 @@ static void session_info(struct tool_call *call)
         look_up_whatever(call, s, on_info);
 }
 
+/* The image continues. */
+static void add_left(struct strbuf *out, const struct session *s)
+{
+    size_t standing = 0;
+    const struct error_record *r;
+    for (size_t i = 0; (r = session_error(s, i)) != NULL; i++)
+        standing += error_record_stands(r);
+    strbuf_adds(out, " Its image continues");
+    if (standing > 0)
+        strbuf_addf(out, "; %s that stood there %s unwound", text_count(standing, "error").text,
+                    standing == 1 ? "is" : "are");
+    strbuf_addc(out, '.');
+}
+
 static void close_session(struct tool_call *call)
 {
     const char *name = call_string(call, "session", NULL);
@@ -391,8 +451,11 @@ static void close_session(struct tool_call *call)
         call_unknown_session(call, name);
         return;
     }
+    strbuf_addf(&call->text, "Session %s closed.", name);
+    if (session_attached(s) != NULL)
+        add_left(&call->text, s);
     sessions_close(s);
-    call_answer(call, false, "Session %s closed.", name);
+    call_finish(call);
 }
 
 const struct tool tool_reset_session = {
@@ -414,6 +477,11 @@ const struct tool tool_create_session = {
     .arguments = {ARGUMENT("name", STRING, "Name; generated if omitted.", .names_session = true),
                   ARGUMENT("systems", STRING_LIST, "ASDF systems to load."),
                   ARGUMENT("directory", STRING, "Working directory, where its systems are found."),
+                  ARGUMENT(
+                      "attach", STRING,
+                      "Join the Lisp that a person runs instead: ADDRESS:PORT of its Swank or Slynk server, "
+                      "or auto.",
+                      .is_rare = true),
                   ARGUMENT("package", STRING, "Initial package; default: CL-USER.", .is_rare = true),
                   ARGUMENT("sandbox", STRING,
                            "Where its code can write: workspace: the working directory; read-only: temporary "

@@ -247,6 +247,7 @@ static void interrupt_thread(struct tool_call *call)
     if (s == NULL)
         return;
     call_write_string(call, "thread");
+    call_write_force(call);
     ask(call, s, on_interrupted);
 }
 
@@ -256,6 +257,7 @@ static void kill_thread(struct tool_call *call)
     if (s == NULL)
         return;
     call_write_string(call, "thread");
+    call_write_force(call);
     ask(call, s, on_killed);
 }
 
@@ -281,7 +283,7 @@ const struct tool tool_interrupt_thread = {
         "Stop a thread and report this as an error that can be entered. A restart continues the thread.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
+    .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .run = interrupt_thread,
 };
 
@@ -291,6 +293,6 @@ const struct tool tool_kill_thread = {
     .description = "Unwind and end a thread of the session.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
+    .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .run = kill_thread,
 };

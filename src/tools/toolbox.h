@@ -29,6 +29,8 @@ struct toolbox {
     struct tasks *tasks;  /* of the layer above: calls that outlive their requests; NULL: not supported */
     struct audit *audit;  /* records each call; NULL: no record */
     const char *owner;    /* for the record; "" for none */
+    const char *attach;   /* the image that a default session joins; NULL: it is a Lisp of the server's own */
+    bool may_attach;      /* its clients may name an image that a new session joins */
     bool redacts;         /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
     struct others *others;           /* what several clients did in one session; NULL: not reported */

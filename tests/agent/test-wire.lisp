@@ -5,7 +5,7 @@
 (let ((agent (merge-pathnames "../../agent/" (or *load-truename* *default-pathname-defaults*))))
   (handler-bind ((warning #'muffle-warning))
     (with-compilation-unit ()
-      (dolist (name '("package" "port" "ports/sbcl/foreign" "ports/sbcl/channel" "wire"))
+      (dolist (name '("package" "variables" "port" "ports/sbcl/foreign" "ports/sbcl/channel" "wire"))
         (load (merge-pathnames (concatenate 'string name ".lisp") agent))))))
 
 (in-package #:cl-mcp-agent)

@@ -12,7 +12,7 @@
 /* The shortest prefix that allows an answer must yield the same one, and every shorter prefix "partial". */
 static void check_beginnings(const char *bytes, size_t len, struct frame_result whole)
 {
-    size_t enough = whole.status == FRAME_COMPLETE ? whole.consumed : FRAME_HEADER_LEN;
+    size_t enough = whole.status == FRAME_COMPLETE ? whole.consumed : frame_agent.digits;
     bool is_seen = false;
 
     /* Long payloads are tried only near their ends. */
@@ -22,7 +22,7 @@ static void check_beginnings(const char *bytes, size_t len, struct frame_result 
 
         if (n > 0)
             memcpy(copy, bytes, n);
-        r = frame_scan(copy, n);
+        r = frame_scan(&frame_agent, copy, n);
         free(copy);
         if (r.status == FRAME_PARTIAL) {
             CHECK(!is_seen);
@@ -41,9 +41,9 @@ static void check_writing(struct frame_result r, const char *bytes)
     size_t at;
 
     strbuf_init(&out, 0);
-    at = frame_begin(&out);
+    at = frame_begin(&frame_agent, &out);
     strbuf_add(&out, r.payload, r.payload_len);
-    frame_end(&out, at);
+    frame_end(&frame_agent, &out, at);
     CHECK(out.len == r.consumed && memcmp(out.bytes, bytes, out.len) == 0);
     strbuf_fini(&out);
 }
@@ -53,14 +53,14 @@ FUZZ(bytes, size)
     size_t at = 0;
 
     for (;;) {
-        struct frame_result r = frame_scan(bytes + at, size - at);
+        struct frame_result r = frame_scan(&frame_agent, bytes + at, size - at);
 
         check_beginnings(bytes + at, size - at, r);
         if (r.status != FRAME_COMPLETE)
             break;
-        CHECK(r.payload == bytes + at + FRAME_HEADER_LEN);
+        CHECK(r.payload == bytes + at + frame_agent.digits);
         CHECK(r.payload_len <= SEXP_MAX_PAYLOAD);
-        CHECK(r.consumed == FRAME_HEADER_LEN + r.payload_len && r.consumed <= size - at);
+        CHECK(r.consumed == frame_agent.digits + r.payload_len && r.consumed <= size - at);
         check_writing(r, bytes + at);
         at += r.consumed;
     }

@@ -58,7 +58,7 @@ static int set_up(void **state)
     f->descriptors = count_descriptors();
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     struct channel_events events = {.on_message = on_message, .on_closed = on_closed, .arg = f};
-    f->channel = channel_new(&f->loop, ends[0], &events);
+    f->channel = channel_new(&f->loop, ends[0], &frame_agent, &events);
     f->peer = ends[1];
     *state = f;
     return 0;
@@ -81,12 +81,12 @@ static int tear_down(void **state)
 /* "(ID "xxx")", framed. */
 static void add_frame(struct strbuf *out, int id, size_t len)
 {
-    size_t at = frame_begin(out);
+    size_t at = frame_begin(&frame_agent, out);
     strbuf_addf(out, "(%d \"", id);
     for (size_t i = 0; i < len; i++)
         strbuf_addc(out, 'x');
     strbuf_adds(out, "\")");
-    frame_end(out, at);
+    frame_end(&frame_agent, out, at);
 }
 
 static bool has_wanted(void *arg)
@@ -155,7 +155,7 @@ CASE(a_message_comes_byte_by_byte)
         feed(f, b.bytes + i, 1);
         uv_run(&f->loop, UV_RUN_NOWAIT);
         assert_false(f->is_closed);
-        assert_int_equal(f->messages, i + 1 == b.len ? 2 : i + 1 >= FRAME_HEADER_LEN + 26 ? 1 : 0);
+        assert_int_equal(f->messages, i + 1 == b.len ? 2 : i + 1 >= frame_agent.digits + 26 ? 1 : 0);
     }
     assert_int_equal(f->last_id, 2);
     strbuf_fini(&b);
@@ -296,7 +296,7 @@ CASE(draining_ends_although_a_writer_continues)
     close(f->peer);
     f->peer = ends[1];
     struct channel_events events = {.on_message = on_message_write_another, .on_closed = on_closed, .arg = f};
-    f->channel = channel_new(&f->loop, ends[0], &events);
+    f->channel = channel_new(&f->loop, ends[0], &frame_agent, &events);
     struct strbuf b;
     strbuf_init(&b, 0);
     add_frame(&b, 1, 70000);

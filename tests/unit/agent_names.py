@@ -1,4 +1,5 @@
-"""Each function, macro and variable of the agent is defined once.
+"""Each function, macro and variable of the agent is defined once, in what is loaded into a process of ours and in what is
+loaded into an image that is joined; and each file belongs to one of them.
 
 All of the agent is in one package, and the Lisp takes the later of two functions of one name without a word.
 """
@@ -9,6 +10,7 @@ import sys
 
 AGENT = pathlib.Path(__file__).resolve().parents[2] / "agent"
 DEFINITION = re.compile(r"\((defun|defmacro|defvar|defparameter|defconstant|define-operation|implement) (\S+)|\(sb-ext:(defglobal) (\S+)")
+BOOTSTRAP = ("probe.lisp", "load.lisp", "receive.lisp")  # forms that are sent before the agent is there
 FUNCTION_KINDS = {"defun", "defmacro", "define-operation", "implement"}
 
 
@@ -34,11 +36,17 @@ def find_repeated(files):
 def main():
     assert find_repeated([("a", "(defun f (x) x)"), ("b", "(defmacro f ())")]) == ["function f: a:1, b:1"]
     assert not find_repeated([("a", "#+x\n(defun f (x) x)\n#-x\n(defun f (y) y)\n(defvar f)")])
-    files = [(path.relative_to(AGENT.parent), path.read_text()) for path in sorted(AGENT.rglob("*.lisp"))]
-    assert len(files) > 50, "the agent's files were not found"
-    repeated = find_repeated(files)
-    print("\n".join(repeated) or "%d files: each name is defined once" % len(files))
-    return len(repeated)
+    loaded = {"build.lisp"} | {"joined/" + name for name in BOOTSTRAP}
+    wrong = []
+    for name in ("files.txt", "joined/files.txt"):
+        names = (AGENT / name).read_text().split()
+        assert len(names) > 50, "the agent's files were not found"
+        wrong += find_repeated([(name, (AGENT / name).read_text()) for name in names])
+        loaded |= set(names)
+    wrong += ["%s is loaded nowhere" % path for path in sorted(AGENT.rglob("*.lisp"))
+              if str(path.relative_to(AGENT)) not in loaded]
+    print("\n".join(wrong) or "%d files: each name is defined once" % len(loaded))
+    return len(wrong)
 
 
 sys.exit(main() > 0)

@@ -69,8 +69,8 @@ static void check_result(const struct row *row, const char *bytes, size_t len, s
     switch (r.status) {
     case FRAME_COMPLETE:
         assert_int_equal(r.consumed, row->at);
-        assert_ptr_equal(r.payload, bytes + FRAME_HEADER_LEN);
-        assert_int_equal(r.payload_len, row->at - FRAME_HEADER_LEN);
+        assert_ptr_equal(r.payload, bytes + frame_agent.digits);
+        assert_int_equal(r.payload_len, row->at - frame_agent.digits);
         break;
     case FRAME_PARTIAL:
     case FRAME_MALFORMED:
@@ -85,8 +85,8 @@ TEST(frame_scan_judges_each_row_at_once)
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
 
-        check_result(row, row->bytes, row->len, frame_scan(row->bytes, row->len));
-        check_result(row, g.bytes, row->len, frame_scan(g.bytes, row->len));
+        check_result(row, row->bytes, row->len, frame_scan(&frame_agent, row->bytes, row->len));
+        check_result(row, g.bytes, row->len, frame_scan(&frame_agent, g.bytes, row->len));
         guarded_free(&g);
     }
 }
@@ -96,7 +96,7 @@ TEST(frame_scan_judges_each_row_byte_by_byte)
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
         for (size_t len = 0; len <= row->len; len++) {
             struct guarded g = guarded_copy(row->bytes, len);
-            struct frame_result r = frame_scan(g.bytes, len);
+            struct frame_result r = frame_scan(&frame_agent, g.bytes, len);
 
             if (row->status != FRAME_PARTIAL && len >= row->at)
                 check_result(row, g.bytes, len, r);
@@ -114,17 +114,17 @@ TEST(frame_scan_accepts_the_largest_payload)
     char *room;
 
     strbuf_init(&b, 0);
-    at = frame_begin(&b);
+    at = frame_begin(&frame_agent, &b);
     room = strbuf_reserve(&b, SEXP_MAX_PAYLOAD);
     memset(room, ' ', SEXP_MAX_PAYLOAD);
     strbuf_added(&b, SEXP_MAX_PAYLOAD);
-    frame_end(&b, at);
+    frame_end(&frame_agent, &b, at);
     assert_false(b.is_overflown);
     assert_memory_equal(b.bytes, "01000000", 8);
-    r = frame_scan(b.bytes, b.len);
+    r = frame_scan(&frame_agent, b.bytes, b.len);
     assert_int_equal(r.status, FRAME_COMPLETE);
     assert_int_equal(r.payload_len, SEXP_MAX_PAYLOAD);
-    r = frame_scan(b.bytes, b.len - 1);
+    r = frame_scan(&frame_agent, b.bytes, b.len - 1);
     assert_int_equal(r.status, FRAME_PARTIAL);
     strbuf_fini(&b);
 }
@@ -139,18 +139,18 @@ TEST(frames_that_were_written_are_found_again)
 
     strbuf_init(&b, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        at = frame_begin(&b);
+        at = frame_begin(&frame_agent, &b);
         assert_int_equal(at, from);
         for (size_t n = 0; n < lengths[i]; n++)
             strbuf_addc(&b, (char)n);
-        frame_end(&b, at);
+        frame_end(&frame_agent, &b, at);
         snprintf(header, sizeof header, "%08zx", lengths[i]);
         assert_memory_equal(b.bytes + at, header, 8);
         from = b.len;
     }
     from = 0;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        r = frame_scan(b.bytes + from, b.len - from);
+        r = frame_scan(&frame_agent, b.bytes + from, b.len - from);
         assert_int_equal(r.status, FRAME_COMPLETE);
         assert_int_equal(r.payload_len, lengths[i]);
         from += r.consumed;
@@ -166,16 +166,16 @@ TEST(a_value_written_into_a_frame_has_no_space_in_front)
 
     strbuf_init(&b, 0);
     for (int i = 1; i <= 2; i++) {
-        at = frame_begin(&b);
+        at = frame_begin(&frame_agent, &b);
         sexp_write_open(&b);
         sexp_write_integer(&b, i);
         sexp_write_symbol(&b, "abort");
         sexp_write_close(&b);
-        frame_end(&b, at);
+        frame_end(&frame_agent, &b, at);
     }
-    at = frame_begin(&b);
+    at = frame_begin(&frame_agent, &b);
     sexp_write_integer(&b, 7);
-    frame_end(&b, at);
+    frame_end(&frame_agent, &b, at);
     assert_string_equal(strbuf_string(&b), "0000000a(1 :abort)0000000a(2 :abort)000000017");
     strbuf_fini(&b);
 }
@@ -188,25 +188,25 @@ TEST(a_frame_that_does_not_fit_leaves_nothing_behind)
     /* Caps that are passed in the header, in the payload, at its last byte, and not at all. */
     for (size_t limit = 18; limit <= 36; limit++) {
         strbuf_init(&b, limit);
-        at = frame_begin(&b);
+        at = frame_begin(&frame_agent, &b);
         strbuf_adds(&b, "(1 :abort)");
-        frame_end(&b, at);
+        frame_end(&frame_agent, &b, at);
         assert_false(b.is_overflown);
         whole = b.len;
-        at = frame_begin(&b);
+        at = frame_begin(&frame_agent, &b);
         sexp_write_open(&b);
         sexp_write_integer(&b, 2);
         sexp_write_symbol(&b, "abort");
         sexp_write_close(&b);
-        frame_end(&b, at);
+        frame_end(&frame_agent, &b, at);
         assert_int_equal(b.is_overflown, limit < 36);
         assert_int_equal(b.len, limit < 36 ? whole : 36);
         assert_int_equal(b.bytes[b.len], 0);
         strbuf_fini(&b);
     }
     strbuf_init(&b, 3);
-    at = frame_begin(&b);
-    frame_end(&b, at);
+    at = frame_begin(&frame_agent, &b);
+    frame_end(&frame_agent, &b, at);
     assert_true(b.is_overflown);
     assert_int_equal(b.len, 0);
     strbuf_fini(&b);
@@ -218,10 +218,10 @@ TEST(a_frame_over_the_largest_payload_is_taken_out)
     size_t at;
 
     strbuf_init(&b, 0);
-    at = frame_begin(&b);
+    at = frame_begin(&frame_agent, &b);
     memset(strbuf_reserve(&b, SEXP_MAX_PAYLOAD + 1), ' ', SEXP_MAX_PAYLOAD + 1);
     strbuf_added(&b, SEXP_MAX_PAYLOAD + 1);
-    frame_end(&b, at);
+    frame_end(&frame_agent, &b, at);
     assert_true(b.is_overflown);
     assert_int_equal(b.len, 0);
     strbuf_fini(&b);

@@ -4,22 +4,6 @@
 
 (declaim (type (unsigned-byte 31) *channel*))
 
-;;; The message header, the vector of buffers and the control data of recvmsg(2) lie in one octet
-;;; vector, at these places; the layout is that of every 64-bit Linux.
-(defconstant +header-buffers+ 16)
-(defconstant +header-buffer-count+ 24)
-(defconstant +header-control+ 32)
-(defconstant +header-control-length+ 40)
-(defconstant +buffers+ 64)
-(defconstant +control+ 128)
-(defconstant +control-length+ 256)
-(defconstant +poll+ 512)
-(defconstant +time+ 528)
-
-(declaim (type octets *message*))
-(sb-ext:defglobal *message*
-    (make-array 640 :element-type '(unsigned-byte 8) :initial-element 0))
-
 (defun note-descriptors (message length)
   "Keep the descriptors in the LENGTH octets of control data at the address MESSAGE."
   (let ((position 0))

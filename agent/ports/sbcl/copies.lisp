@@ -213,10 +213,6 @@ thread would fail."
     (c-call "dup3" sb-alien:int sb-alien:int 0 sb-alien:int descriptor
             sb-alien:int (if (< descriptor 3) 0 #o2000000))))
 
-(implement close-descriptors (descriptors)
-  (dolist (descriptor descriptors)
-    (c-call "close" sb-alien:int sb-alien:int descriptor)))
-
 (defconstant +first-kept-descriptor+ 200)
 
 (defun keep-descriptor (descriptor)

@@ -86,7 +86,8 @@
   (check-image)
   (setf *keep-frames* #'frames-of-compiler-error)
   (setf sb-ext:*exit-timeout* 1)
-  (setf sb-ext:*evaluator-mode* :compile)
+  (setf sb-ext:*evaluator-mode* :compile
+        sb-ext:*stepper-hook* *step-hook*)
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
   ;; Keeps variables visible. Only (debug 3), which users can request, keeps the frames of all callers.

@@ -8,7 +8,7 @@
 
 (implement call-with-origin (origin function)
   (declare (type function function))
-  (let ((sb-c::*source-plist* origin))
+  (let ((sb-c::*source-plist* (if origin (append origin (session-mark)) '())))
     (funcall function)))
 
 (defvar *agent-source*
@@ -28,7 +28,8 @@
                  :position (and form positions (< -1 form (length positions)) (elt positions form))
                  :created created))
           ;; User code can put anything there.
-          ((typep evaluation '(and unsigned-byte fixnum))
+          ((and (typep evaluation '(and unsigned-byte fixnum))
+                (eql (getf plist :session) (getf (session-mark) :session)))
            (let ((start (ignore-errors (getf plist :start)))
                  (end (ignore-errors (getf plist :end))))
              (if (and (typep start 'index) (typep end 'index) (<= start end))

@@ -26,17 +26,8 @@
 
 ;;; Watching functions
 
-(implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name tag wrapper))
-
-(implement unwrap-function (name tag)
-  (sb-int:unencapsulate name tag))
-
 (implement inlined-name-p (name)
   (and (member (sb-int:info :function :inlinep name) '(inline sb-ext:maybe-inline)) t))
-
-(implement function-wrapped-p (name tag)
-  (and (sb-int:encapsulated-p name tag) t))
 
 (implement call-encapsulated (wrappers function)
   (declare (type function function))
@@ -85,11 +76,9 @@
   (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
     (reinitialize-instance (fdefinition name))))
 
-(implement wrap-methods (name wrapper)
-  (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper)
-                                 (remove name *method-wrappers* :key #'second :test #'equal)))
-  (combine-methods-again name))
-
-(implement unwrap-methods (name)
+(defun set-method-wrapper (name wrapper)
+  "Let WRAPPER, or nothing for NIL, call the methods of the generic function NAME."
   (setf *method-wrappers* (remove name *method-wrappers* :key #'second :test #'equal))
+  (when wrapper
+    (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper) *method-wrappers*)))
   (combine-methods-again name))

@@ -11,8 +11,7 @@
   (require :sb-posix)
   (require :sb-introspect)
   (require :sb-sprof)
-  (require :asdf)
-  (setf sb-ext:*evaluator-mode* :compile))
+  (require :asdf))
 
 ;;; Calls of the C library. The names are resolved when the core starts.
 
@@ -53,3 +52,25 @@
 
 (implement foreign-libraries ()
   (mapcar #'sb-alien::shared-object-namestring sb-sys:*shared-objects*))
+
+(implement close-descriptors (descriptors)
+  (dolist (descriptor descriptors)
+    (c-call "close" sb-alien:int sb-alien:int descriptor)))
+
+;;; What is passed to the kernel lies in one octet vector.
+
+;;; The message header, the vector of buffers and the control data of recvmsg(2) lie in one octet
+;;; vector, at these places; the layout is that of every 64-bit Linux.
+(defconstant +header-buffers+ 16)
+(defconstant +header-buffer-count+ 24)
+(defconstant +header-control+ 32)
+(defconstant +header-control-length+ 40)
+(defconstant +buffers+ 64)
+(defconstant +control+ 128)
+(defconstant +control-length+ 256)
+(defconstant +poll+ 512)
+(defconstant +time+ 528)
+
+(declaim (type octets *message*))
+(sb-ext:defglobal *message*
+    (make-array 640 :element-type '(unsigned-byte 8) :initial-element 0))

@@ -2,9 +2,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement top-package ()
-  (sb-ext:symbol-global-value '*package*))
-
 (implement system-package-p (package)
   (let ((name (package-name package)))
     (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))

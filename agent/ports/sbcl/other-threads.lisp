@@ -8,9 +8,6 @@
 (implement current-thread ()
   sb-thread:*current-thread*)
 
-(implement serving-thread ()
-  (sb-thread:main-thread))
-
 (implement thread-alive-p (thread)
   (sb-thread:thread-alive-p thread))
 
@@ -86,15 +83,16 @@
                   descriptor)))))
 
 (implement call-in-thread (thread function)
-  (declare (type function function))
-  (handler-case (sb-thread:interrupt-thread
-                 thread (lambda ()
-                          (let ((*top-frame* (sb-di::find-interrupted-frame)))
-                            (funcall function))))
-    (sb-thread:interrupt-thread-error () nil)
-    (:no-error (&rest values)
-      (declare (ignore values))
-      t)))
+  (let ((function (for-session function)))
+    (declare (type function function))
+    (handler-case (sb-thread:interrupt-thread
+                   thread (lambda ()
+                            (let ((*top-frame* (sb-di::find-interrupted-frame)))
+                              (funcall function))))
+      (sb-thread:interrupt-thread-error () nil)
+      (:no-error (&rest values)
+        (declare (ignore values))
+        t))))
 
 (implement put-off-interruptions ()
   (let ((set (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))
@@ -106,9 +104,6 @@
               sb-alien:int 0
               sb-sys:system-area-pointer (sb-sys:vector-sap set)
               sb-sys:system-area-pointer (sb-sys:int-sap 0)))))
-
-(implement make-thread (name function)
-  (sb-thread:make-thread function :name name))
 
 (implement ask-thread-to-end (thread)
   (handler-case (sb-thread:terminate-thread thread)

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: interrupts and signals.
+;;;; The agent's port to SBCL: the signals of the server, and those of faults.
 
 (in-package #:cl-mcp-agent)
 
@@ -46,24 +46,6 @@
           (setf (fdefinition name)
                 (lambda (context argument)
                   (with-room-for-contexts (funcall function context argument)))))))))
-
-;;; Interrupts and signals
-
-(implement call-atomically (function)
-  (declare (type function function))
-  (sb-sys:without-interrupts
-    (sb-sys:allow-with-interrupts
-      (funcall function))))
-
-(implement call-openly (function)
-  (declare (type function function))
-  (sb-sys:with-interrupts
-    (funcall function)))
-
-(implement call-undisturbed (function)
-  (declare (type function function))
-  (sb-sys:without-interrupts
-    (funcall function)))
 
 ;;; Where a signal may interrupt a function so that SBCL's debugger does not find it: in a routine of SBCL's in assembly,
 ;;; which has no frame (GENERIC-+), where a function has made the frame of one that it is about to call, before that one
@@ -158,8 +140,6 @@
 
 ;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps
 ;;; one of each that waits: a look-up must not swallow an interrupt.
-
-(defconstant +look-signal+ sb-unix:sigwinch)
 
 (sb-ext:defglobal *on-interrupt* nil)
 (sb-ext:defglobal *on-look* nil)

@@ -91,10 +91,13 @@
             (funcall tell-problem problem)))
         (invoke-restart step-into)))))
 
+;;; Where the process is the session's own, this becomes the hook of all threads when the image is saved.
+(sb-ext:defglobal *step-hook* nil)
+
 (implement watch-steps (tell called tell-problem)
   (declare (type function tell))
   ;; SBCL's own hook prints arguments and values as they are: a printer of the user's that fails ends the evaluation.
-  (setf sb-ext:*stepper-hook*
+  (setf *step-hook*
         (lambda (condition)
           (typecase condition
             (sb-ext:step-form-condition

@@ -47,4 +47,5 @@
                       (lambda (annotate component)
                         (declare (type function annotate))
                         (multiple-value-prog1 (funcall annotate component)
-                          (keep-callers-frames component)))))
+                          (when (compiles-for-agent-p)
+                            (keep-callers-frames component))))))

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: threads, and finalizers without a thread of their own.
+;;;; The agent's port to SBCL: threads.
 
 (in-package #:cl-mcp-agent)
 
@@ -16,9 +16,6 @@
 (implement alone-p ()
   (null (rest (sb-thread::avltree-list sb-thread::*all-threads*))))
 
-(implement main-thread-p ()
-  (or *serves* (eq sb-thread:*current-thread* (sb-thread:main-thread))))
-
 (implement exiting-p ()
   (and sb-sys:*exit-in-progress* t))
 
@@ -34,45 +31,3 @@
   (declare (type function function))
   (sb-thread:with-recursive-lock (*lock*)
     (funcall function)))
-
-;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
-;;; collected garbage, as they do on SBCL without threads.
-
-(defmacro without-waiting-mark (&body body)
-  "Evaluate BODY as if this thread, which a collection may have interrupted while it waited, did not wait for anything."
-  `(let ((mark (sb-thread::thread-waiting-for sb-thread:*current-thread*)))
-     (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) nil)
-     (unwind-protect (progn ,@body)
-       (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) mark))))
-
-(defun run-finalizers-here ()
-  (when (and sb-sys:*allow-with-interrupts* (not sb-impl::*in-a-finalizer*))
-    (without-waiting-mark
-      (sb-sys:with-interrupts
-        (sb-impl::run-pending-finalizers)))))
-
-(defun notice-collection (&optional (hooks 1))
-  "Do after a collection what the finalizer thread would do. HOOKS is 0 if SBCL wants finalizers only."
-  (when (eql hooks 1)
-    (request-collection-hooks))
-  (run-finalizers-here)
-  (when (and *evaluating* (null *guard*) sb-sys:*allow-with-interrupts* (main-thread-p)
-             (not sb-impl::*in-a-finalizer*))
-    (sb-sys:with-interrupts
-      (check-heap))))
-
-(defun remove-finalizer-thread ()
-  "Stop the finalizer thread for good, in this process and in those started from its core."
-  (when (sb-thread::thread-p sb-impl::*finalizer-thread*)
-    (sb-impl::finalizer-thread-stop))
-  (sb-ext:unlock-package "SB-IMPL")
-  (handler-bind ((warning #'muffle-warning))
-    (setf (fdefinition 'sb-impl::finalizer-thread-start)
-          (lambda ()
-            (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
-          (fdefinition 'sb-impl::finalizer-thread-stop)
-          (lambda () nil)
-          (fdefinition 'sb-impl::finalizer-thread-notify)
-          #'notice-collection))
-  (sb-ext:lock-package "SB-IMPL")
-  (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))

@@ -2,7 +2,7 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *compiler-errors* '()
+(define-session-variable *compiler-errors* '()
   "The newest errors the compiler found in user code: (MESSAGE CONDITION FRAMES).
 Code compiled with an error signals another when it runs, which may be requests later.")
 (defconstant +compiler-errors-kept+ 50)

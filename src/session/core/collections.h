@@ -56,6 +56,7 @@ struct session_host {
     struct leases *leases;             /* borrowed; NULL: no other server has the same sessions */
     struct orphans *orphans;           /* owned */
     bool redacts;
+    bool announces;   /* to the person who runs an image, what is evaluated in it */
     struct list idle; /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */

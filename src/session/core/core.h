@@ -18,6 +18,16 @@
 #include "session/records/told_tools.h"
 #include "session/store/image_store.h"
 
+/* What it joins (joined.c). */
+struct session_joined {
+    char *address;          /* of the image that is its process; NULL: its process is the server's own */
+    char *directory;        /* where "auto" begins to look */
+    struct image *image;    /* while it is being joined */
+    char *doing;            /* what is being done then */
+    char *description;      /* NULL: it is not joined */
+    uint64_t person_events; /* how many there were */
+};
+
 struct session {
     struct session_identity {
         struct list node; /* in ${all->all} */
@@ -32,6 +42,7 @@ struct session {
     struct session_place {
         const struct confinement *confinement; /* borrowed; NULL: none */
         char *directory;                       /* its own, a real path; NULL: the server's */
+        struct session_joined joined;
     } place;
 
     enum session_state state;

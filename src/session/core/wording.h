@@ -19,9 +19,11 @@ struct stop_facts {
     bool is_limit; /* it reached its time limit; otherwise it was cancelled */
     int limit_ms, ran_ms;
     int interrupts;
-    bool was_killed;   /* with its process */
-    bool is_look_up;   /* its limit cannot be set */
-    bool can_continue; /* its error can be entered */
+    bool was_killed;           /* with its process; if that was joined: the connection to it was cut */
+    bool is_joined;            /* its process is an image that a person runs */
+    const char *still_running; /* the thread there in which it goes on; NULL: it has ended */
+    bool is_look_up;           /* its limit cannot be set */
+    bool can_continue;         /* its error can be entered */
 };
 
 enum exhaustion { EXHAUSTION_NONE, EXHAUSTION_HEAP, EXHAUSTION_STACK };

@@ -107,6 +107,11 @@ static bool would_lose_the_process(const struct session *s, const struct operati
 void scratch_begin(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
+    if (op->sequence == 0 && s->place.joined.address != NULL) {
+        op->kind = OPERATION_RUN;
+        run_send(s);
+        return;
+    }
     if (would_lose_the_process(s, op)) {
         refuse(s, session_sentence(s, FACT_THREADS_IN_THE_WAY));
         return;

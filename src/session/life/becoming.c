@@ -282,7 +282,7 @@ void session_action_check(struct session *s, struct event *e)
 {
     if (s->becoming->origin == FROM_ZYGOTE) {
         process_came(s);
-        if (s->place.directory == NULL) {
+        if (s->place.directory == NULL || s->place.joined.address != NULL) {
             continue_(s);
             return;
         }

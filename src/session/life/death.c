@@ -1,12 +1,15 @@
 /*
- * Responsible for the unexpected end of a session's process: it makes the error record, and the
- * session becomes its newest snapshot (becoming.c).
+ * Responsible for the unexpected end of a session's process, or of the connection to it: it makes the error
+ * record, and the session becomes its newest snapshot (becoming.c).
  */
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "session/core/core.h"
 #include "session/errors/exit_record.h"
 #include "session/errors/scratch.h"
 #include "session/life/becoming.h"
+#include "session/process/process.h"
 #include "session/process/programs.h"
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
@@ -46,6 +49,34 @@ static void end_what_it_began(struct session *s)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }
 
+static struct error_record *record_of_loss(struct session *s, const char *why)
+{
+    char *text = session_words(s, FACT(FACT_IMAGE_LOST_IN_CALL, .texts = {s->place.joined.address, why}));
+    struct error_record *r = error_record_make("CONNECTION-LOST", text, NULL);
+    free(text);
+    r->session = s;
+    error_record_cannot_be_entered(r, FACT_IMAGE_LEFT, NULL);
+    if (run_is_stopped(s) && s->state == SESSION_KILLING)
+        run_word_stop(s, r, true);
+    return r;
+}
+
+/* An image that was joined goes on without the session. The next operation joins it again. */
+static void lose_image(struct session *s, const char *why)
+{
+    struct operation *op = s->current;
+    struct error_record *r = op == NULL ? NULL : record_of_loss(s, why);
+    if (op == NULL)
+        session_notify(s, FACT(FACT_IMAGE_LOST, .texts = {s->place.joined.address, why}));
+    process_forget(s);
+    if (op != NULL) {
+        answer_write_journal(s, op, JOURNAL_DIED, NULL);
+        s->at = s->numbers.evaluations;
+        answer_error(s, op, r);
+    }
+    session_later(s);
+}
+
 void session_action_die(struct session *s, struct event *e)
 {
     if (s->scratch != NULL) {
@@ -54,6 +85,10 @@ void session_action_die(struct session *s, struct event *e)
     }
     if (becoming_is_under_way(s)) {
         session_action_lose(s, e);
+        return;
+    }
+    if (s->place.joined.address != NULL) {
+        lose_image(s, e->end->why);
         return;
     }
     session_count(s, METRIC_DEATHS);

@@ -15,6 +15,7 @@
 #include "session/life/rollback.h"
 #include "session/life/saving.h"
 #include "session/life/suspension.h"
+#include "session/process/joined.h"
 #include "session/process/process.h"
 #include "session/records/error_record.h"
 #include "session/snapshots/checkpointing.h"
@@ -75,6 +76,8 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
     struct strbuf line;
+    if (s->place.joined.image != NULL && op == session_first_operation(s))
+        op->on_progress(op->arg, (double)ms / 1000.0, 0, s->place.joined.doing);
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     strbuf_init(&line, 0);
@@ -254,7 +257,8 @@ static void proceed(struct session *s, enum session_state state)
     struct operation *op;
     while (s->state == state && (op = next(s)) != NULL && (s->worker != NULL || !needs_process(op)) &&
            (!needs_process(op) || worker_is_alive(s->worker)))
-        performs[op->kind](s, op);
+        if (!joined_refuse(s, op))
+            performs[op->kind](s, op);
 }
 
 void session_action_begin(struct session *s, struct event *e)

@@ -23,8 +23,9 @@
 static bool may_suspend(const struct session *s)
 {
     pid_t program;
-    return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
-           !snapshots_have_named(&s->snapshots) && programs_list(s, &program, 1) == 0;
+    return s->place.joined.address == NULL && list_is_empty(&s->queue) && list_is_empty(&s->savings) &&
+           worker_is_alive(s->worker) && !snapshots_have_named(&s->snapshots) &&
+           programs_list(s, &program, 1) == 0;
 }
 
 static void on_stored(struct session *s, char *image);

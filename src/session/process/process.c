@@ -13,6 +13,7 @@
 #include "session/core/core.h"
 #include "session/core/eviction.h"
 #include "session/process/hooks.h"
+#include "session/process/joined.h"
 #include "session/process/thread_errors.h"
 #include "session/snapshots/copies.h"
 #include "session/work/memory_watch.h"
@@ -105,6 +106,11 @@ static void on_input(void *arg, int64_t question)
         session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
 }
 
+static void on_person(void *arg, const struct sexp *event)
+{
+    joined_note_person(arg, event);
+}
+
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
@@ -127,6 +133,7 @@ struct worker_events process_events(struct session *s)
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
                                   .on_input = on_input,
+                                  .on_person = s->place.joined.address == NULL ? NULL : on_person,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};
@@ -193,6 +200,11 @@ static void request(struct session *s)
     session_enter_state(s, SESSION_STARTING, 0);
     if (!find_directory(s))
         return;
+    if (s->place.joined.address != NULL) {
+        struct worker_events events = process_events(s);
+        joined_begin(s, &events);
+        return;
+    }
     p->kind = kind_of(s);
     p->request = (struct zygote_request){.events = process_events(s),
                                          .on_worker = on_worker,
@@ -251,6 +263,10 @@ pid_t process_first(const struct session *s)
 
 void process_came(struct session *s)
 {
+    if (s->place.joined.address != NULL) {
+        joined_came(s);
+        return;
+    }
     process_is_first(s);
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
@@ -283,6 +299,7 @@ void process_forget(struct session *s)
     if (s->process->is_requested)
         zygote_fork_cancel(&s->process->request);
     s->process->is_requested = false;
+    joined_cancel(s);
     if (s->worker != NULL)
         zygotes_disown(s->host->zygotes, s->worker);
     worker_free(s->scratch);

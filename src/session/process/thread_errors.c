@@ -27,7 +27,7 @@ void thread_errors_note_standing(struct session *s, struct error_record *r)
     r->session = s;
     r->standing = number;
     r->process = &s->worker;
-    r->standing_pid = session_core_pid(s);
+    r->standing_in = worker_identity(s->worker);
 }
 
 /* The entry is the error report without its head. */
@@ -62,7 +62,7 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
     } else {
         r->standing = number;
         r->process = &s->worker;
-        r->standing_pid = session_core_pid(s);
+        r->standing_in = worker_identity(s->worker);
     }
     return r;
 }
@@ -121,6 +121,6 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
     for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
         if (r != NULL)
-            r->standing_pid = 0;
+            r->standing_in = 0;
     }
 }

@@ -81,8 +81,8 @@ bool error_record_is_enterable(const struct error_record *r)
 
 bool error_record_stands(const struct error_record *r)
 {
-    return r->standing > 0 && r->standing_pid > 0 && *r->process != NULL &&
-           r->standing_pid == worker_pid(*r->process);
+    return r->standing > 0 && r->standing_in > 0 && *r->process != NULL &&
+           r->standing_in == worker_identity(*r->process);
 }
 
 void error_record_free(struct error_record *r)

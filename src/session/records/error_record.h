@@ -34,11 +34,11 @@ struct error_record {
     bool stands_here;              /* the session's process stands in it */
     bool was_left;                 /* it was left before it was reported: it never could be entered */
     struct fact why_not;           /* why it cannot be entered; its text, of a FACT_TEXT, is owned */
-    char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
-    bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
-    bool is_announced;  /* a reply has shown it: session_note_announced() */
-    int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
-    pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
+    char *thread;         /* the name of the program's thread in which it occurred; NULL: in an evaluation */
+    bool is_stray;        /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
+    bool is_announced;    /* a reply has shown it: session_note_announced() */
+    int64_t standing;     /* the agent's number of it if it stood in a thread; otherwise 0 */
+    uint64_t standing_in; /* the identity of the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */
     uint64_t evaluation;           /* the number of the evaluation that failed; 0 for a look-up */
     struct timespec when;          /* wall clock */

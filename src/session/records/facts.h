@@ -13,7 +13,8 @@ enum fact_kind {
     FACT_TEXT, /* a sentence */
 
     /* Why an error cannot be entered. */
-    FACT_CONTINUED, FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED, FACT_LEFT_AT_ONCE,
+    FACT_CONTINUED, FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED, FACT_IMAGE_LEFT,
+    FACT_LEFT_AT_ONCE,
     FACT_NEVER_RAN, FACT_NOT_COPIED, FACT_PROCESS_ENDED, FACT_SUPERSEDED, FACT_SUSPENDED, FACT_THINNED,
     FACT_THREAD_ENDED, FACT_THREAD_LEFT, FACT_TOO_MUCH_MEMORY, FACT_TOO_OLD, FACT_UNWOUND,
 
@@ -23,7 +24,8 @@ enum fact_kind {
     /* Why an operation was not performed, or how it ended. */
     FACT_CANCELLED_UNBEGUN, FACT_CLOSED, FACT_DIED_IN_COPY, FACT_DIED_IN_ERROR_COPY, FACT_LOOK_LATE,
     FACT_LOOK_LOST, FACT_LOOK_UNANSWERED, FACT_NEEDS_COPY, FACT_NO_CHECKPOINT, FACT_NO_LONGER_ENTERABLE,
-    FACT_OTHER_SBCL, FACT_THREADS_IN_THE_WAY,
+    FACT_IMAGE_HAS_NO_CHECKPOINTS, FACT_IMAGE_IS_NOT_SAVED, FACT_OTHER_SBCL, FACT_THREADS_IN_THE_WAY,
+    FACT_IMAGE_LOST_IN_CALL, /* its address, why */
     FACT_CANNOT_BE_ENTERED, /* why */
     FACT_EXPIRED,           /* what it waited behind;; its limit */
     FACT_NO_STATE,          /* ; the evaluation */
@@ -53,8 +55,10 @@ enum fact_kind {
     FACT_FILES_OPEN, FACT_STREAMS_CLOSED,     /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
+    FACT_IMAGE_LOST,                          /* its address, why */
     FACT_LIBRARIES,                           /* their names */
     FACT_MEMORY_ERRORS, FACT_MEMORY_STATES,   /* ; MiB held, MiB allowed */
+    FACT_PERSON,                              /* a sentence; its number */
     FACT_STARTED,                             /* what the start of the Lisp reported */
     FACT_THREADS_BEGAN,                       /* their names, "" or a hint after a space */
     FACT_MORE_THREADS_BEGAN,                  /* their names */

@@ -42,6 +42,10 @@ void copies_free(struct copies *c)
 struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
 {
     int channel;
+    if (worker_is_carried(original)) {
+        err_set(err, ERR_INVALID, "An image that was joined is not copied.");
+        return NULL;
+    }
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL ||
         worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, err))

@@ -203,6 +203,8 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
         .ran_ms = (int)elapsed_ms(s),
         .interrupts = s->run->interrupts,
         .was_killed = was_killed,
+        .is_joined = s->place.joined.address != NULL,
+        .still_running = sexp_string(sexp_get(r->condition, 2, "still-running"), NULL),
         .is_look_up = s->current != NULL && !s->current->keeps_record,
         .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
     };
@@ -234,12 +236,13 @@ void run_kill(struct session *s)
 }
 
 /* An operation is interrupted a second time if it does not stop: the first interrupt makes the Lisp report
- * where it was and wait there, the second unwinds at once. Other work is interrupted once. */
+ * where it was and wait there, the second unwinds at once. An image that was joined gets a third one, after
+ * which it leaves the operation alone. Other work is interrupted once. */
 void session_action_press(struct session *s, struct event *e)
 {
     struct run *run = s->run;
     bool is_operation = s->state == SESSION_RUNNING || s->state == SESSION_ASKING;
-    int most = is_operation ? 2 : 1;
+    int most = !is_operation ? 1 : s->place.joined.address == NULL ? 2 : 3;
     if (e->kind == EVENT_CANCEL && run->interrupts > 0)
         return;
     if (run->interrupts == most) {

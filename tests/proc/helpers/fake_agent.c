@@ -77,9 +77,9 @@ static void send_payload(const char *payload)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
-    size_t at = frame_begin(&b);
+    size_t at = frame_begin(&frame_agent, &b);
     strbuf_adds(&b, payload);
-    frame_end(&b, at);
+    frame_end(&frame_agent, &b, at);
     write_all(CHANNEL, b.bytes, b.len);
     strbuf_fini(&b);
 }
@@ -500,7 +500,7 @@ int main(int argc, char **argv)
     struct strbuf in;
     strbuf_init(&in, 0);
     for (;;) {
-        struct frame_result r = frame_scan(strbuf_string(&in), in.len);
+        struct frame_result r = frame_scan(&frame_agent, strbuf_string(&in), in.len);
         if (r.status == FRAME_MALFORMED)
             return 91;
         if (r.status == FRAME_PARTIAL) {

@@ -1,0 +1,44 @@
+;;;; What the agent adds to the image while sessions are open, and takes away when the last one has ended.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *is-prepared* nil
+  "True while these things are in the image.")
+
+(defun prepare-shared-image ()
+  (unless *is-prepared*
+    (setf *is-prepared* t)
+    (add-encapsulations)
+    (loop for (function . method) in *asdf-methods*
+          do (add-method function method))
+    (add-server-hooks)))
+
+(defun restore-shared-image ()
+  (when *is-prepared*
+    (setf *is-prepared* nil)
+    (remove-server-hooks)
+    (loop for (function . method) in *asdf-methods*
+          do (remove-method function method))
+    (remove-encapsulations)))
+
+;;; The agent's methods are in the image as soon as it is loaded.
+(loop for (function . method) in *asdf-methods*
+      do (remove-method function method))
+
+;;; An agent of another version, which is about to be loaded.
+
+(defun standing-in-all ()
+  "Return how many errors stand in all sessions."
+  (loop for session in *sessions*
+        sum (call-in-session session (lambda () (count-if #'standing-post *standing-errors*)))))
+
+(defun leave-image-refusal ()
+  "Return a sentence on why this agent cannot be replaced now, or NIL."
+  (if *sessions*
+      (format nil "Another version of the agent is at work in this image, for ~{~a~^, ~}, with ~d standing error~:p. Close ~
+                   these sessions first, or use the same version of cl-mcp-server."
+              (mapcar #'session-client *sessions*) (standing-in-all))
+      nil))
+
+(defun leave-image ()
+  (restore-shared-image))

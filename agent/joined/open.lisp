@@ -1,0 +1,162 @@
+;;;; Opening and closing joined sessions, and what the server asks of one: each function here is called by one request of
+;;;; Swank's or Slynk's, in a thread of theirs.
+
+(in-package #:cl-mcp-agent)
+
+(setf *session* (prepare-session (make-session)))
+
+(defparameter *operations-of-processes*
+  '(:configure :warm :fork :save :replay)
+  "The operations for which the process must be the session's own.")
+
+(setf *operations* (remove-if (lambda (entry) (member (car entry) *operations-of-processes*)) *operations*))
+
+(defun session-of-number (number)
+  (find number *sessions* :key #'session-number))
+
+(defmacro with-session ((number) &body body)
+  "Evaluate BODY for the session with NUMBER; return :GONE if there is none."
+  (let ((session (gensym "SESSION")))
+    `(let ((,session (session-of-number ,number)))
+       (if ,session
+           (call-in-session ,session (lambda () ,@body))
+           :gone))))
+
+(defun serve-session ()
+  "Serve the session of this thread until it is closed."
+  (catch 'session-ended
+    (hello)
+    (serve-for-ever)))
+
+(defun joined-open (client &key (announce t) (session "default"))
+  "Open a session for CLIENT. Returns its number and the agent's hello, or (:FAILED sentence)."
+  (multiple-value-bind (connection package) (own-connection)
+    (if (and connection (not (serves-threads-p connection package)))
+        (list :failed "This Swank performs one request at a time. Start it with threads, where SWANK:*COMMUNICATION-STYLE* is :SPAWN.")
+        (progn
+          (when connection
+            (give-place-back connection package)
+            (speed-connection connection package))
+          (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
+                                      :connection connection :own-values (global-values)))))))
+
+(defun open-session (new)
+  "Have a thread serve NEW; return what JOINED-OPEN does."
+  (progn
+    (prepare-session new)
+    (call-locked #'prepare-shared-image)
+    (call-alone (lambda ()
+                  (setf (session-number new) (incf *sessions-numbered*))
+                  (push new *sessions*)))
+    (call-in-session new
+                     (lambda ()
+                       (note-library-packages)
+                       (take-snapshot)
+                       (setf (session-thread new) (make-thread (session-client new) #'serve-session))
+                       (await-signal (session-sent new) 10)
+                       (note-held-errors)
+                       (list (session-number new) (first (collect-payloads new)))))))
+
+(defun joined-deliver (number payload)
+  "Hand the message PAYLOAD to the agent. Returns :OK, :GONE if there is no such session, or (:FAILED sentence)."
+  (with-session (number)
+    (handler-case (let ((message (parse-payload payload)))
+                    (case (second message)
+                      (:look (look-in-session message))
+                      (:input (take-answer message))
+                      (t
+                       (announce-request *session* message)
+                       (put-message *session* message)))
+                    :ok)
+      (wire-error (condition) (list :failed (princ-to-string condition))))))
+
+(defconstant +collecting-seconds+ 5)
+
+(defun joined-collect (number)
+  "Wait until there are messages for the server, for five seconds at most, and return a list of them."
+  (with-session (number)
+    (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
+          for payloads = (collect-payloads *session*)
+          for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
+          until (or payloads (session-ended *session*) (not (plusp left)))
+          do (await-signal (session-sent *session*) (float left))
+          finally (return payloads))))
+
+(defun look-in-session (message)
+  "Answer the look-up MESSAGE in a thread of its own."
+  (let* ((id (first message))
+         (session *session*)
+         (running (cond (*awaited* (post-thread *awaited*))
+                        ((session-busy session) (session-thread session)))))
+    (make-thread "look-up"
+                 (lambda ()
+                   (let ((*running-thread* running))
+                     (note-looker id)
+                     (unwind-protect (send-look-reply id (perform-look id (getf (cddr message) :request)))
+                       (call-locked (lambda ()
+                                      (setf (car (rassoc (current-thread) *lookers*)) nil)))))))))
+
+(defun joined-interrupt (number token)
+  "Interrupt the operation with TOKEN."
+  (with-session (number)
+    (if (call-in-thread (session-thread *session*) (lambda () (route-interrupt token)))
+        :ok
+        :gone)))
+
+(defconstant +giving-up-seconds+ 1/2)
+
+(defun joined-give-up (number token)
+  "Have the evaluation with TOKEN, which two interrupts have not ended, unwind to its top level. If it does not, answer for it."
+  (with-session (number)
+    (let ((post *awaited*))
+      (cond ((null post)
+             :idle)
+            (t
+             (let ((thread (post-thread post)))
+               (call-in-thread thread (lambda ()
+                                        (when (eql token *token*)
+                                          (throw 'top-level (given-up-reply *id* nil)))))
+               (await-signal (session-given-up *session*) (float +giving-up-seconds+))
+               (if (eq post *awaited*)
+                   (progn
+                     (setf (post-reply post) (given-up-reply (session-busy *session*) (label-of thread)))
+                     (raise-signal (post-done post))
+                     :left)
+                   :ok)))))))
+
+(defun given-up-reply (id thread)
+  (list id :error :type "TIMEOUT" :message "" :kind :interrupt :classes '() :restarts '() :frames '() :total-frames 0
+                  :left t :still-running thread :package (top-package-name)))
+
+(defun joined-close (number)
+  "End the session: unwind its errors, end its threads. Returns how many errors were unwound."
+  (with-session (number)
+    (end-session *session*)))
+
+(defun end-session (session)
+  (let* ((errors (count-if #'standing-post *standing-errors*))
+         (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
+    (setf (session-ended session) t)
+    (ignore-errors (remove-wrappers))
+    (mapc #'ask-thread-to-end threads)
+    (raise-signal (session-arrival session))
+    (raise-signal (session-sent session))
+    (raise-signal (session-room session))
+    (dolist (thread threads)
+      (await-thread thread +unwinding-seconds+))
+    (let ((thread (session-thread session)))
+      (unless (await-thread thread +unwinding-seconds+)
+        (ask-thread-to-end thread)
+        (await-thread thread +unwinding-seconds+)))
+    (call-alone (lambda () (setf *sessions* (remove session *sessions*))))
+    (call-locked (lambda ()
+                   (unless *sessions*
+                     (restore-shared-image))))
+    (when (session-announces session)
+      (announce (format nil "~a has left~@[; it gave up ~d standing error~:p~]." (session-client session)
+                        (if (plusp errors) errors nil))))
+    errors))
+
+(defun end-session-aside (session)
+  "End SESSION in a thread of its own, so that nobody waits for it."
+  (make-free-thread "agent: leaving" (lambda () (call-in-session session (lambda () (end-session session))))))

@@ -1,0 +1,192 @@
+;;;; The person who runs the image, and Swank or Slynk, by which both the person and the server come: the place of the
+;;;; default connection, announcements in the echo area, and what the person does.
+
+(in-package #:cl-mcp-agent)
+
+(defparameter *servers* '("SWANK" "SLYNK")
+  "The packages of the libraries that editors connect to.")
+
+(defun server-symbol (name package)
+  "Return the symbol called NAME in PACKAGE, a string, or NIL if there is none."
+  (and (find-package package)
+       (find-symbol name package)))
+
+(defun server-value (name package)
+  (let ((symbol (server-symbol name package)))
+    (and symbol (boundp symbol) (symbol-value symbol))))
+
+(defun own-connection ()
+  "Return the connection by which this thread was asked, and the package of the library that it belongs to."
+  (dolist (package *servers* (values nil nil))
+    (let ((connection (server-value "*EMACS-CONNECTION*" package)))
+      (when connection
+        (return (values connection package))))))
+
+(defun persons-connections ()
+  "List the connections of people's editors as (CONNECTION . PACKAGE)."
+  (loop for package in *servers*
+        append (loop for connection in (server-value "*CONNECTIONS*" package)
+                     unless (find connection *sessions* :key #'session-connection)
+                       collect (cons connection package))))
+
+(defun give-place-back (connection package)
+  "Let CONNECTION, the newest one, not be the default: the program's errors are to open in the person's editor."
+  (let ((symbol (server-symbol "*CONNECTIONS*" package)))
+    (when (and symbol (boundp symbol))
+      (setf (symbol-value symbol) (remove connection (symbol-value symbol))))))
+
+(defun part-of-connection (connection package &rest names)
+  "Return what the reader called by one of NAMES in PACKAGE returns for CONNECTION, or NIL if there is none; second, whether
+there is one."
+  (dolist (name names (values nil nil))
+    (let ((symbol (server-symbol name package)))
+      (when (and symbol (fboundp symbol))
+        (return (values (ignore-errors (funcall symbol connection)) t))))))
+
+(defun speed-connection (connection package)
+  (send-at-once (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO")))
+
+(defun serves-threads-p (connection package)
+  "True if each request that comes by CONNECTION is performed in a thread of its own."
+  (multiple-value-bind (style known)
+      (part-of-connection connection package "CONNECTION.COMMUNICATION-STYLE" "CONNECTION-COMMUNICATION-STYLE")
+    (or (not known) (eq :spawn style))))
+
+;;; Announcements
+
+(defun announce (text)
+  "Show TEXT in the echo area of each person's editor."
+  (loop for (connection . package) in (persons-connections)
+        do (let ((variable (server-symbol "*EMACS-CONNECTION*" package))
+                 (send (server-symbol "SEND-TO-EMACS" package)))
+             (when (and variable send (fboundp send))
+               (ignore-errors
+                (progv (list variable) (list connection)
+                  (funcall send (list :background-message (one-line text)))))))))
+
+(defconstant +announced-characters+ 60)
+
+(defun shortened (text)
+  (let ((line (string-trim " " (one-line text))))
+    (if (> (length line) +announced-characters+)
+        (concatenate 'string (subseq line 0 +announced-characters+) "...")
+        line)))
+
+(defun announce-request (session message)
+  "Announce MESSAGE, if it is a request of SESSION that evaluates."
+  (let* ((arguments (cddr message))
+         (text (case (second message)
+                 ((:evaluate :time) (getf arguments :code))
+                 (:evaluate-in-frame (format nil "in a frame: ~a" (getf arguments :code)))
+                 ((:load-system :quickload) (format nil "load the system ~a" (getf arguments :system)))
+                 (:load-file (format nil "load ~a" (getf arguments :path)))
+                 (:call-tool (format nil "the tool ~a" (getf arguments :name)))
+                 (:invoke-restart (format nil "the restart ~a" (getf arguments :restart)))
+                 ((:return-from-frame :restart-frame) "leave a frame"))))
+    (when (and text (session-announces session))
+      (announce (format nil "~a: ~a" (session-client session) (shortened text))))))
+
+;;; What the person does
+
+(defun tell-sessions (text &optional except)
+  "Tell each session, except that of the connection EXCEPT, what the person did."
+  (dolist (session *sessions*)
+    (unless (eq except (session-connection session))
+      (call-in-session session
+                       (lambda ()
+                         (let ((*output-octets* (make-buffer +buffer-length+))
+                               (*output-end* 0))
+                           (send-message (list 0 :person :text text))))))))
+
+(defun form-name-and-text (form)
+  "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
+  (if (and (consp form) (symbolp (first form)))
+      (values (symbol-name (first form))
+              (let ((argument (and (consp (rest form)) (second form))))
+                (if (stringp argument) argument nil)))
+      (values "" nil)))
+
+(defparameter *persons-requests*
+  '(("evaluated" "LISTENER-EVAL" "INTERACTIVE-EVAL" "INTERACTIVE-EVAL-REGION" "EVAL-AND-GRAB-OUTPUT" "PPRINT-EVAL"
+     "RE-EVALUATE-DEFVAR" "EVAL-STRING-IN-FRAME" "PPRINT-EVAL-STRING-IN-FRAME" "VALUE-FOR-EDITING" "MREPL-EVAL")
+    ("compiled" "COMPILE-STRING-FOR-EMACS" "COMPILE-MULTIPLE-STRINGS-FOR-EMACS")
+    ("compiled the file" "COMPILE-FILE-FOR-EMACS" "COMPILE-FILE-IF-NEEDED")
+    ("loaded the file" "LOAD-FILE")
+    ("loaded the system" "LOAD-SYSTEM" "OPERATE-ON-SYSTEM-FOR-EMACS" "RELOAD-SYSTEM")
+    ("made undefined" "UNDEFINE-FUNCTION" "UNINTERN-SYMBOL"))
+  "What the person did, and the functions of Swank that do it.")
+
+(defun text-of-request (form)
+  "Return a sentence on what the person did by FORM, a request of an editor, or NIL if it only looks."
+  (multiple-value-bind (name text) (form-name-and-text form)
+    (let ((entry (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
+      (cond ((and entry text)
+             (format nil "The person ~a ~a" (first entry) (one-line (if (> (length text) 400) (subseq text 0 400) text))))
+            ((string= name "INVOKE-NTH-RESTART-FOR-EMACS")
+             "The person chose a restart in the debugger.")
+            ((member name '("SLDB-ABORT" "SLY-DB-ABORT" "THROW-TO-TOPLEVEL" "SLDB-CONTINUE" "SLY-DB-CONTINUE") :test #'string=)
+             "The person left the debugger.")))))
+
+(defun note-event (connection event)
+  "Tell the sessions of EVENT, which passes through Swank by CONNECTION. Returns NIL, so that it goes on."
+  (ignore-errors
+   (when (and *sessions*
+              (consp event)
+              (not (find connection *sessions* :key #'session-connection)))
+     (let ((text (case (first event)
+                   (:emacs-rex (text-of-request (second event)))
+                   (:debug
+                    (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
+                      (declare (ignore thread more others))
+                      (and (eql level 1)
+                           (format nil "An error stands in the person's debugger: ~a ~a"
+                                   (one-line message) (string-trim " " type))))))))
+       (when text
+         (tell-sessions text))
+       (follow-debugger event))))
+  nil)
+
+(defun follow-debugger (event)
+  "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
+  (when (and (member (first event) '(:debug :debug-return)) (eql 1 (third event)))
+    (let ((thread (thread-of-editor (second event))))
+      (when thread
+        (dolist (session *sessions*)
+          (call-in-session session
+                           (lambda ()
+                             (if (eq :debug (first event))
+                                 (note-held-error-aside thread)
+                                 (note-release thread)))))))))
+
+(defun thread-of-editor (number)
+  "Return the thread that Swank or Slynk knows by NUMBER, perhaps one that has ended; or NIL."
+  (dolist (package *servers*)
+    (let ((symbol (server-symbol "FIND-THREAD" package)))
+      (when (and symbol (fboundp symbol))
+        (return (ignore-errors (funcall symbol number)))))))
+
+(defun note-connection-closed (connection &rest more)
+  "End the sessions that came by CONNECTION, which is cut."
+  (declare (ignore more))
+  (dolist (session *sessions*)
+    (when (eq connection (session-connection session))
+      (end-session-aside session))))
+
+(defparameter *hooks-of-servers*
+  '(("*EVENT-HOOK*" . note-event)
+    ("*CONNECTION-CLOSED-HOOK*" . note-connection-closed))
+  "Hooks of Swank and Slynk, and the functions that are put there.")
+
+(defun add-server-hooks ()
+  (loop for (name . function) in *hooks-of-servers*
+        do (dolist (package *servers*)
+             (let ((symbol (server-symbol name package)))
+               (when (and symbol (boundp symbol))
+                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))))
+
+(defun remove-server-hooks ()
+  (loop for (name . function) in *hooks-of-servers*
+        do (dolist (package *servers*)
+             (let ((symbol (server-symbol name package)))
+               (when (and symbol (boundp symbol))
+                 (setf (symbol-value symbol) (remove function (symbol-value symbol))))))))

@@ -1,0 +1,93 @@
+;;;; Sessions that share an image with each other and with the person who runs it. This file stands for variables.lisp:
+;;;; what is a variable of the image in a process of ours is a part of the session here.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +session-variables+ 64)
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defparameter *session-variables* '()
+    "The names of the variables that a session has, last first."))
+
+(defvar *initial-values* (make-array +session-variables+ :initial-element nil)
+  "Functions that return the first values of these variables.")
+
+(defstruct (session (:copier nil))
+  "CONNECTION is that of Swank or Slynk by which it came. OUTGOING are the payloads that wait to be collected, last first."
+  (number 0 :type fixnum)
+  (client "" :type string)
+  (announces t)
+  connection thread
+  (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)
+  (own-values '())                      ; of *OWN-VARIABLES*
+  (newest 0)                            ; the last evaluation that has set these
+  (busy nil)                            ; the id of the request that is performed
+  (arrived '()) (arrival (make-signal))
+  (outgoing '()) (octets 0 :type fixnum) (sent (make-signal)) (room (make-signal))
+  (watched '())                         ; what is wrapped for it: (NAME . TAG)
+  (given-up (make-signal))
+  (ended nil))
+
+(defvar *session* nil
+  "The session for which this thread works. In other threads it is one that nobody uses, so that what watches the program
+does no harm there.")
+
+(defvar *sessions* '()
+  "The sessions that are open.")
+(defvar *sessions-numbered* 0)
+
+(defmacro define-session-variable (name value &optional documentation)
+  "Define NAME, which every thread of a session shares. It is never bound."
+  (declare (ignore documentation))
+  (let ((place (or (position name (reverse *session-variables*))
+                   (progn (push name *session-variables*)
+                          (1- (length *session-variables*))))))
+    (assert (< place +session-variables+))
+    `(progn
+       (setf (svref *initial-values* ,place) (lambda () ,value))
+       (define-symbol-macro ,name (svref (session-variables *session*) ,place)))))
+
+(defun call-in-session (session function)
+  "Call FUNCTION for SESSION."
+  (declare (type function function))
+  (let ((*session* session))
+    (funcall function)))
+
+(defun prepare-session (session)
+  "Give the variables of SESSION their first values."
+  (call-in-session session
+                   (lambda ()
+                     (loop for place below +session-variables+
+                           for first = (svref *initial-values* place)
+                           when first
+                             do (setf (svref (session-variables session) place) (funcall (the function first))))))
+  session)
+
+(defun shares-image-p ()
+  t)
+
+;;; The variables that a person would set at a listener.
+
+(defparameter *own-variables*
+  '(*package* *readtable* *print-array* *print-base* *print-case* *print-circle* *print-escape* *print-gensym* *print-length*
+    *print-level* *print-lines* *print-miser-width* *print-pprint-dispatch* *print-pretty* *print-radix* *print-readably*
+    *print-right-margin* *read-base* *read-default-float-format* *read-eval* *read-suppress*)
+  "Variables of which each session has its own values. The package is the first.")
+
+(defun note-top-package ()
+  (setf (first (session-own-values *session*)) *package*))
+
+(defun keep-evaluation-values (number)
+  (when (>= number (session-newest *session*))
+    (setf (session-newest *session*) number
+          (rest (session-own-values *session*)) (mapcar #'symbol-value (rest *own-variables*)))))
+
+(defun session-mark ()
+  (list :session (session-number *session*)))
+
+(defun for-session (function)
+  (declare (type function function))
+  (let ((session *session*))
+    (lambda (&rest arguments)
+      (let ((*session* session))
+        (apply function arguments)))))

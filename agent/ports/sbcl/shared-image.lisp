@@ -1,0 +1,212 @@
+;;;; The agent's port to SBCL: what holds where the image is a person's, and several sessions are at work in it. Nothing of
+;;;; the image is replaced: what the agent needs is bound in its own threads.
+
+(in-package #:cl-mcp-agent)
+
+(implement main-thread-p ()
+  (or *serves* (eq sb-thread:*current-thread* (session-thread *session*))))
+
+(implement serving-thread ()
+  (session-thread *session*))
+
+(implement top-package ()
+  (first (session-own-values *session*)))
+
+(defun octets-of-text (text)
+  (coerce (sb-ext:string-to-octets text :external-format :utf-8) 'octets))
+
+(defun text-of-octets (octets end)
+  (coerce (sb-ext:octets-to-string octets :external-format :utf-8 :end end) '(simple-array character (*))))
+
+;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
+
+(defvar *is-agents-thread* nil
+  "True in the threads of a session.")
+
+(defun compiles-for-agent-p ()
+  *is-agents-thread*)
+
+(defun add-encapsulations ()
+  (keep-frames-of-failing-functions)
+  (let-methods-be-wrapped)
+  (sb-int:encapsulate 'sb-ext:print-symbol-with-prefix 'cl-mcp-agent
+                      (lambda (print &rest arguments)
+                        (if *is-agents-thread*
+                            (apply #'print-name arguments)
+                            (apply (the function print) arguments)))))
+
+(defun remove-encapsulations ()
+  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix))
+    (sb-int:unencapsulate name 'cl-mcp-agent)))
+
+;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
+
+(defun tag-of-session (tag)
+  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
+
+(implement wrap-function (name tag wrapper)
+  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
+  (pushnew (cons name tag) (session-watched *session*) :test #'equal))
+
+(implement unwrap-function (name tag)
+  (sb-int:unencapsulate name (tag-of-session tag))
+  (setf (session-watched *session*) (remove (cons name tag) (session-watched *session*) :test #'equal)))
+
+(implement function-wrapped-p (name tag)
+  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
+
+(implement wrap-methods (name wrapper)
+  (set-method-wrapper name (for-session wrapper))
+  (pushnew (cons name :methods) (session-watched *session*) :test #'equal))
+
+(implement unwrap-methods (name)
+  (set-method-wrapper name nil)
+  (setf (session-watched *session*) (remove (cons name :methods) (session-watched *session*) :test #'equal)))
+
+(defun remove-wrappers ()
+  "Remove all wrappers of the session."
+  (loop for (name . tag) in (session-watched *session*)
+        do (cond ((eq tag :methods)
+                  (unwrap-methods name))
+                 ((fboundp name)
+                  (unwrap-function name tag)))))
+
+;;; The streams of a session. What is printed goes to the server in events.
+
+(defconstant +output-buffer+ 4096)
+
+(define-output-stream session-output ((:constructor %make-session-output (session number))
+                                      (:conc-name printed-)
+                                      (:copier nil)
+                                      (:predicate nil))
+    (:character #'output-character :string #'output-text :misc #'output-misc)
+  session
+  (number 1 :type fixnum)
+  (buffer (make-string +output-buffer+) :type (simple-array character (*)))
+  (end 0 :type index)
+  (column 0 :type index))
+
+(defun send-output (stream)
+  "Send what STREAM has in its buffer."
+  (let ((text (call-alone (lambda ()
+                            (prog1 (subseq (printed-buffer stream) 0 (printed-end stream))
+                              (setf (printed-end stream) 0)))))
+        (session (printed-session stream)))
+    (when (plusp (length text))
+      (send-output-event session (printed-number stream) text)
+      (await-room session))))
+
+(defun add-to-output (stream character)
+  (declare (type session-output stream) (type character character))
+  (loop until (call-alone (lambda ()
+                            (let ((end (printed-end stream)))
+                              (when (< end +output-buffer+)
+                                (setf (schar (printed-buffer stream) end) character
+                                      (printed-end stream) (1+ end)
+                                      (printed-column stream) (if (char= character #\newline) 0 (1+ (printed-column stream))))
+                                t))))
+        do (send-output stream)))
+
+(defun output-character (stream character)
+  (add-to-output stream character)
+  (when (char= character #\newline)
+    (send-output stream))
+  character)
+
+(defun output-text (stream string start end)
+  (loop for index from start below (or end (length string))
+        do (add-to-output stream (char string index)))
+  (when (find #\newline string :start start :end end)
+    (send-output stream))
+  string)
+
+(defun output-misc (stream operation argument)
+  (declare (ignore argument))
+  (case operation
+    ((#.(sb-impl::%stream-opcode :finish-output) #.(sb-impl::%stream-opcode :force-output))
+     (send-output stream)
+     nil)
+    (#.(sb-impl::%stream-opcode :charpos) (printed-column stream))
+    (#.(sb-impl::%stream-opcode :element-type) 'character)
+    (#.(sb-impl::%stream-opcode :element-mode) 'character)
+    (#.(sb-impl::%stream-opcode :external-format) :default)))
+
+(defvar *output* nil
+  "The stream of this thread for standard output.")
+(defvar *error-output-stream* nil)
+(defvar *no-input* nil)
+
+(implement no-input-p (stream)
+  (eq stream *no-input*))
+
+(implement ensure-streams ()
+  nil)
+
+(implement flush-streams ()
+  (ignore-errors (send-output *output*))
+  (ignore-errors (send-output *error-output-stream*)))
+
+(implement reset-columns ()
+  (setf (printed-column *output*) 0
+        (printed-column *error-output-stream*) 0))
+
+;;; Threads
+
+(defun policy-of-agent ()
+  "Return the image's policy, with as much debugging information as entering errors needs."
+  (with-compilation-unit (:policy '(optimize (debug 2)))
+    sb-c::*policy*))
+
+(defun call-as-agent (function)
+  "Call FUNCTION with the agent's own values of SBCL's variables."
+  (declare (type function function))
+  (let ((*is-agents-thread* t)
+        (sb-ext:*invoke-debugger-hook* nil)
+        (sb-ext:*stepper-hook* *step-hook*)
+        (sb-ext:*evaluator-mode* :compile)
+        (sb-c::*policy* (policy-of-agent)))
+    (funcall function)))
+
+(defun global-values ()
+  "List the image's values of *OWN-VARIABLES*, as a new session has them."
+  (list* (find-package "COMMON-LISP-USER")
+         (copy-readtable (sb-ext:symbol-global-value '*readtable*))
+         (mapcar #'sb-ext:symbol-global-value (cddr *own-variables*))))
+
+(implement make-thread (name function)
+  (let ((session *session*))
+    (sb-thread:make-thread (lambda ()
+                             (call-in-own-context session (lambda ()
+                                                            ;; The one that ends the thread.
+                                                            (let ((*hidden-restarts* (compute-restarts)))
+                                                              (declare (special *hidden-restarts*))
+                                                              (funcall (the function function))))))
+                           :name (format nil "agent ~d: ~a" (session-number session) name))))
+
+(defun make-free-thread (name function)
+  "Start a thread that belongs to no session."
+  (sb-thread:make-thread function :name name))
+
+(defun value-in-thread (symbol thread)
+  "Return the value that SYMBOL is bound to in THREAD, or NIL."
+  (handler-case (values (sb-thread:symbol-value-in-thread symbol thread nil))
+    (error () nil)))
+
+(defun frame-of-debugger ()
+  "Return the frame in this thread that has entered the debugger last."
+  (loop for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
+        for down = (sb-di:frame-down frame)
+        while down
+        when (and (member (name-of-frame frame) '(invoke-debugger error cerror break))
+                  (not (member (name-of-frame down) '(error cerror break))))
+          return down
+        finally (return (sb-di:top-frame))))
+
+(defun send-at-once (stream)
+  "Have the kernel send what is written to STREAM, of a socket, without waiting for the other end to confirm what came before."
+  (when (typep stream 'sb-sys:fd-stream)
+    (let ((on (make-array 1 :element-type '(unsigned-byte 32) :initial-element 1)))
+      (sb-sys:with-pinned-objects (on)
+        ;; IPPROTO_TCP, TCP_NODELAY.
+        (c-call "setsockopt" sb-alien:int sb-alien:int (sb-sys:fd-stream-fd stream) sb-alien:int 6 sb-alien:int 1
+                sb-sys:system-area-pointer (sb-sys:vector-sap on) sb-alien:unsigned-int 4)))))

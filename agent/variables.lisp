@@ -1,0 +1,34 @@
+;;;; What belongs to a session and not to the image. In a process of its own a session has the whole image, so these are
+;;;; ordinary variables; where sessions share an image, joined/session.lisp stands for this file.
+
+(in-package #:cl-mcp-agent)
+
+(defmacro define-session-variable (name value &optional documentation)
+  "Define the variable NAME, which every thread of a session shares. It is never bound."
+  `(defvar ,name ,value ,@(if documentation (list documentation) '())))
+
+(defun shares-image-p ()
+  "True if the image is a person's, whose threads run in it and who may stand in errors of their own."
+  nil)
+
+(defun note-top-package ()
+  "Note that the program has left this package current, outside all bindings."
+  nil)
+
+(defun keep-evaluation-values (number)
+  "Evaluation NUMBER has ended in its thread: keep what it has set for the next one."
+  (declare (ignore number))
+  nil)
+
+(defun session-mark ()
+  "Return a property list that tells what this session has defined from what others have, which number their evaluations too."
+  '())
+
+(defun for-session (function)
+  "Return FUNCTION so that it can be called for this session in any thread."
+  function)
+
+(defun perform-in-held-error (standing message)
+  "Perform MESSAGE in an error that stands in a person's debugger; here there is none."
+  (declare (ignore standing))
+  (list (first message) :refused "Nobody's debugger holds this error."))

@@ -1,0 +1,509 @@
+/*
+ * Responsible for joining one image and for carrying the messages of its worker. The agent's half is
+ * agent/joined/; docs/agent-protocol.md section 11 has the forms that travel.
+ *
+ * A connection in which the server waits for a secret looks like one in which it is slow, so each known
+ * secret is tried in a connection of its own.
+ */
+#include "join/image.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "join/address.h"
+#include "join/agent_cache.h"
+#include "join/secret.h"
+#include "join/swank.h"
+#include "proc/loop_handle.h"
+
+#define LEAVE_MS 2000
+#define PIECE ((size_t)256 << 10) /* of the agent's source, for an image on another machine */
+#define GIVE_UP_AT 3              /* the interrupt after which the evaluation is left alone */
+
+extern const char joined_probe[], joined_load[], joined_receive[];
+
+/* What is awaited, and how long. */
+enum stage { CONNECTING, PROBING, LOADING, OPENING, SERVING, LEAVING };
+
+static const struct {
+    uint64_t limit_ms;
+    const char *late;
+} stages[] = {
+    [CONNECTING] = {5000, "there was no answer for 5 s"},
+    [PROBING] = {5000, "it does not answer"},
+    [LOADING] = {120000, "loading the agent there took longer than two minutes"},
+    [OPENING] = {10000, "the agent that was loaded there does not answer"},
+};
+
+struct image {
+    struct image_options options; /* its strings are owned */
+    struct join_address address;
+    size_t secret; /* which one is tried */
+    struct strbuf secret_path;
+    struct swank *swank; /* NULL: there is no connection */
+    uv_timer_t *timer;
+    enum stage stage;
+    struct agent_cache cache;
+    bool has_cache;
+    size_t sent; /* bytes of the source */
+    struct strbuf description;
+    int64_t session;       /* the agent's number of ours */
+    struct worker *worker; /* SERVING */
+};
+
+static void destroy(struct image *image)
+{
+    swank_free(image->swank);
+    loop_handle_free(image->timer);
+    strbuf_fini(&image->secret_path);
+    strbuf_fini(&image->description);
+    if (image->has_cache)
+        agent_cache_fini(&image->cache);
+    free((char *)(uintptr_t)image->options.address);
+    free((char *)(uintptr_t)image->options.directory);
+    free((char *)(uintptr_t)image->options.session);
+    free(image);
+}
+
+static void fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Before there is a worker. */
+static void fail(struct image *image, const char *format, ...)
+{
+    struct err err;
+    struct strbuf text;
+    va_list arguments;
+    strbuf_init(&text, sizeof err.message - 1);
+    va_start(arguments, format);
+    strbuf_vaddf(&text, format, arguments);
+    va_end(arguments);
+    err_set(&err, ERR_GONE, "%s", strbuf_string(&text));
+    strbuf_fini(&text);
+    image->options.on_failed(image->options.arg, &err);
+    destroy(image);
+}
+
+/* The connection is of no more use to the worker. */
+static void lose(struct image *image, const char *why)
+{
+    struct err err;
+    err_set(&err, ERR_GONE, "%s", why);
+    if (image->worker != NULL)
+        worker_lose(image->worker, &err);
+}
+
+static void begin(struct image *image);
+
+static const char *secret_hint(const struct image *image)
+{
+    return image->secret_path.len > 0 ? "it has another secret than that of "
+                                      : "it wants a secret, and there is no ~/.slime-secret or ~/.sly-secret";
+}
+
+/* It was connected, but nothing came. */
+static void next_secret(struct image *image, const char *what)
+{
+    struct strbuf secret, path;
+    strbuf_init(&secret, 0);
+    strbuf_init(&path, 0);
+    bool is_another = join_secret(image->secret + 1, &secret, &path);
+    strbuf_fini(&secret);
+    strbuf_fini(&path);
+    if (is_another) {
+        image->secret++;
+        begin(image);
+        return;
+    }
+    fail(image,
+         "Something listens at %s:%s%s, but %s. Either it is no Swank or Slynk server, or its Lisp is "
+         "stopped, "
+         "or %s%s. The next call tries again.",
+         image->address.host, image->address.port, image->address.origin, what, secret_hint(image),
+         strbuf_string(&image->secret_path));
+}
+
+static void fail_to_connect(struct image *image, const char *why)
+{
+    fail(image,
+         "Nothing answers at %s:%s%s (%s). Start a server in the Lisp that is to be joined: "
+         "(swank:create-server :port %s :dont-close t). The next call tries again.",
+         image->address.host, image->address.port, image->address.origin, why, image->address.port);
+}
+
+static void fail_in_stage(struct image *image, const char *why)
+{
+    if (image->stage == CONNECTING)
+        fail_to_connect(image, why);
+    else if (image->stage == PROBING)
+        next_secret(image, why);
+    else
+        fail(image, "%s:%s: %s. The next call tries again.", image->address.host, image->address.port, why);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct image *image = timer->data;
+    fail_in_stage(image, stages[image->stage].late);
+}
+
+static void enter(struct image *image, enum stage stage)
+{
+    image->stage = stage;
+    uv_timer_start(image->timer, on_late, stages[stage].limit_ms, 0);
+}
+
+static void tell(struct image *image, const char *text)
+{
+    image->options.on_progress(image->options.arg, text);
+}
+
+/* A function of agent/joined/, called with the strings that follow. An error there is a value. */
+static void write_call(struct strbuf *form, const char *function)
+{
+    strbuf_adds(form, "(cl:handler-case (cl:let ((cl:*readtable* (cl:copy-readtable cl:nil))"
+                      " (cl:*package* (cl:or (cl:find-package \"CL-MCP-LOADER\")"
+                      " (cl:make-package \"CL-MCP-LOADER\" :use '(\"COMMON-LISP\")))))"
+                      " (cl:funcall (cl:eval (cl:read-from-string");
+    sexp_write_string(form, function, strlen(function));
+    strbuf_adds(form, "))");
+}
+
+static void end_call(struct strbuf *form)
+{
+    strbuf_adds(form, ")) (cl:error (#1=#:c) (cl:list :failed (cl:princ-to-string #1#))))");
+}
+
+static bool request(struct image *image, struct strbuf *form, swank_done *done)
+{
+    bool was_sent = image->swank != NULL && swank_request(image->swank, form->bytes, form->len, done, image);
+    strbuf_fini(form);
+    return was_sent;
+}
+
+static void on_collected(void *arg, const struct sexp *value, const char *why);
+
+static void collect(struct image *image)
+{
+    struct strbuf form;
+    strbuf_init(&form, 0);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-collect %" PRId64 ")", image->session);
+    request(image, &form, on_collected);
+}
+
+static void receive(struct image *image, const struct sexp *text)
+{
+    struct err err;
+    size_t len;
+    const char *payload = sexp_string(text, &len);
+    struct sexp_document *message = payload == NULL ? NULL : sexp_parse(payload, len, &err);
+    if (message == NULL)
+        lose(image, "the agent in it sent a message that cannot be read");
+    else
+        worker_receive(image->worker, message);
+}
+
+static void on_collected(void *arg, const struct sexp *value, const char *why)
+{
+    struct image *image = arg;
+    if (value == NULL || (sexp_count(value) == 0 && !sexp_is_nil(value))) {
+        if (why != NULL)
+            log_warning("a joined image: %s", why);
+        lose(image, "the agent in it has ended");
+        return;
+    }
+    for (size_t i = 0; i < sexp_count(value) && image->worker != NULL; i++)
+        receive(image, sexp_nth(value, i));
+    if (image->worker != NULL && worker_is_alive(image->worker))
+        collect(image);
+}
+
+static void on_delivered(void *arg, const struct sexp *value, const char *why)
+{
+    if (!sexp_is_symbol(value, "ok"))
+        lose(arg, "the agent in it did not accept a request");
+}
+
+static void on_said(void *arg, const struct sexp *value, const char *why)
+{
+    if (value == NULL)
+        log_warning("a joined image: %s", why);
+}
+
+static void carry_send(void *arg, const char *message, size_t len)
+{
+    struct image *image = arg;
+    struct strbuf form;
+    strbuf_init(&form, 0);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-deliver %" PRId64, image->session);
+    sexp_write_string(&form, message, len);
+    strbuf_addc(&form, ')');
+    request(image, &form, on_delivered);
+}
+
+static void carry_interrupt(void *arg, int token, int times)
+{
+    struct image *image = arg;
+    struct strbuf form;
+    strbuf_init(&form, 0);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-%s %" PRId64 " %d)",
+                times < GIVE_UP_AT ? "interrupt" : "give-up", image->session, token);
+    request(image, &form, on_said);
+}
+
+static void on_left(uv_timer_t *timer)
+{
+    destroy(timer->data);
+}
+
+static void on_closed(void *arg, const struct sexp *value, const char *why)
+{
+    destroy(arg);
+}
+
+/* The connection stays until the agent has unwound what stands there, but not long. */
+static void carry_leave(void *arg)
+{
+    struct image *image = arg;
+    struct strbuf form;
+    image->worker = NULL;
+    image->stage = LEAVING;
+    strbuf_init(&form, 0);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-close %" PRId64 ")", image->session);
+    uv_timer_start(image->timer, on_left, request(image, &form, on_closed) ? LEAVE_MS : 0, 0);
+}
+
+/* (SESSION "(0 :hello ...)") */
+static void on_opened(void *arg, const struct sexp *value, const char *why)
+{
+    struct image *image = arg;
+    image->session = sexp_integer(sexp_nth(value, 0), 0);
+    if (image->session <= 0) {
+        const char *reason = sexp_string(sexp_nth(value, 1), NULL);
+        fail(image, "%s:%s: the agent could not begin a session there: %s", image->address.host,
+             image->address.port,
+             reason != NULL ? reason
+             : why != NULL  ? why
+                            : "no reason was given");
+        return;
+    }
+    struct worker_carrier carrier = {
+        .send = carry_send, .interrupt = carry_interrupt, .leave = carry_leave, .arg = image};
+    uv_timer_stop(image->timer);
+    image->stage = SERVING;
+    image->worker = worker_new_carried(image->options.loop, &image->options.events, &carrier);
+    image->options.on_worker(image->options.arg, image->worker, strbuf_string(&image->description));
+    receive(image, sexp_nth(value, 1));
+    if (image->worker != NULL && worker_is_alive(image->worker))
+        collect(image);
+}
+
+static void open_session(struct image *image)
+{
+    struct strbuf form;
+    strbuf_init(&form, 0);
+    strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open \"cl-mcp-server\" :session");
+    sexp_write_string(&form, image->options.session, strlen(image->options.session));
+    sexp_write_symbol(&form, "announce");
+    strbuf_adds(&form, image->options.is_announced ? " cl:t" : " cl:nil");
+    end_call(&form);
+    request(image, &form, on_opened);
+    enter(image, OPENING);
+}
+
+static void not_loaded(struct image *image, const struct sexp *value, const char *why)
+{
+    const char *reason = sexp_string(sexp_nth(value, 1), NULL);
+    fail(image, "%s:%s: the agent could not be loaded there: %s", image->address.host, image->address.port,
+         reason != NULL ? reason
+         : why != NULL  ? why
+                        : "no reason was given");
+}
+
+static void send_piece(struct image *image);
+
+static void on_piece(void *arg, const struct sexp *value, const char *why)
+{
+    if (sexp_is_symbol(value, "loaded"))
+        open_session(arg);
+    else if (sexp_is_symbol(value, "ok"))
+        send_piece(arg);
+    else
+        not_loaded(arg, value, why);
+}
+
+static void send_piece(struct image *image)
+{
+    char version[AGENT_VERSION_LEN + 1];
+    size_t len;
+    const char *source = agent_cache_source(&len);
+    size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
+    struct strbuf form;
+    while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
+        piece--; /* a character stays in one piece */
+    agent_cache_version(version);
+    strbuf_init(&form, 0);
+    write_call(&form, joined_receive);
+    sexp_write_string(&form, version, strlen(version));
+    strbuf_adds(&form, image->sent == 0 ? " cl:t" : " cl:nil");
+    strbuf_adds(&form, piece == rest ? " cl:t" : " cl:nil");
+    sexp_write_string(&form, source + image->sent, piece);
+    end_call(&form);
+    image->sent += piece;
+    request(image, &form, on_piece);
+    enter(image, LOADING);
+}
+
+static void send_source(struct image *image)
+{
+    tell(image, "sending the agent to the image and compiling it there, which may take half a minute");
+    image->sent = 0;
+    send_piece(image);
+}
+
+static void on_loaded(void *arg, const struct sexp *value, const char *why)
+{
+    if (sexp_is_symbol(value, "loaded"))
+        open_session(arg);
+    else if (sexp_is_symbol(value, "elsewhere"))
+        send_source(arg);
+    else
+        not_loaded(arg, value, why);
+}
+
+static void write_text(struct strbuf *form, const struct strbuf *text)
+{
+    sexp_write_string(form, strbuf_string(text), text->len);
+}
+
+static void load_agent(struct image *image, const char *implementation, const char *version)
+{
+    char hash[AGENT_VERSION_LEN + 1];
+    struct err err;
+    struct strbuf form;
+    image->has_cache = true;
+    if (!agent_cache_open(&image->cache, implementation, version, &err)) {
+        log_warning("compiled files of the agent are not kept: %s", err.message);
+        send_source(image);
+        return;
+    }
+    tell(image, "loading the agent into the image, which takes half a minute when it is compiled first");
+    agent_cache_version(hash);
+    strbuf_init(&form, 0);
+    write_call(&form, joined_load);
+    sexp_write_string(&form, hash, strlen(hash));
+    write_text(&form, &image->cache.compiled);
+    write_text(&form, &image->cache.source);
+    write_text(&form, &image->cache.word_file);
+    write_text(&form, &image->cache.word);
+    end_call(&form);
+    request(image, &form, on_loaded);
+    enter(image, LOADING);
+}
+
+static const char *text_in(const struct sexp *value, const char *key)
+{
+    const char *text = sexp_string(sexp_get(value, 0, key), NULL);
+    return text == NULL ? "" : text;
+}
+
+static void describe(struct image *image, const struct sexp *value)
+{
+    strbuf_clear(&image->description);
+    strbuf_addf(&image->description, "%.40s %.80s at %s:%s, %.80s, process %" PRId64 " on %.80s",
+                text_in(value, "implementation"), text_in(value, "version"), image->address.host,
+                image->address.port, text_in(value, "server"), sexp_integer(sexp_get(value, 0, "pid"), 0),
+                text_in(value, "host"));
+}
+
+static void on_probed(void *arg, const struct sexp *value, const char *why)
+{
+    struct image *image = arg;
+    char hash[AGENT_VERSION_LEN + 1];
+    int64_t standing = sexp_integer(sexp_get(value, 0, "standing"), 0);
+    const char *there = sexp_string(sexp_get(value, 0, "agent"), NULL);
+    agent_cache_version(hash);
+    describe(image, value);
+    if (sexp_get(value, 0, "implementation") == NULL)
+        not_loaded(image, value, why);
+    else if (there != NULL && strcmp(there, hash) == 0)
+        open_session(image);
+    else if (there != NULL && standing > 0)
+        fail(image,
+             "%s:%s: an agent of another version is in the image, and %" PRId64
+             " of its errors stand there. It "
+             "is replaced when they have been left, or its server has ended.",
+             image->address.host, image->address.port, standing);
+    else
+        load_agent(image, text_in(value, "implementation"), text_in(value, "version"));
+}
+
+static void on_connected(void *arg)
+{
+    struct image *image = arg;
+    struct strbuf form;
+    strbuf_init(&form, 0);
+    write_call(&form, joined_probe);
+    end_call(&form);
+    request(image, &form, on_probed);
+    enter(image, PROBING);
+}
+
+static void on_lost(void *arg, const struct err *why)
+{
+    struct image *image = arg;
+    if (image->stage == LEAVING) {
+        destroy(image);
+    } else if (image->stage == SERVING) {
+        swank_free(image->swank);
+        image->swank = NULL;
+        lose(image, why->message);
+    } else {
+        fail_in_stage(image, why->message);
+    }
+}
+
+static void begin(struct image *image)
+{
+    struct strbuf secret;
+    struct swank_events events = {.on_connected = on_connected, .on_lost = on_lost, .arg = image};
+    strbuf_init(&secret, 0);
+    strbuf_clear(&image->secret_path);
+    bool has_secret = join_secret(image->secret, &secret, &image->secret_path);
+    swank_free(image->swank);
+    image->swank = swank_connect(image->options.loop, &image->address,
+                                 has_secret ? strbuf_string(&secret) : NULL, &events);
+    strbuf_fini(&secret);
+    enter(image, CONNECTING);
+}
+
+static void on_begin(uv_timer_t *timer)
+{
+    begin(timer->data);
+}
+
+struct image *image_join(const struct image_options *options)
+{
+    struct err err;
+    struct image *image = xcalloc(1, sizeof *image);
+    image->options = *options;
+    image->options.address = xstrdup(options->address);
+    image->options.directory = xstrdup(options->directory);
+    image->options.session = xstrdup(options->session);
+    strbuf_init(&image->secret_path, 0);
+    strbuf_init(&image->description, 0);
+    image->timer = loop_handle_timer(options->loop, image);
+    if (!join_address_parse(options->address, &image->address, &err) || image->address.host[0] == '\0')
+        join_address_find(options->directory, &image->address);
+    uv_timer_start(image->timer, on_begin, 0, 0);
+    return image;
+}
+
+void image_cancel(struct image *image)
+{
+    destroy(image);
+}

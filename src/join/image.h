@@ -1,0 +1,41 @@
+/*
+ * An image that a person runs, joined through its Swank or Slynk server: finding it, loading the agent into
+ * it, and carrying a worker's messages there and back in one connection. It is never ended or copied.
+ */
+#ifndef JOIN_IMAGE_H
+#define JOIN_IMAGE_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/errors.h"
+#include "lisp/worker.h"
+
+struct image;
+
+/* The strings are borrowed, copied. */
+struct image_options {
+    uv_loop_t *loop;
+    const char *address;         /* as join_address_parse() takes it */
+    const char *directory;       /* where "auto" begins to look */
+    const char *session;         /* a name for the person to read */
+    bool is_announced;           /* the person is told of each evaluation */
+    struct worker_events events; /* of the worker */
+    /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */
+    void (*on_worker)(void *arg, struct worker *worker, const char *description);
+    /* The image was not joined; the message says what to do. */
+    void (*on_failed)(void *arg, const struct err *err);
+    /* Joining has come to its next step, which may take a while. */
+    void (*on_progress)(void *arg, const char *text);
+    void *arg;
+};
+
+/*
+ * image_join(options): begin to join. Exactly one of on_worker and on_failed is called, never inside this
+ * call; from then on, or after image_cancel(image), ${image} must not be used. The image is left when the
+ * worker is freed: the agent ends what it has begun there.
+ */
+struct image *image_join(const struct image_options *options);
+void image_cancel(struct image *image);
+
+#endif

@@ -1,0 +1,382 @@
+"""The agent inside an image that a person runs: agent/joined/, through Swank, without the server."""
+
+import hashlib
+import os
+import sys
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+
+import mcp
+import swank_client
+from agent_driver import Reply, parse, quote as wire
+from swank_client import Aborted, Editor, Image, quote
+
+AGENT = os.path.join(HERE, "..", "..", "agent")
+WRAPPER = ('(cl:let ((cl:*readtable* (cl:copy-readtable cl:nil)) (cl:*package* (cl:or (cl:find-package "CL-MCP-LOADER")'
+           ' (cl:make-package "CL-MCP-LOADER" :use (cl:list "COMMON-LISP")))))'
+           ' (cl:funcall (cl:eval (cl:read-from-string %s)) %s))')
+
+
+def text_of(name):
+    with open(os.path.join(AGENT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def source():
+    return "".join(text_of(name) for name in text_of("joined/files.txt").split())
+
+
+def boot(editor, name, *arguments):
+    return editor.request(WRAPPER % (quote(text_of("joined/" + name)), " ".join(map(quote, arguments))))
+
+
+def load_agent(editor):
+    """Load the agent as the server does: compiled once for all tests."""
+    text = source()
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    cache = os.path.join(os.path.dirname(mcp.SERVER), "joined-test-" + key)
+    os.makedirs(cache, exist_ok=True)
+    for name, contents in (("agent.lisp", text), ("token", "a word")):
+        with open(os.path.join(cache, name), "w", encoding="utf-8") as file:
+            file.write(contents)
+    return boot(editor, "load.lisp", key, *(os.path.join(cache, name) for name in ("agent.fasl", "agent.lisp", "token")),
+                "a word")
+
+
+class Session:
+    """The server's side of a joined session."""
+
+    def __init__(self, image, client="tester", **options):
+        self.editor = Editor(image.port)
+        self.loaded = load_agent(self.editor)
+        words = " ".join(f":{key} {wire(value)}" for key, value in options.items())
+        self.number, self.hello = self.editor.request(f"(cl-mcp-agent::joined-open {quote(client)} {words})")
+        self.identifier = 0
+        self.evaluations = 0
+        self.replies = {}
+        self.output = ""
+        self.told = []
+        self.changed = threading.Condition()
+        self.ended = False
+        self.collector = threading.Thread(target=self.collect, daemon=True)
+        self.collector.start()
+
+    def collect(self):
+        try:
+            while True:
+                payloads = self.editor.request(f"(cl-mcp-agent::joined-collect {self.number})")
+                if payloads == "gone":
+                    break
+                with self.changed:
+                    for payload in payloads or []:
+                        message = parse(payload)
+                        if message[0]:
+                            self.replies[message[0]] = Reply(message)
+                        elif message[1] == "output":
+                            self.output += message[5]
+                        elif message[1] == "person":
+                            self.told.append(message[3])
+                    self.changed.notify_all()
+        except (AssertionError, Aborted, OSError):
+            pass
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def begin(self, operation, **arguments):
+        self.identifier += 1
+        arguments.setdefault("token", self.identifier)
+        words = " ".join(f":{key.replace('_', '-')} {wire(value)}" for key, value in arguments.items())
+        self.deliver(f"({self.identifier} :{operation} {words})")
+        return self.identifier
+
+    def deliver(self, payload):
+        answer = self.editor.request(f"(cl-mcp-agent::joined-deliver {self.number} {quote(payload)})")
+        assert answer == "ok", answer
+
+    def end(self, identifier):
+        with self.changed:
+            if not self.changed.wait_for(lambda: identifier in self.replies or self.ended, swank_client.LIMIT):
+                raise AssertionError("no reply to %d" % identifier)
+            return self.replies.pop(identifier)
+
+    def request(self, operation, **arguments):
+        return self.end(self.begin(operation, **arguments))
+
+    def evaluate(self, code, **arguments):
+        self.evaluations += 1
+        return self.request("evaluate", code=code, evaluation=self.evaluations, **arguments)
+
+    def control(self, name, *arguments):
+        return self.editor.request("(cl-mcp-agent::joined-%s %d%s)" % (name, self.number,
+                                                                       "".join(" %d" % word for word in arguments)))
+
+    def printed(self, text):
+        with self.changed:
+            if not self.changed.wait_for(lambda: text in self.output, swank_client.LIMIT):
+                raise AssertionError("not printed: %r in %r" % (text, self.output[-200:]))
+
+    def is_told(self, text):
+        with self.changed:
+            if not self.changed.wait_for(lambda: any(text in line for line in self.told), swank_client.LIMIT):
+                raise AssertionError("not told: %r in %r" % (text, self.told))
+
+    def close(self):
+        try:
+            return self.control("close")
+        finally:
+            self.cut()
+
+    def cut(self):
+        self.editor.close()
+        self.collector.join(swank_client.LIMIT)
+
+
+# What leaving must leave as it was. Swank's own workers come and go.
+INVENTORY = """
+(list (sort (remove-if (lambda (name)
+                         (some (lambda (part) (search part name))
+                               '("worker" "control-thread" "reader-thread" "swank-indentation" "auto-flush")))
+                       (mapcar #'sb-thread:thread-name (sb-thread:list-all-threads))) #'string<)
+      (loop for variable in '(swank::*event-hook* swank::*connection-closed-hook* swank::*new-connection-hook*
+                              sb-ext:*after-gc-hooks* sb-ext:*exit-hooks* sb-ext:*init-hooks*
+                              sb-ext:*invoke-debugger-hook* *debugger-hook* sb-ext:*stepper-hook*
+                              sb-ext:*evaluator-mode* sb-c::*policy* *features* *package* *readtable*
+                              *standard-output* *error-output* *macroexpand-hook*)
+            ;; Swank makes the function for its debugger anew for each connection.
+            collect (remove-if #'alphanumericp (princ-to-string (sb-ext:symbol-global-value variable))
+                               :start (or (position #\\{ (princ-to-string (sb-ext:symbol-global-value variable))) 0)
+                               :end (or (position #\\} (princ-to-string (sb-ext:symbol-global-value variable))) 0)))
+      (loop for (name package) in '(("TAIL-ANNOTATE" "SB-C") ("MAYBE-TRACE-METHOD" "SB-PCL")
+                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("COMPILE-FILE" "CL"))
+            collect (princ-to-string (sb-kernel:%fun-name (fdefinition (find-symbol name package))))
+            collect (if (sb-int:encapsulated-p (find-symbol name package) 'cl-mcp-agent::cl-mcp-agent) 1 0))
+      (mapcar (lambda (f) (length (sb-mop:generic-function-methods f)))
+              (list #'asdf:perform #'asdf:operation-done-p #'asdf/plan:perform-plan))
+      (sort (loop for package in (list-all-packages)
+                  unless (search "CL-MCP" (package-name package))
+                    collect (package-name package)) #'string<)
+      (loop for symbol being the present-symbols of "COMMON-LISP-USER" count t)
+      (length swank::*connections*))
+"""
+
+
+@unittest.skipUnless(os.path.exists(swank_client.LOADER), "Debian's cl-swank is not installed")
+class Joined(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.image = Image("(require :asdf)",
+                          "(defvar *told* nil)",
+                          "(defpackage :shop (:use :cl) (:export :price))",
+                          "(in-package :shop)",
+                          "(defun price (n) (+ n 1))",
+                          "(in-package :cl-user)")
+        cls.person = Editor(cls.image.port)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.person.close()
+        cls.image.stop()
+
+    def setUp(self):
+        self.sessions = []
+
+    def tearDown(self):
+        for session in self.sessions:
+            if not session.ended:
+                session.close()
+
+    def join(self, **options):
+        session = Session(self.image, **options)
+        self.sessions.append(session)
+        return session
+
+    def leave(self, session):
+        self.sessions.remove(session)
+        return session.close()
+
+    def test_an_evaluation_has_values_and_output(self):
+        session = self.join()
+        reply = session.evaluate('(format t "one~%two") (format *error-output* "three") (values (shop:price 1) "a\\"\n")')
+        self.assertEqual(reply.values, ["2", '"a\\"\n"'])
+        session.printed("one\ntwo")
+        session.printed("three")
+        self.assertEqual(session.evaluate("*").values, ["2"])
+
+    def test_definitions_are_shared_with_the_person(self):
+        session = self.join()
+        session.evaluate("(defun shared () 1)")
+        self.assertEqual(self.person.evaluate("(shared)"), "1")
+        self.person.evaluate("(defun shared () 2)")
+        self.assertEqual(session.evaluate("(shared)").values, ["2"])
+
+    def test_the_package_the_readtable_and_stars_are_the_sessions_own(self):
+        session, other = self.join(), self.join()
+        self.assertEqual(session.evaluate("(in-package :shop)").package, "SHOP")
+        self.assertEqual(session.evaluate("(price 2)").values, ["3"])
+        session.evaluate("(setf *print-base* 16 *readtable* (copy-readtable nil)) (set-macro-character #\\! (constantly 7))")
+        self.assertEqual(session.evaluate("(list ! *print-base*)").values, ["(7 16)"])
+        self.assertEqual(other.evaluate("(list (package-name *package*) *print-base*)").values,
+                         ['("COMMON-LISP-USER" 10)'])
+        self.assertEqual(self.person.evaluate("(list (package-name *package*) *print-base*)"),
+                         '("COMMON-LISP-USER" 10)')
+
+    def test_errors_stand_in_their_threads(self):
+        session = self.join()
+        session.evaluate("(defun quarter (x) (let ((y (* 2 x))) (/ y 0)))")
+        reply = session.evaluate("(quarter 4)")
+        self.assertEqual((reply.status, reply.type), ("error", "DIVISION-BY-ZERO"))
+        self.assertEqual(reply.frames[0][0], "(/ 8 0)" if reply.frames[0][0].startswith("(/") else "(QUARTER 4)")
+        number = reply.standing
+        frames = session.request("frames", standing=number, count=10, locals=True).frames
+        place = next(index for index, frame in enumerate(frames) if frame[0] == "(QUARTER 4)")
+        self.assertIn(["X", "4"], frames[place][2:])
+        self.assertEqual(session.request("evaluate-in-frame", standing=number, frame=place, code="(+ x 1)").values, ["5"])
+        self.assertEqual(session.evaluate("(+ 1 2)").values, ["3"])
+        again = session.request("return-from-frame", standing=number, frame=place, value="(* 10 x)")
+        self.assertEqual(again.values, ["40"])
+
+    def test_at_most_five_errors_stand(self):
+        session = self.join()
+        replies = [session.evaluate("(car 1)") for index in range(6)]
+        self.assertEqual(replies[5].ended_errors, [replies[0].standing])
+        self.assertEqual(self.leave(session), 5)
+
+    def test_an_evaluation_is_interrupted(self):
+        session = self.join()
+        identifier = session.begin("evaluate", code='(princ "on") (finish-output) (loop)', evaluation=1)
+        session.printed("on")
+        self.assertEqual(session.control("interrupt", identifier), "ok")
+        reply = session.end(identifier)
+        self.assertEqual(reply.kind, "interrupt")
+        self.assertTrue(reply.standing)
+        self.assertEqual(session.evaluate("3").values, ["3"])
+
+    def test_what_no_interrupt_ends_is_given_up(self):
+        session = self.join()
+        identifier = session.begin("evaluate", evaluation=1, code='(sb-sys:without-interrupts (princ "on")'
+                                   ' (finish-output) (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
+        session.printed("on")
+        session.control("interrupt", identifier)
+        session.control("interrupt", identifier)
+        self.assertEqual(session.control("give-up", identifier), "left")
+        reply = session.end(identifier)
+        self.assertEqual((reply.type, reply.left), ("TIMEOUT", True))
+        self.assertIn("evaluation", reply.still_running)
+        self.assertEqual(session.evaluate("(setf *told* :stop)").values, [":STOP"])
+
+    def test_a_look_up_is_answered_while_code_runs(self):
+        session = self.join()
+        identifier = session.begin("evaluate", code='(princ "on") (finish-output) (loop)', evaluation=1)
+        session.printed("on")
+        session.deliver("(900 :look :request (:describe-symbol :name \"shop:price\" :package \"CL-USER\" :token 900))")
+        self.assertTrue(session.end(900).found)
+        session.deliver("(901 :look :request (:running-frames :count 5 :token 901))")
+        self.assertEqual(session.end(901).outcome, "done")
+        session.control("interrupt", identifier)
+        session.end(identifier)
+
+    def test_errors_of_the_program_open_in_the_persons_debugger(self):
+        session = self.join()
+        session.evaluate('(sb-thread:make-thread (lambda () (error "in the shop")) :name "till")')
+        event = self.person.event("debug")
+        self.assertEqual(event[3][0], "in the shop")
+        session.is_told("in the shop")
+        try:
+            self.person.request("(swank:sldb-abort)", thread=str(event[1]))
+        except Aborted:
+            pass
+
+    def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
+        """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
+        self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
+        event = self.person.event("debug")
+        session.is_told("stands in the person's debugger")
+        for attempt in range(100):
+            entries = session.request("threads").lists("inbox")
+            if entries:
+                return event, dict(zip(entries[0][0::2], entries[0][1::2]))
+        raise AssertionError("the error was not reported")
+
+    def test_an_error_in_the_persons_debugger_is_looked_at_and_changed_only_by_force(self):
+        session = self.join()
+        event, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
+        self.assertEqual((entry["message"], entry["standing"], entry["held"]), ("sold out", True, True))
+        number = entry["number"]
+        self.assertTrue(session.request("frames", standing=number, count=20, locals=True).frames)
+        refused = session.request("invoke-restart", standing=number, restart="ORDER", value="5")
+        self.assertIn("force", refused.sentence)
+        self.assertIn("force", session.request("kill-thread", thread="counter").sentence)
+        value = session.request("evaluate-in-frame", standing=number, frame=0, code="(* 6 7)", force=True)
+        self.assertEqual(value.values, ["42"])
+        reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
+        self.assertTrue(reply.goes_on)
+        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.evaluate('(loop repeat 200 while (find "counter" (sb-thread:list-all-threads) :test (function equal)'
+                             ' :key (function sb-thread:thread-name)) do (sleep 0.02))')
+        self.assertEqual(self.person.evaluate("*told*"), "5")
+        self.assertIn("no longer", session.request("frames", standing=number).sentence)
+
+    def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):
+        session = self.join()
+        event, entry = self.stand(session)
+        other = self.join()
+        for attempt in range(100):
+            entries = other.request("threads").lists("inbox")
+            if entries:
+                break
+        self.assertIn("sold out at 7", str(entries))
+        try:
+            self.person.request("(swank:sldb-abort)", thread=str(event[1]))
+        except Aborted:
+            pass
+        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.assertIn(entry["number"], session.evaluate("1").ended_errors)
+
+    def test_the_person_sees_the_agent_and_the_agent_the_person(self):
+        session = self.join(client="claude")
+        session.evaluate("(list 4711)")
+        self.assertIn("claude", self.person.event("background-message", lambda event: "4711" in event[1])[1])
+        self.person.request('(swank:interactive-eval "(list 815)")')
+        session.is_told("The person evaluated (list 815)")
+        silent = self.join(client="silent", announce=False)
+        silent.evaluate("(list 4712)")
+        session.evaluate("(list 4713)")
+        self.person.event("background-message", lambda event: "4713" in event[1])
+        self.assertFalse([event for event in self.person.events if "4712" in str(event)])
+
+    def test_leaving_leaves_the_image_as_it_was(self):
+        self.leave(self.join())             # the agent itself and what it requires stay
+        before = self.person.evaluate(INVENTORY)
+        session, other = self.join(), self.join(announce=False)
+        session.evaluate("(car 1)")
+        session.evaluate("(car 2)")
+        session.request("trace", action="start", functions=["shop:price"])
+        session.request("tally", action="start", functions=["shop:price"])
+        other.begin("evaluate", code='(princ "on") (finish-output) (loop)', evaluation=1)
+        other.printed("on")
+        self.assertEqual(self.leave(session), 2)
+        self.leave(other)
+        self.assertEqual(self.person.evaluate("(sb-kernel:%fun-name #'shop:price)"), "SHOP:PRICE")
+        self.assertEqual(self.person.evaluate(INVENTORY), before)
+
+    def test_a_cut_connection_leaves_too(self):
+        self.leave(self.join())
+        before = self.person.evaluate(INVENTORY)
+        session = self.join()
+        session.evaluate("(car 1)")
+        session.evaluate('(sb-thread:make-thread (lambda () (sleep 0.1)) :name "short")')
+        session.cut()
+        self.sessions.remove(session)
+        for attempt in range(200):
+            after = self.person.evaluate(INVENTORY)
+            if after == before:
+                break
+            self.person.evaluate("(sleep 0.05)")
+        self.assertEqual(after, before)
+

@@ -1,0 +1,253 @@
+"""What tests of joining need: a Lisp that a person runs, with Swank in it, a person at its other end, and false servers.
+
+Tunnel       carries connections to an image as ssh -L does, and can be cut
+Image        an SBCL with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
+Person       a connection to it such as an editor has: a few forms of the protocol
+FalseServer  listens like Swank and does what a test says instead
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import mcp
+
+SWANK = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
+START = """
+(setf swank-loader::*fasl-directory* %s)
+(load %s)
+(setf swank-loader::*fasl-directory* %s)
+(swank-loader:init :load-contribs nil)
+(setf swank::*log-output* nil)
+(format t "~&port ~d.~%%" (swank:create-server :port %d :dont-close t))
+(finish-output)
+%s
+(loop (sleep 1))
+"""
+
+
+def why_not():
+    """Why there can be no image here; None if there can."""
+    if not os.path.exists(SWANK):
+        return "Swank is not installed (Debian: cl-swank)"
+    return None if shutil.which("sbcl") else "sbcl is not installed"
+
+
+def cache():
+    return mcp.clean_environment()["XDG_CACHE_HOME"]
+
+
+def quoted(text):
+    return '"%s"' % text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class Image:
+    """Started when it is made; end() must be called."""
+
+    def __init__(self, folder, forms="", port=0, home=None):
+        fasls = quoted(os.path.join(cache(), "swank-for-tests", ""))
+        path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
+        with open(path, "w", encoding="utf-8") as f:
+            f.write('(defpackage :swank-loader (:use :cl))\n(defvar swank-loader::*fasl-directory*)\n')
+            f.write(START % (fasls, quoted(SWANK), fasls, port, forms))
+        environment = mcp.clean_environment()
+        environment["HOME"] = home or folder
+        self.process = subprocess.Popen(
+            ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load", path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=folder,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self.printed = []
+        self.port = None
+        self._has_changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.port = int(self.await_print(r"(?m)^port (\d+)\.$", 120).group(1))
+        self.address = "127.0.0.1:%d" % self.port
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self._has_changed:
+                self.printed.append(line)
+                self._has_changed.notify_all()
+        with self._has_changed:
+            self.printed.append("[end]\n")
+            self._has_changed.notify_all()
+
+    def await_print(self, pattern, wait=30):
+        """Wait until it has printed this; the match."""
+        end = time.monotonic() + wait * mcp.STRETCH
+        with self._has_changed:
+            while True:
+                text = "".join(self.printed)
+                match = re.search(pattern, text)
+                if match:
+                    return match
+                if text.endswith("[end]\n") or time.monotonic() > end:
+                    raise mcp.TimedOut("%s was not printed, but\n%s" % (pattern, text[-600:]))
+                self._has_changed.wait(end - time.monotonic())
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def person(self):
+        return Person(self.port)
+
+    def end(self):
+        if self.is_alive():
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        self.process.stdout.close()
+
+
+class Person:
+    """Speaks Swank as an editor does. `said` has the messages that answered nothing."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), 30 * mcp.STRETCH)
+        self.said = []
+        self.number = 0
+
+    def send(self, text):
+        payload = text.encode()
+        self.socket.sendall(b"%06x" % len(payload) + payload)
+
+    def _take(self, count):
+        data = b""
+        while len(data) < count:
+            more = self.socket.recv(count - len(data))
+            if not more:
+                raise mcp.Gone("the image has closed the person's connection")
+            data += more
+        return data
+
+    def receive(self):
+        return self._take(int(self._take(6), 16)).decode()
+
+    def request(self, form, thread="t"):
+        self.number += 1
+        self.send('(:emacs-rex %s "COMMON-LISP-USER" %s %d)' % (form, thread, self.number))
+        return self.number
+
+    def answer_to(self, number):
+        while True:
+            message = self.receive()
+            match = re.fullmatch(r"\(:return (.*) (\d+)\)\s*", message, re.S)
+            if match and int(match.group(2)) == number:
+                return match.group(1)
+            self.said.append(message)
+
+    def evaluate(self, code):
+        """What the image answers when the person evaluates this as with C-x C-e."""
+        return self.answer_to(self.request("(swank:interactive-eval %s)" % quoted(code)))
+
+    def await_message(self, pattern):
+        for message in self.said:
+            if re.search(pattern, message, re.S):
+                return message
+        while True:
+            self.said.append(self.receive())
+            if re.search(pattern, self.said[-1], re.S):
+                return self.said[-1]
+
+    def close(self):
+        self.socket.close()
+
+
+class FalseServer:
+    """Accepts connections and calls `serve` with each socket, in a thread of its own."""
+
+    def __init__(self, serve):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        self.address = "127.0.0.1:%d" % self.port
+        self.accepted = 0
+        self._serve = serve
+        self._sockets = []
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            self.accepted += 1
+            self._sockets.append(connection)
+            threading.Thread(target=self._guarded, args=(connection,), daemon=True).start()
+
+    def _guarded(self, connection):
+        try:
+            self._serve(connection)
+        except OSError:
+            pass
+
+    def end(self):
+        self.listening.shutdown(socket.SHUT_RDWR)
+        self.listening.close()
+        for connection in self._sockets:
+            connection.close()
+        self._thread.join()
+
+
+class Tunnel(FalseServer):
+    def __init__(self, port):
+        self._far = []
+        self._to = port
+        super().__init__(self._carry)
+
+    def _carry(self, near):
+        far = socket.create_connection(("127.0.0.1", self._to))
+        self._far.append(far)
+        threading.Thread(target=self._guarded_pump, args=(far, near), daemon=True).start()
+        self._pump(near, far)
+
+    def _guarded_pump(self, source, target):
+        try:
+            self._pump(source, target)
+        except OSError:
+            pass
+
+    def _pump(self, source, target):
+        while True:
+            data = source.recv(1 << 16)
+            if not data:
+                target.shutdown(socket.SHUT_WR)
+                return
+            target.sendall(data)
+
+    def cut(self):
+        for connection in self._sockets + self._far:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def end(self):
+        self.cut()
+        super().end()
+        for connection in self._far:
+            connection.close()
+
+
+def read_packet(connection):
+    with connection.makefile("rb") as stream:
+        return stream.read(int(stream.read(6), 16)).decode()
+
+
+def packet(text):
+    payload = text.encode()
+    return b"%06x" % len(payload) + payload

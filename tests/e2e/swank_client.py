@@ -1,0 +1,195 @@
+"""A Lisp with Swank that a person runs, and a client that speaks to it as an editor does."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+LOADER = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
+LIMIT = 60.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
+
+
+def fasls():
+    """Where Swank's compiled files are kept between tests: it takes seconds to compile them."""
+    return os.path.join(tempfile.gettempdir(), f"cl-mcp-swank-{os.getuid()}")
+
+
+class Keyword(str):
+    pass
+
+
+class Symbol(str):
+    pass
+
+
+def quote(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+TOKEN = re.compile(r'\s*(?:([()])|"((?:[^"\\]|\\.)*)"|\'|([^\s()"]+))', re.S)
+
+
+def parse(text):
+    """Parse the value that TEXT is: lists, strings, integers, keywords, symbols."""
+    stack = [[]]
+    position = 0
+    while position < len(text):
+        match = TOKEN.match(text, position)
+        if not match:
+            break
+        position = match.end()
+        bracket, string, word = match.groups()
+        if bracket == "(":
+            stack.append([])
+        elif bracket == ")":
+            done = stack.pop()
+            stack[-1].append(done)
+        elif string is not None:
+            stack[-1].append(re.sub(r"\\(.)", r"\1", string, flags=re.S))
+        elif word is not None:
+            stack[-1].append(int(word) if re.fullmatch(r"-?\d+", word)
+                             else None if word.lower() == "nil"
+                             else True if word.lower() == "t"
+                             else Keyword(word[1:].lower()) if word.startswith(":")
+                             else Symbol(word))
+    return stack[0][0]
+
+
+class Aborted(Exception):
+    pass
+
+
+class Image:
+    """A Lisp that runs a Swank server, in a process of its own."""
+
+    def __init__(self, *forms, sbcl=None):
+        self.directory = tempfile.mkdtemp(prefix="cl-mcp-image-")
+        port_file = os.path.join(self.directory, "port")
+        forms = [f'(load "{LOADER}")',
+                 "(swank-loader:init :load-contribs nil)",
+                 *forms,
+                 f'(with-open-file (stream "{port_file}" :direction :output)'
+                 ' (format stream "~d." (swank:create-server :port 0 :dont-close t)))',
+                 "(loop (sleep 1000))"]
+        arguments = [sbcl or os.environ.get("CL_MCP_SBCL") or "sbcl", "--noinform", "--no-sysinit", "--no-userinit"]
+        self.log = open(os.path.join(self.directory, "log"), "wb+")
+        self.process = subprocess.Popen(arguments + [word for form in forms for word in ("--eval", form)],
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        env=dict(os.environ, HOME=self.directory, XDG_CACHE_HOME=fasls()))
+        end = time.monotonic() + LIMIT
+        while True:
+            try:
+                with open(port_file) as file:
+                    port = file.read()
+            except FileNotFoundError:
+                port = ""
+            if port.endswith("."):
+                break
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.log.seek(0)
+                raise AssertionError("the image did not start: %s" % self.log.read().decode(errors="replace")[-3000:])
+            try:
+                self.process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
+        self.port = int(port[:-1])
+        self.pid = self.process.pid
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Editor:
+    """A connection as SLIME makes one. A thread reads what comes; requests wait for their answer."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
+        self.socket.settimeout(None)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.file = self.socket.makefile("rb")
+        self.number = 0
+        self.answers = {}
+        self.events = []
+        self.changed = threading.Condition()
+        self.closed = False
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        try:
+            while True:
+                header = self.file.read(6)
+                if len(header) < 6:
+                    break
+                text = self.file.read(int(header, 16)).decode()
+                message = parse(text) if not text.startswith("(:indentation-update") else [Keyword("ignored")]
+                if message[0] == "ping":
+                    self.send(f"(:emacs-pong {message[1]} {message[2]})")
+                    continue
+                with self.changed:
+                    if message[0] == "return":
+                        self.answers[message[2]] = message[1]
+                    else:
+                        self.events.append(message)
+                    self.changed.notify_all()
+        except (OSError, ValueError):
+            pass
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+
+    def send(self, text):
+        octets = text.encode()
+        self.socket.sendall(b"%06x" % len(octets) + octets)
+
+    def begin(self, form, thread="t", package="COMMON-LISP-USER"):
+        with self.changed:
+            self.number += 1
+            number = self.number
+            self.send(f'(:emacs-rex {form} {quote(package)} {thread} {number})')
+        return number
+
+    def end(self, number):
+        with self.changed:
+            if not self.changed.wait_for(lambda: number in self.answers or self.closed, LIMIT):
+                raise AssertionError("no answer; events: %r" % self.events[-5:])
+            if number not in self.answers:
+                raise AssertionError("the connection was cut")
+            answer = self.answers.pop(number)
+        if answer[0] != "ok":
+            raise Aborted(answer[1])
+        return answer[1]
+
+    def request(self, form, **options):
+        return self.end(self.begin(form, **options))
+
+    def evaluate(self, code):
+        """What the person evaluates: its values as text."""
+        return self.request(f"(swank:eval-and-grab-output {quote(code)})")[1]
+
+    def event(self, kind, test=lambda event: True):
+        """Wait for an event of this kind, take it and return it."""
+        def find():
+            return next((event for event in self.events if event[0] == kind and test(event)), None)
+        with self.changed:
+            if not self.changed.wait_for(find, LIMIT):
+                raise AssertionError("no %s; events: %r" % (kind, self.events[-5:]))
+            event = find()
+            self.events.remove(event)
+            return event
+
+    def close(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.socket.close()
+        self.reader.join(LIMIT)
+        self.file.close()

@@ -1,0 +1,423 @@
+"""Joining the Lisp that a person runs: how it is reached, what works there, and that it goes on in every case."""
+
+import os
+import re
+import signal
+import socket
+import statistics
+import threading
+import time
+import unittest
+
+import joining
+import mcp
+import mcp_http
+
+
+class NobodyThere(mcp.TestCase):
+    def serve(self, function):
+        server = joining.FalseServer(function)
+        self.addCleanup(server.end)
+        return server
+
+    def free_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            return s.getsockname()[1]
+
+    def assertNotJoined(self, client, *parts):
+        reply = client.call("evaluate-lisp", code="(+ 1 2)")
+        self.assertTrue(reply.is_error, reply.text)
+        for part in parts:
+            self.assertIn(part, reply.text)
+        return reply
+
+    def test_each_call_says_that_nothing_answers_and_how_to_start_a_server(self):
+        port = self.free_port()
+        client = self.start_server("--attach", "127.0.0.1:%d" % port)
+        for _ in range(2):
+            self.assertNotJoined(client, "Nothing answers at 127.0.0.1:%d" % port, "(swank:create-server :port %d" % port)
+        self.assertRegex(client.call("list-sessions").text, "default: absent.*image 127.0.0.1:%d" % port)
+
+    def test_auto_says_where_it_has_looked(self):
+        folder = self.folder()
+        port = self.free_port()
+        with open(os.path.join(folder, ".slynk-port"), "w", encoding="ascii") as f:
+            f.write("%d\n" % port)
+        os.mkdir(os.path.join(folder, "src"))
+        client = self.start_server("--attach", "auto", cwd=os.path.join(folder, "src"))
+        self.assertNotJoined(client, "127.0.0.1:%d, as %s says" % (port, os.path.join(folder, ".slynk-port")))
+
+    def test_a_server_that_talks_otherwise_is_named_as_such(self):
+        def serve(connection):
+            connection.recv(100)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            connection.recv(100000)
+
+        client = self.start_server("--attach", self.serve(serve).address)
+        self.assertNotJoined(client, "Something listens at", "it is no Swank or Slynk server")
+
+    def test_a_server_that_hangs_up_is_asked_for_with_each_secret(self):
+        seen = []
+
+        def serve(connection):
+            seen.append(joining.read_packet(connection))
+            connection.shutdown(socket.SHUT_RDWR)
+
+        home = self.folder()
+        for name in (".slime-secret", ".sly-secret"):
+            with open(os.path.join(home, name), "w", encoding="ascii") as f:
+                f.write("secret of %s\nno part of it\n" % name)
+        client = self.start_server("--attach", self.serve(serve).address, environment={"HOME": home})
+        self.assertNotJoined(client, "another secret than that of %s" % os.path.join(home, ".sly-secret"))
+        self.assertEqual(["secret of .slime-secret", "secret of .sly-secret"], seen)
+
+    def test_silence_is_reported_within_seconds(self):
+        client = self.start_server("--attach", self.serve(lambda connection: connection.recv(1)).address)
+        self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
+
+    def test_false_answers_harm_nothing(self):
+        answers = [
+            "(:return (:ok 7) 1)",
+            "(:return (:ok nil) 1)",
+            "(:return (:abort \"no\") 1)",
+            "(:return (:ok (:failed \"the disk is full\")) 1)",
+            "(:return (:ok (:implementation \"X\" :version \"1\" :agent \"old\" :standing 3)) 1)",
+            "(:return)(:return (:ok 1) 99)(:ping)" * 1000,
+            "((((" * 1000,
+            ":return",
+        ]
+        for answer in answers:
+            def serve(connection, answer=answer):
+                joining.read_packet(connection)
+                connection.sendall(joining.packet("(:indentation-update ((\"foo\" . 1)))") + joining.packet(answer))
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(1 << 20)
+
+            client = self.start_server("--attach", self.serve(serve).address)
+            self.assertNotJoined(client, "next call" if "old" not in answer and "return (:" not in answer else "")
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class ImageTest(mcp.TestCase):
+    """One image for all tests of a class; each test has a server of its own that joins it."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = mcp.tempfile.mkdtemp(prefix="cl-mcp-test-")
+        cls.addClassCleanup(mcp.shutil.rmtree, folder, True)
+        cls.image_folder = folder
+        cls.image = joining.Image(folder)
+        cls.addClassCleanup(cls.image.end)
+
+    def setUp(self):
+        super().setUp()
+        self.options = ("--attach", self.image.address, "--tools", "full")
+
+    def person(self):
+        person = self.image.person()
+        self.addCleanup(person.close)
+        return person
+
+    def threads(self, person):
+        """The names of the threads that have not to do with Swank."""
+        printed = person.evaluate(
+            '(format nil "~{~a~^|~}" (mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads)))'
+        )
+        names = re.search(r'\\"(.*)\\"', printed, re.S).group(1).split("|")
+        return sorted(name for name in names if name.startswith("agent"))
+
+    def await_no_threads(self):
+        person = self.person()
+        mcp.wait_until(lambda: self.threads(person) == [], 10, "the end of the agent's threads")
+
+
+class Evaluating(ImageTest):
+    def test_values_output_and_warnings_come_as_from_an_own_lisp(self):
+        self.assertEvaluates("(values 1 2 :three)", "1", "2", ":THREE")
+        report = self.s.evaluate('(progn (format t "to out") (format *error-output* "to err") (warn "mind") 7)')
+        self.assertValue(report, "7")
+        for part in ("to out", "to err", "mind"):
+            self.assertIn(part, report.text)
+        self.assertEqual(["stdout", "stderr"], [name for name in report.sections if name.startswith("std")])
+        self.assertEqual(["5 "], [self.s.evaluate("(read-line)", stdin="5 ").values[0].strip('"')])
+
+    def test_the_package_and_the_star_variables_are_the_sessions_own(self):
+        person = self.person()
+        self.s.evaluate("(defpackage :of-the-agent (:use :cl))")
+        self.s.evaluate("(in-package :of-the-agent)")
+        self.assertEvaluates("(values (package-name *package*) *)", '"OF-THE-AGENT"', "#<PACKAGE \"OF-THE-AGENT\">")
+        self.assertIn("COMMON-LISP-USER", person.evaluate("(package-name *package*)"))
+        self.assertIn("COMMON-LISP-USER", person.evaluate('(with-output-to-string (s) (princ (package-name (symbol-value (quote *package*))) s))'))
+
+    def test_both_see_the_same_definitions(self):
+        person = self.person()
+        self.s.evaluate("(defun by-the-agent () :agents)")
+        self.assertIn(":AGENTS", person.evaluate("(by-the-agent)"))
+        person.evaluate("(defun by-the-person () :persons)")
+        self.assertEvaluates("(by-the-person)", ":PERSONS")
+
+    def test_an_error_stands_and_is_entered_while_others_are_evaluated(self):
+        self.s.evaluate("(defun half (number) (declare (optimize debug)) (let ((wanted (list 2))) (list (/ number (first wanted)) wanted)))")
+        report = self.assertFails("(half :ten)", "TYPE-ERROR")
+        self.assertIn("(HALF :TEN)", report.text)
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertFails("(car 7)", "TYPE-ERROR")
+        number = self.s.newest_error() - 1
+        frame = next(i for i, line in enumerate(report.frames) if "(HALF" in line)
+        self.assertValue(self.s.call("evaluate-in-frame", frame=frame, index=number, code="(list number wanted)"), "(:TEN (2))")
+        self.assertValue(self.s.call("return-from-frame", frame=frame, index=number, value="(list :instead wanted)"), "(:INSTEAD (2))")
+        self.assertIn("cannot be entered", self.s.call("list-errors").text)
+
+    def test_restarts_continue_the_evaluation(self):
+        self.assertFails('(list 1 (restart-case (error "stop") (use-value (value) value)))', "SIMPLE-ERROR")
+        self.assertValue(self.s.call("invoke-restart", restart="USE-VALUE", value="(+ 20 2)"), "(1 22)")
+
+    def test_a_time_limit_interrupts_and_the_evaluation_can_go_on(self):
+        self.s.evaluate("(defvar *is-enough* nil)")
+        report = self.assertFails("(loop until *is-enough* do (sleep 0.01) finally (return :done))", "TIMEOUT", timeout=0.3)
+        self.assertIn("interrupted where it was", report.text)
+        self.s.evaluate("(setf *is-enough* t)")
+        self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), ":DONE")
+
+    def test_code_that_no_interrupt_reaches_is_left_alone_and_named(self):
+        report = self.assertFails("(sb-sys:without-interrupts (sleep 8))", "TIMEOUT", timeout=0.3)
+        self.assertIn("nothing in a joined image is killed", report.text)
+        self.assertRegex(report.text, r"it goes on there, in the thread \S")
+        self.assertOperational()
+
+    def test_a_look_up_is_answered_while_code_runs(self):
+        self.s.evaluate("(defvar *stop* nil)")
+        running = self.s.start_call("evaluate-lisp", code="(loop until *stop* do (sleep 0.01) finally (return :stopped))")
+        mcp.wait_until(lambda: "running for" in self.s.call("session-info").text, 10, "the evaluation to run")
+        self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)
+        person = self.person()
+        person.evaluate("(setf *stop* t)")
+        self.assertValue(running.reply(), ":STOPPED")
+
+    def test_look_ups_work(self):
+        self.s.evaluate("(defclass shape () ((size :initarg :size)))")
+        self.s.evaluate("(defgeneric area (shape))")
+        self.s.evaluate("(defmethod area ((shape shape)) (* 2 (slot-value shape 'size)))")
+        self.assertIn("SIZE", self.s.call("class-info", **{"class": "shape"}).text)
+        self.assertIn("AREA", self.s.call("find-methods", **{"generic-function": "area"}).text)
+        self.assertIn("(if x", self.s.call("macroexpand-form", form="(when x 1)").text)
+        self.assertIn("control-thread", self.s.call("list-threads").text)
+        self.assertIn(":SIZE", self.s.call("inspect-object", code="'(:size 3)").text)
+        self.assertIn("evaluation 3", self.s.call("find-definition", name="area", type="method").text)
+
+
+class Refusing(ImageTest):
+    def test_each_tool_that_cannot_work_says_why_and_what_to_do(self):
+        self.assertOperational()
+        for tool, arguments, part in (
+            ("checkpoint-session", {"name": "here"}, "no checkpoints"),
+            ("rollback-session", {"to": "1"}, "no checkpoints"),
+            ("save-session", {}, "neither saved nor"),
+            ("configure-limits", {"max-heap": 4096}, "neither max-heap nor"),
+            ("configure-limits", {"checkpoint-limit": 4}, "neither max-heap nor"),
+        ):
+            with self.subTest(tool=tool):
+                reply = self.s.call(tool, arguments)
+                self.assertTrue(reply.is_error, reply.text)
+                self.assertIn("image that a person runs", reply.text)
+                self.assertIn(part, reply.text)
+        self.assertOperational()
+
+    def test_clients_over_http_may_not_have_the_server_connect_anywhere(self):
+        for options, part in (((), "attach is refused over HTTP"), (("--allow-attach",), "created: SBCL")):
+            server = mcp_http.HttpServer(*options)
+            self.addCleanup(server.end)
+            session = mcp_http.Session(server)
+            self.assertIn(part, session.call("create-session", attach=self.image.address))
+
+
+class Coming(ImageTest):
+    def test_auto_finds_the_port_file_of_the_project(self):
+        folder = self.folder()
+        with open(os.path.join(folder, ".swank-port"), "w", encoding="ascii") as f:
+            f.write("%d" % self.image.port)
+        client = self.start_server("--attach", "auto", cwd=folder)
+        self.assertOperational(client)
+        self.assertRegex(client.call("list-sessions").text, r"default: idle.*image SBCL \S+ at %s, Swank" % self.image.address)
+
+    def test_an_image_is_one_session_beside_others(self):
+        client = self.start_server()
+        reply = client.call("create-session", name="theirs", attach=self.image.address)
+        self.assertRegex(reply.text, "Session theirs created: SBCL .* at %s" % self.image.address)
+        client.evaluate("(defvar *where* :in-the-image)", session="theirs")
+        self.assertValue(client.evaluate("*where*", session="theirs"), ":IN-THE-IMAGE")
+        self.assertTrue(client.evaluate("*where*").is_error)
+
+    def test_several_sessions_share_the_image_and_nothing_else(self):
+        other = self.start_server(*self.options)
+        self.assertFails('(error "of the first")', "SIMPLE-ERROR")
+        self.assertIn("No errors", other.call("list-errors").text)
+        other.evaluate("(in-package :cl)")
+        self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
+        other.evaluate("(defvar cl-user::*shared* 5)")
+        self.assertEvaluates("*shared*", "5")
+
+    def test_the_right_secret_opens(self):
+        home = self.folder()
+        with open(os.path.join(home, ".slime-secret"), "w", encoding="ascii") as f:
+            f.write("sesame")
+        image = joining.Image(home, home=home)
+        self.addCleanup(image.end)
+        client = self.start_server("--attach", image.address, environment={"HOME": home, "XDG_CACHE_HOME": joining.cache()})
+        self.assertOperational(client)
+
+    def test_an_image_that_cannot_read_our_files_gets_the_source(self):
+        image = joining.Image(self.folder())
+        self.addCleanup(image.end)
+        client = self.start_server("--attach", image.address, environment={"XDG_CACHE_HOME": "/dev/null"})
+        report = client.evaluate("(+ 1 2)", wait=120)
+        self.assertValue(report, "3")
+
+    def test_it_is_not_much_slower_than_swank(self):
+        person = self.person()
+
+        def median(function):
+            times = []
+            for _ in range(60):
+                start = time.monotonic()
+                function()
+                times.append(time.monotonic() - start)
+            return statistics.median(times)
+
+        self.assertOperational()
+        swank = median(lambda: person.answer_to(person.request('(swank:eval-and-grab-output "(+ 1 2)")')))
+        ours = median(lambda: self.s.evaluate("(+ 1 2)"))
+        print("# (+ 1 2): Swank %.2f ms, joined %.2f ms" % (swank * 1000, ours * 1000), flush=True)
+        self.assertLess(ours, 4 * swank + 0.001)
+
+
+class Leaving(ImageTest):
+    def test_closing_unwinds_what_stands_and_leaves_the_image(self):
+        self.s.evaluate('(defvar *unwound* nil)')
+        self.assertFails('(unwind-protect (error "a") (setf *unwound* t))', "SIMPLE-ERROR")
+        reply = self.s.call("close-session", session="default")
+        self.assertIn("Its image goes on; 1 error that stood there is unwound.", reply.text)
+        self.await_no_threads()
+        self.assertIn("T", self.person().evaluate("*unwound*"))
+        self.assertEvaluates("*unwound*", "T")
+
+    def test_the_end_of_the_server_ends_its_threads_only(self):
+        client = self.start_server(*self.options)
+        self.assertErrorReport(client.evaluate('(error "a")'))
+        client.evaluate("(defparameter *mine* (sb-thread:make-thread (lambda () (sleep 1000)) :name \"mine\"))")
+        client.close()
+        self.await_no_threads()
+        person = self.person()
+        self.assertIn("T", person.evaluate("(sb-thread:thread-alive-p *mine*)"))
+        person.evaluate("(sb-thread:terminate-thread *mine*)")
+
+    def test_a_server_that_is_killed_leaves_nothing(self):
+        client = self.start_server(*self.options)
+        self.assertErrorReport(client.evaluate('(error "a")'))
+        client.process.kill()
+        client.process.wait()
+        self.await_no_threads()
+        client.destroy()
+
+    def test_reset_keeps_the_definitions(self):
+        self.s.evaluate("(defvar *kept* 1)")
+        self.assertFails('(error "a")', "SIMPLE-ERROR")
+        self.assertIn("The image is as it was", self.s.call("reset-session").text)
+        self.assertIn("No errors", self.s.call("list-errors").text)
+        self.assertEvaluates("*kept*", "1")
+
+    def test_joining_and_leaving_does_not_grow(self):
+        person = self.person()
+        self.assertOperational()
+        # The workers that serve requests come and go.
+        code = '(format nil "~{~a~^|~}" (remove "worker" (mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads)) :test (function equal)))'
+        names = lambda: sorted(re.sub(r"agent \d+", "agent", person.evaluate(code)).split("|"))
+        before = names()
+        for _ in range(20):
+            self.s.call("close-session", session="default")
+            self.assertOperational()
+        try:
+            mcp.wait_until(lambda: len(names()) <= len(before), 10, "no more threads than before")
+        except mcp.TimedOut:
+            self.assertEqual(before, names())
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class Accidents(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.image = joining.Image(self.folder())
+        self.addCleanup(lambda: self.image.end())
+        self.options = ("--attach", self.image.address)
+
+    def test_an_image_that_is_killed_is_joined_again_when_it_is_back(self):
+        self.assertOperational()
+        running = self.s.start_call("evaluate-lisp", code="(sleep 100)")
+        mcp.wait_until(lambda: "running for" in self.s.call("session-info").text, 10, "the evaluation to run")
+        self.image.process.kill()
+        report = running.reply()
+        self.assertErrorReport(report, "CONNECTION-LOST")
+        self.assertIn("The next call joins the image again", report.text)
+        self.assertIn("Nothing answers at", self.s.evaluate("1").text)
+        self.image.end()
+        self.image = joining.Image(self.folder(), port=self.image.port)
+        self.assertOperational()
+
+    def test_a_cut_between_two_calls_is_told_with_the_next(self):
+        tunnel = joining.Tunnel(self.image.port)
+        self.addCleanup(tunnel.end)
+        client = self.start_server("--attach", tunnel.address)
+        client.evaluate("(defvar *kept* 1)")
+        self.assertErrorReport(client.evaluate('(error "stands")'))
+        tunnel.cut()
+        mcp.wait_until(lambda: "absent" in client.call("list-sessions").text, 10, "the end of the connection")
+        report = client.evaluate("*kept*")
+        self.assertValue(report, "1")
+        self.assertIn("had been cut", report.text)
+        self.assertIn("cannot be entered", client.call("list-errors").text)
+
+    def test_a_cut_during_an_evaluation_is_told_and_ends_it(self):
+        tunnel = joining.Tunnel(self.image.port)
+        self.addCleanup(tunnel.end)
+        client = self.start_server("--attach", tunnel.address)
+        client.evaluate("(defvar *has-ended* nil)")
+        running = client.start_call("evaluate-lisp", code="(unwind-protect (sleep 100) (setf *has-ended* t))")
+        mcp.wait_until(lambda: "running for" in client.call("session-info").text, 10, "the evaluation to run")
+        tunnel.cut()
+        self.assertErrorReport(running.reply(), "CONNECTION-LOST")
+        mcp.wait_until(lambda: client.evaluate("*has-ended*").values == ["T"], 10, "the end of the evaluation")
+
+    def test_an_image_that_is_stopped_costs_the_connection_not_the_image(self):
+        self.assertOperational()
+        self.image.process.send_signal(signal.SIGSTOP)
+        report = self.s.evaluate("(+ 1 2)", timeout=0.5)
+        self.assertErrorReport(report, "TIMEOUT")
+        self.assertIn("did not answer after two interrupts", report.text)
+        self.image.process.send_signal(signal.SIGCONT)
+        self.assertOperational()
+
+
+class Refused(mcp.TestCase):
+    def test_attach_and_sandbox_exclude_each_other(self):
+        client = mcp.Client("--attach", "127.0.0.1:1", "--sandbox", "workspace", handshake=False)
+        self.assertNotEqual(0, client.process.wait(20 * mcp.STRETCH))
+        self.assertIn("nothing confines a Lisp that is not the server's", client.stderr())
+        client.destroy()
+        reply = self.s.call("create-session", attach="127.0.0.1:1", sandbox="read-only")
+        self.assertTrue(reply.is_error)
+        self.assertIn("exclude each other", reply.text)
+
+    def test_an_address_that_is_none_is_refused_at_once(self):
+        reply = self.s.call("create-session", attach="4005")
+        self.assertTrue(reply.is_error)
+        self.assertIn("ADDRESS:PORT or auto", reply.text)
+
+    def test_a_session_whose_image_does_not_answer_is_not_created(self):
+        reply = self.s.call("create-session", name="work", attach="127.0.0.1:1")
+        self.assertTrue(reply.is_error)
+        self.assertIn("Nothing answers at 127.0.0.1:1", reply.text)
+        self.assertNotIn("work", self.s.call("list-sessions").text)
+
+
+if __name__ == "__main__":
+    mcp.main()
