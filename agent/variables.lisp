@@ -28,6 +28,11 @@
   "Return FUNCTION so that it can be called for this session in any thread."
   function)
 
+(defun held-condition (thread)
+  "Return the condition for which THREAD stands in a person's debugger, or NIL."
+  (declare (ignore thread))
+  nil)
+
 (defun perform-in-held-error (standing message)
   "Perform MESSAGE in an error that stands in a person's debugger; here there is none."
   (declare (ignore standing))

@@ -19,6 +19,9 @@
   "Wait for a message and return it."
   (let ((session *session*))
     (setf (session-busy session) nil)
+    (let ((given-up (shiftf (session-given-up session) nil)))
+      (when given-up
+        (raise-signal given-up)))
     (loop
       (when (session-ended session)
         (throw 'session-ended nil))

@@ -40,22 +40,24 @@
           (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
                                       :connection connection :own-values (global-values)))))))
 
+(defconstant +opening-seconds+ 10
+  "How long the thread of a new session may take to send its hello.")
+
 (defun open-session (new)
   "Have a thread serve NEW; return what JOINED-OPEN does."
-  (progn
-    (prepare-session new)
-    (call-locked #'prepare-shared-image)
-    (call-alone (lambda ()
-                  (setf (session-number new) (incf *sessions-numbered*))
-                  (push new *sessions*)))
-    (call-in-session new
-                     (lambda ()
-                       (note-library-packages)
-                       (take-snapshot)
-                       (setf (session-thread new) (make-thread (session-client new) #'serve-session))
-                       (await-signal (session-sent new) 10)
-                       (note-held-errors)
-                       (list (session-number new) (first (collect-payloads new)))))))
+  (prepare-session new)
+  (call-locked #'prepare-shared-image)
+  (call-alone (lambda ()
+                (setf (session-number new) (incf *sessions-numbered*))
+                (push new *sessions*)))
+  (call-in-session new
+                   (lambda ()
+                     (note-library-packages)
+                     (take-snapshot)
+                     (setf (session-thread new) (make-thread (session-client new) #'serve-session))
+                     (await-signal (session-sent new) +opening-seconds+)
+                     (note-held-errors)
+                     (list (session-number new) (first (collect-payloads new))))))
 
 (defun joined-deliver (number payload)
   "Hand the message PAYLOAD to the agent. Returns :OK, :GONE if there is no such session, or (:FAILED sentence)."
@@ -108,7 +110,8 @@
 (defun joined-give-up (number token)
   "Have the evaluation with TOKEN, which two interrupts have not ended, unwind to its top level. If it does not, answer for it."
   (with-session (number)
-    (let ((post *awaited*))
+    (let ((post *awaited*)
+          (done (setf (session-given-up *session*) (make-signal))))
       (cond ((null post)
              :idle)
             (t
@@ -116,7 +119,7 @@
                (call-in-thread thread (lambda ()
                                         (when (eql token *token*)
                                           (throw 'top-level (given-up-reply *id* nil)))))
-               (await-signal (session-given-up *session*) (float +giving-up-seconds+))
+               (await-signal done (float +giving-up-seconds+))
                (if (eq post *awaited*)
                    (progn
                      (setf (post-reply post) (given-up-reply (session-busy *session*) (label-of thread)))

@@ -106,6 +106,9 @@ there is one."
                 (if (stringp argument) argument nil)))
       (values "" nil)))
 
+(defconstant +person-characters+ 400
+  "The server shortens it further.")
+
 (defparameter *persons-requests*
   '(("evaluated" "LISTENER-EVAL" "INTERACTIVE-EVAL" "INTERACTIVE-EVAL-REGION" "EVAL-AND-GRAB-OUTPUT" "PPRINT-EVAL"
      "RE-EVALUATE-DEFVAR" "EVAL-STRING-IN-FRAME" "PPRINT-EVAL-STRING-IN-FRAME" "VALUE-FOR-EDITING" "MREPL-EVAL")
@@ -121,20 +124,32 @@ there is one."
   (multiple-value-bind (name text) (form-name-and-text form)
     (let ((entry (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
       (cond ((and entry text)
-             (format nil "The person ~a ~a" (first entry) (one-line (if (> (length text) 400) (subseq text 0 400) text))))
+             (person-did (first entry) text))
             ((string= name "INVOKE-NTH-RESTART-FOR-EMACS")
              "The person chose a restart in the debugger.")
             ((member name '("SLDB-ABORT" "SLY-DB-ABORT" "THROW-TO-TOPLEVEL" "SLDB-CONTINUE" "SLY-DB-CONTINUE") :test #'string=)
              "The person left the debugger.")))))
 
+(defun text-of-listener (message)
+  "Return a sentence on what the person typed at SLY's listener by MESSAGE, or NIL."
+  (if (and (consp message) (eq :process (first message)) (stringp (second message)))
+      (person-did "evaluated" (second message))
+      nil))
+
+(defun person-did (verb text)
+  (format nil "The person ~a ~a" verb (one-line (if (> (length text) +person-characters+)
+                                                    (subseq text 0 +person-characters+)
+                                                    text))))
+
 (defun note-event (connection event)
-  "Tell the sessions of EVENT, which passes through Swank by CONNECTION. Returns NIL, so that it goes on."
+  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that it goes on."
   (ignore-errors
    (when (and *sessions*
               (consp event)
               (not (find connection *sessions* :key #'session-connection)))
      (let ((text (case (first event)
                    (:emacs-rex (text-of-request (second event)))
+                   (:emacs-channel-send (text-of-listener (third event)))
                    (:debug
                     (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
                       (declare (ignore thread more others))
@@ -178,15 +193,22 @@ there is one."
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
 (defun add-server-hooks ()
-  (loop for (name . function) in *hooks-of-servers*
-        do (dolist (package *servers*)
-             (let ((symbol (server-symbol name package)))
+  (dolist (package *servers*)
+    (loop for (name . function) in *hooks-of-servers*
+          do (let ((symbol (server-symbol name package)))
                (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))))
+                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
+    ;; Slynk has no hook for events.
+    (let ((dispatch (server-symbol "DISPATCH-EVENT" package)))
+      (when (and dispatch (fboundp dispatch) (null (server-symbol "*EVENT-HOOK*" package)))
+        (watch-calls dispatch #'note-event)))))
 
 (defun remove-server-hooks ()
-  (loop for (name . function) in *hooks-of-servers*
-        do (dolist (package *servers*)
-             (let ((symbol (server-symbol name package)))
+  (dolist (package *servers*)
+    (loop for (name . function) in *hooks-of-servers*
+          do (let ((symbol (server-symbol name package)))
                (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (remove function (symbol-value symbol))))))))
+                 (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
+    (let ((dispatch (server-symbol "DISPATCH-EVENT" package)))
+      (when (and dispatch (fboundp dispatch))
+        (unwatch-calls dispatch)))))

@@ -25,7 +25,7 @@
   (arrived '()) (arrival (make-signal))
   (outgoing '()) (octets 0 :type fixnum) (sent (make-signal)) (room (make-signal))
   (watched '())                         ; what is wrapped for it: (NAME . TAG)
-  (given-up (make-signal))
+  (given-up nil)                        ; a signal: who gives up the evaluation waits for its end
   (ended nil))
 
 (defvar *session* nil

@@ -358,6 +358,8 @@
            (if (eql number *standing*)
                (funcall operation (cddr message))
                (perform-in-held-error standing message)))
+          ((held-condition (standing-thread standing))
+           (list id :refused "The person has taken this error over: its thread stands in their debugger."))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))
           ((eql number *standing*)

@@ -151,7 +151,7 @@ INVENTORY = """
                                :start (or (position #\\{ (princ-to-string (sb-ext:symbol-global-value variable))) 0)
                                :end (or (position #\\} (princ-to-string (sb-ext:symbol-global-value variable))) 0)))
       (loop for (name package) in '(("TAIL-ANNOTATE" "SB-C") ("MAYBE-TRACE-METHOD" "SB-PCL")
-                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("COMPILE-FILE" "CL"))
+                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("EXIT" "SB-EXT"))
             collect (princ-to-string (sb-kernel:%fun-name (fdefinition (find-symbol name package))))
             collect (if (sb-int:encapsulated-p (find-symbol name package) 'cl-mcp-agent::cl-mcp-agent) 1 0))
       (mapcar (lambda (f) (length (sb-mop:generic-function-methods f)))
@@ -173,9 +173,7 @@ class Joined(unittest.TestCase):
         cls.image = Image("(require :asdf)",
                           "(defvar *told* nil)",
                           "(defpackage :shop (:use :cl) (:export :price))",
-                          "(in-package :shop)",
-                          "(defun price (n) (+ n 1))",
-                          "(in-package :cl-user)")
+                          "(defun shop:price (n) (+ n 1))")
         cls.person = Editor(cls.image.port)
 
     @classmethod
@@ -257,6 +255,26 @@ class Joined(unittest.TestCase):
         self.assertTrue(reply.standing)
         self.assertEqual(session.evaluate("3").values, ["3"])
 
+    def test_the_person_takes_an_error_over(self):
+        session = self.join()
+        number = session.evaluate("(car 1)").standing
+        threads = self.person.request("(swank:list-threads)")
+        place = next(index for index, row in enumerate(threads[1:]) if "evaluation" in row[1])
+        self.person.request(f"(swank:debug-nth-thread {place})")
+        event = self.person.event("debug", lambda event: "Interrupt" in event[3][0])
+        self.assertIn("taken this error over", session.request("frames", standing=number).sentence)
+        session.evaluate("1")
+        self.leave_debugger(event, "(swank:sldb-continue)")
+        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.assertEqual(session.request("frames", standing=number).status, "ok")
+
+    def test_the_agent_does_not_end_the_image_by_an_oversight(self):
+        session = self.join()
+        for form in ("(sb-ext:exit)", "(exit :abort t)", "(quit)", "(uiop:quit)"):
+            reply = session.evaluate(form)
+            self.assertEqual((form, reply.status, reply.type), (form, "error", "SIMPLE-ERROR"))
+            self.assertIn("a person runs", reply.message)
+
     def test_what_no_interrupt_ends_is_given_up(self):
         session = self.join()
         identifier = session.begin("evaluate", evaluation=1, code='(sb-sys:without-interrupts (princ "on")'
@@ -287,10 +305,12 @@ class Joined(unittest.TestCase):
         event = self.person.event("debug")
         self.assertEqual(event[3][0], "in the shop")
         session.is_told("in the shop")
-        try:
-            self.person.request("(swank:sldb-abort)", thread=str(event[1]))
-        except Aborted:
-            pass
+        self.leave_debugger(event, "(swank:sldb-abort)")
+
+    def leave_debugger(self, event, form):
+        """Have the person leave the debugger, which says that the request was aborted."""
+        with self.assertRaises(Aborted):
+            self.person.request(form, thread=str(event[1]))
 
     def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
         """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
@@ -331,10 +351,7 @@ class Joined(unittest.TestCase):
             if entries:
                 break
         self.assertIn("sold out at 7", str(entries))
-        try:
-            self.person.request("(swank:sldb-abort)", thread=str(event[1]))
-        except Aborted:
-            pass
+        self.leave_debugger(event, "(swank:sldb-abort)")
         self.person.event("debug-return", lambda other: other[1] == event[1])
         self.assertIn(entry["number"], session.evaluate("1").ended_errors)
 

@@ -33,10 +33,29 @@
                       (lambda (print &rest arguments)
                         (if *is-agents-thread*
                             (apply #'print-name arguments)
-                            (apply (the function print) arguments)))))
+                            (apply (the function print) arguments))))
+  (dolist (name *ways-to-exit*)
+    (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
+
+(defun exit-if-meant (exit &rest arguments)
+  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
+  (when *is-agents-thread*
+    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
+  (apply (the function exit) arguments))
+
+(defun watch-calls (name function)
+  "Call FUNCTION with the arguments of each call of the function NAME before it."
+  (declare (type function function))
+  (sb-int:encapsulate name 'cl-mcp-agent
+                      (lambda (called &rest arguments)
+                        (apply function arguments)
+                        (apply (the function called) arguments))))
+
+(defun unwatch-calls (name)
+  (sb-int:unencapsulate name 'cl-mcp-agent))
 
 (defun remove-encapsulations ()
-  (dolist (name '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix))
+  (dolist (name (list* 'sb-c::tail-annotate 'sb-pcl::maybe-trace-method 'sb-ext:print-symbol-with-prefix *ways-to-exit*))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 ;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
