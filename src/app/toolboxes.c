@@ -17,6 +17,7 @@
 #include "http/http_session.h"
 #include "mcp/tasks.h"
 #include "session/session.h"
+#include "session/session_host.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/evaluations.h"
@@ -50,7 +51,7 @@ struct toolboxes {
     struct toolboxes_options options;
     struct list all;
     struct list planned_saves;
-    size_t saves; /* saves in progress */
+    size_t planned, saves; /* how many are planned, and in progress */
     bool is_ending;
     void (*on_saved)(void *arg);
     void *arg;
@@ -195,8 +196,10 @@ static void note_loss(const struct owned *o, const struct session *s, const char
 
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (!has_state_to_save(o, s))
+    if (!has_state_to_save(o, s)) {
+        sessions_give_up(s);
         return;
+    }
     if (keeps_save(o, s)) {
         log_error("session %s was not saved: " KEEPS_SAVE, session_name(s));
         note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
@@ -208,6 +211,7 @@ static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
     p->name = xstrdup(session_name(s));
     list_init(&p->node);
     list_append(&t->planned_saves, &p->node);
+    session_host_plan_saves(t->options.host, ++t->planned);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome);
@@ -229,6 +233,7 @@ static void save_more(struct toolboxes *t)
         struct planned_save *p = list_entry(t->planned_saves.next, struct planned_save, node);
         struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
         list_remove(&p->node);
+        session_host_plan_saves(t->options.host, --t->planned);
         if (s == NULL) {
             planned_save_free(p); /* closed in the meantime */
             continue;
@@ -252,6 +257,8 @@ static void on_saved(void *arg, const struct outcome *outcome)
         if (outcome->session != NULL)
             note_loss(p->owner, outcome->session, t->is_ending ? CUT_SHORT : outcome->why);
         saved_withdraw(p->owner->store, p->name);
+    } else if (outcome->session != NULL) {
+        sessions_give_up(outcome->session);
     }
     planned_save_free(p);
     t->saves--;

@@ -94,10 +94,11 @@ static bool check_singular(const struct check_rules *rules, struct exchange *e)
 {
     static const char *const once[] = {"Host",         "Origin",         "Authorization",
                                        "Content-Type", "Mcp-Session-Id", "Last-Event-ID"};
+    const char *trusted = rules->principals->options.trust_header;
+    bool is_repeated = trusted != NULL && exchange_header_count(e, trusted) > 1;
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
-        if (exchange_header_count(e, once[i]) > 1)
-            return refuse(e, 400, "a header was repeated that may be sent only once");
-    return true;
+        is_repeated = is_repeated || exchange_header_count(e, once[i]) > 1;
+    return !is_repeated || refuse(e, 400, "a header was repeated that may be sent only once");
 }
 
 /* DNS rebinding: a page whose name resolves to this machine still sends its own name as Host. */
@@ -156,15 +157,13 @@ static bool check_method(const struct check_rules *rules, struct exchange *e)
 
 static bool check_authorization(const struct check_rules *rules, struct exchange *e)
 {
+    struct refusal refusal;
     if (e->method == EXCHANGE_OPTIONS)
         return true;
-    const char *authorization = exchange_header(e, "Authorization");
-    e->principal = principals_find(rules->principals, authorization);
-    if (e->principal != NULL)
-        return true;
-    return refuse_with(
-        e, 401, authorization == NULL ? "a bearer token is needed" : "this bearer token is not known",
-        "WWW-Authenticate", authorization == NULL ? "Bearer" : "Bearer error=\"invalid_token\"");
+    e->principal = checks_principal(rules, e, &refusal);
+    return e->principal != NULL ||
+           refuse_with(e, refusal.status, refusal.message,
+                       refusal.challenge != NULL ? "WWW-Authenticate" : NULL, refusal.challenge);
 }
 
 static bool check_load(const struct check_rules *rules, struct exchange *e)
@@ -240,6 +239,18 @@ static check *const checks[] = {
     check_path,   check_method,  check_authorization, check_load,    check_content_type,
     check_accept, check_length,  check_version,       check_session,
 };
+
+struct principal *checks_principal(const struct check_rules *rules, struct exchange *e,
+                                   struct refusal *refusal)
+{
+    const char *trusted = rules->principals->options.trust_header;
+    const struct credentials credentials = {
+        .authorization = exchange_header(e, "Authorization"),
+        .user = trusted != NULL ? exchange_header(e, trusted) : NULL,
+        .from = daemon_listener(e->daemon)->is_unix ? NULL : exchange_client(e),
+    };
+    return principals_find(rules->principals, &credentials, refusal);
+}
 
 void checks_run(const struct check_rules *rules, struct exchange *e)
 {

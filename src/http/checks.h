@@ -7,7 +7,9 @@
 #include <stdbool.h>
 
 struct exchange;
+struct principal;
 struct principals;
+struct refusal;
 
 struct check_rules {
     const char *const *allowed_hosts;   /* NULL-terminated, or NULL; in addition to loopback names */
@@ -20,5 +22,9 @@ struct check_rules {
 /* checks_run(rules, e): run the checks up to the first that fails, which refuses the exchange. Sets the
  * principal and the accepted types in ${e}. */
 void checks_run(const struct check_rules *rules, struct exchange *e);
+
+/* checks_principal(rules, e, refusal): whose the request is, as principals_find() has it. */
+struct principal *checks_principal(const struct check_rules *rules, struct exchange *e,
+                                   struct refusal *refusal);
 
 #endif

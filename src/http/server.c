@@ -58,7 +58,8 @@ static struct connection_options connection_options(struct http_server *s, struc
         .wants_structured = s->options.wants_structured,
         .default_session = "default",
         .extension = s->options.extension,
-        .shows_log = s->principals.token_file == NULL, /* the log names the sessions of all principals */
+        .shows_log =
+            principals_are_anybody(&s->principals), /* the log names the sessions of all principals */
         .send = post_on_send,
         .on_over = post_on_over,
     };
@@ -228,7 +229,8 @@ static bool read_pem(const char *path, bool is_secret, char **text, struct err *
 
 static bool is_open(const struct http_server *s, const struct daemon *daemon)
 {
-    return !daemon_listener(daemon)->is_unix && s->options.token_file == NULL;
+    return !daemon_listener(daemon)->is_unix &&
+           (principals_are_anybody(&s->principals) || principals_trust_this_machine(&s->principals));
 }
 
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
@@ -238,8 +240,9 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
     struct listener listener;
     if (!listener_open(&listener, address, err))
         return false;
-    if (!listener.is_loopback && s->options.token_file == NULL) {
-        err_set(err, ERR_INVALID, "other machines can reach %s and evaluate any code: it needs --token-file",
+    if (!listener.is_loopback && principals_are_anybody(&s->principals)) {
+        err_set(err, ERR_INVALID,
+                "other machines can reach %s and evaluate any code: it needs --token-file or --trust-header",
                 listener.name);
         listener_close(&listener);
         return false;
@@ -258,7 +261,12 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     s->daemons[s->daemon_count++] = daemon;
     const char *name = daemon_listener(daemon)->name;
-    if (is_open(s, daemon))
+    if (is_open(s, daemon) && !principals_are_anybody(&s->principals))
+        log_warning(
+            "every user of this machine can be any user at %s, because --trust-from has an address of "
+            "this machine; --http unix:PATH prevents this",
+            name);
+    else if (is_open(s, daemon))
         log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
                     "--http unix:PATH prevents this",
                     name);
@@ -277,6 +285,16 @@ const char *http_server_open_address(const struct http_server *s)
     return NULL;
 }
 
+/* A header that nobody may send would lock everybody out. */
+static bool trust_has_a_way(const struct http_server *s, struct err *err)
+{
+    bool has = s->options.trust_header == NULL || s->principals.trusted_count > 0;
+    for (size_t i = 0; i < s->daemon_count; i++)
+        has = has || daemon_listener(s->daemons[i])->is_unix;
+    return has || err_set(err, ERR_INVALID,
+                          "--trust-header needs --trust-from ADDRESS, the proxy's, or --http unix:PATH");
+}
+
 static bool start(struct http_server *s, struct err *err)
 {
     const struct http_server_options *o = &s->options;
@@ -289,12 +307,14 @@ static bool start(struct http_server *s, struct err *err)
     if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, false, &s->certificate, err) ||
                                             !read_pem(o->tls_key_file, true, &s->key, err)))
         return false;
-    if (!principals_init(&s->principals, o->token_file, err))
+    const struct principals_options principals_options = {
+        .token_file = o->token_file, .trust_header = o->trust_header, .trust_from = o->trust_from};
+    if (!principals_init(&s->principals, &principals_options, err))
         return false;
     for (size_t i = 0; o->addresses[i] != NULL; i++)
         if (!listen_on(s, o->addresses[i], err))
             return false;
-    return true;
+    return trust_has_a_way(s, err);
 }
 
 static void free_all(struct http_server *s)
@@ -369,9 +389,9 @@ void http_server_reload(struct http_server *s)
     list_for_each(node, following, &s->exchanges)
     {
         struct exchange *e = list_entry(node, struct exchange, node);
+        struct refusal refusal;
         /* Its token may have been withdrawn although the principal has another. */
-        if (e->principal == NULL ||
-            principals_find(&s->principals, exchange_header(e, "Authorization")) == e->principal)
+        if (e->principal == NULL || checks_principal(&s->rules, e, &refusal) == e->principal)
             continue;
         post_lost(e);
         exchange_drop(e);

@@ -21,15 +21,17 @@ struct http_server_options {
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     const char *const *cors_origins;
-    const char *token_file;           /* NULL: no token is required */
+    const char *token_file; /* NULL: no tokens; like the next two as in struct principals_options */
+    const char *trust_header;
+    const char *const *trust_from;
     const char *tls_certificate_file; /* PEM; NULL: no TLS */
     const char *tls_key_file;
     const char *node;    /* prefix of session ids, by which a load balancer can route; NULL: none */
     const char *listing; /* as listing_of() takes it, already checked */
     bool wants_structured;
     const struct extension *extension; /* of each connection; NULL: none */
-    /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if there
-     * are no tokens. */
+    /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if a
+     * request needs not say whose it is. */
     struct toolbox *(*toolbox)(void *arg, const char *principal);
     void (*on_handshake)(void *arg); /* called after a handshake: a good moment to start a Lisp */
     void *arg;
@@ -39,7 +41,7 @@ struct http_server_options {
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
 /* http_server_open_address(s): an address at which any process of this machine may connect and evaluate,
- * since there are no tokens; borrowed. NULL: none. */
+ * since there are no tokens or it may name any user; borrowed. NULL: none. */
 const char *http_server_open_address(const struct http_server *s);
 
 /* http_server_reload(s): read the token file again. If it has an error, the error is logged and nothing

@@ -369,11 +369,12 @@ static void confinement_free(struct confinement *c)
 
 static bool refuse_open_address(const struct confinements *cs, struct err *err)
 {
-    return err_set(err, ERR_INVALID,
-                   "Sandboxed code with a network could connect to %s, which asks for no token, and evaluate "
-                   "code in any session. Give --token-file or --http unix:PATH, or --network loopback or "
-                   "off.",
-                   cs->open_address);
+    return err_set(
+        err, ERR_INVALID,
+        "Sandboxed code with a network could connect to %s, which asks programs of this machine for "
+        "no token, and evaluate code in any session. Give --token-file and no --trust-from that "
+        "has this machine, or --http unix:PATH, or --network loopback or off.",
+        cs->open_address);
 }
 
 /* A directory that was removed and made again under its name is another one. */

@@ -84,10 +84,15 @@ static bool set_listing(struct options *o, const struct option_definition *optio
 static bool set_node(struct options *o, const struct option_definition *option, const char *argument,
                      struct err *err)
 {
-    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0')
-        return err_set(err, ERR_INVALID, "--%s must be 1 to %d letters and digits, not '%s'", option->name,
-                       OPTIONS_MOST_NODE, argument);
+    /* What a machine or a pod may be called. */
+    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.");
+    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0' || argument[0] == '-' ||
+        argument[0] == '.')
+        return err_set(
+            err, ERR_INVALID,
+            "--%s must be 1 to %d letters, digits, dots and dashes, the first a letter or a digit, "
+            "not '%s'",
+            option->name, OPTIONS_MOST_NODE, argument);
     return set_text(o, option, argument, err);
 }
 
@@ -193,9 +198,13 @@ static const struct option_definition table[] = {
 
     {HTTP, "token-file", "FILE", "Require a bearer token from FILE, lines of NAME:TOKEN; each name has its own sessions",
      TEXT(token_file)},
-    {HTTP, "principal-sessions", "N", "Maximum number of sessions for each name in the token file", "unlimited",
+    {HTTP, "trust-header", "NAME", "Take the user from this header, which only an authenticating proxy may send",
+     TEXT(trust_header)},
+    {HTTP, "trust-from", "ADDRESS[/BITS]", "Such a proxy's address or network; one on a Unix socket needs none",
+     LIST(trust_from)},
+    {HTTP, "principal-sessions", "N", "Maximum number of sessions for each user over HTTP", "unlimited",
      COUNT(principal_sessions)},
-    {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each name in the token file", "unlimited",
+    {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each user over HTTP", "unlimited",
      COUNT(principal_processes)},
     {HTTP, "allow-host", "HOST", "Accept requests with this Host header as well",
      LIST(allowed_hosts)},

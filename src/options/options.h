@@ -13,7 +13,7 @@
 #include "session/records/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
-#define OPTIONS_MOST_NODE 32
+#define OPTIONS_MOST_NODE 63
 
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
@@ -25,7 +25,9 @@ struct options {
     const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
     const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
     const char *cors_origins[OPTIONS_MOST_REPEATED + 1];
-    const char *token_file;      /* NULL: no tokens */
+    const char *token_file;   /* NULL: no tokens */
+    const char *trust_header; /* NULL: none */
+    const char *trust_from[OPTIONS_MOST_REPEATED + 1];
     const char *tls_certificate; /* NULL: no TLS */
     const char *tls_key;
     const char *node;            /* NULL: none */

@@ -223,6 +223,14 @@ bool warnings_is_own_file(const struct sexp *place)
     return is_in_file(&p) && !is_in_library(&p);
 }
 
+size_t warnings_own_frame(const struct sexp *frames)
+{
+    size_t own = 0;
+    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
+        own++;
+    return own;
+}
+
 /* The warnings of one file and kind. Returns how many were omitted, and lines of those that occur again. */
 static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
                        enum kind kind, const struct extent *extent)

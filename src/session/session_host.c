@@ -59,12 +59,18 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
     host->groups = options->groups;
+    host->leases = options->leases;
     host->redacts = options->redacts;
     host->orphans = orphans_new(host->loop);
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     host->seed = random_number();
     return host;
+}
+
+void session_host_plan_saves(struct session_host *host, size_t count)
+{
+    host->planned_saves = count;
 }
 
 static void for_each_session(const struct session_host *host, void (*function)(struct session *s))

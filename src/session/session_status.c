@@ -6,9 +6,11 @@
 
 #include "base/log.h"
 #include "lisp/zygotes.h"
+#include "proc/memory.h"
 #include "proc/process.h"
 #include "session/core/core.h"
 #include "session/life/queue.h"
+#include "session/life/saving.h"
 #include "session/records/error_record.h"
 #include "session/session.h"
 #include "session/session_host.h"
@@ -60,7 +62,20 @@ static void log_session(const struct sessions *all, const struct session *s, uin
                (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
 }
 
-static uint64_t read_gauge(const struct session_host *host, enum metric_gauge gauge)
+/* What must be counted or read from the system at each request. */
+struct figures {
+    size_t running, waiting, saves;
+    struct memory_left memory;
+};
+
+static void count_session(const struct session *s, struct figures *f)
+{
+    f->running += s->current != NULL;
+    f->waiting += queue_length(s) - (s->current != NULL);
+    f->saves += savings_count(s);
+}
+
+static uint64_t read_gauge(const struct session_host *host, const struct figures *f, enum metric_gauge gauge)
 {
     size_t resident = 0;
     switch (gauge) {
@@ -68,12 +83,24 @@ static uint64_t read_gauge(const struct session_host *host, enum metric_gauge ga
         return session_host_count(host);
     case METRIC_GAUGE_SESSIONS_SUSPENDED:
         return host->suspended;
+    case METRIC_GAUGE_SESSIONS_LIVE:
+        return session_host_count(host) - host->suspended;
+    case METRIC_GAUGE_RUNNING:
+        return f->running;
+    case METRIC_GAUGE_WAITING:
+        return f->waiting;
+    case METRIC_GAUGE_SAVES_PENDING:
+        return f->saves + host->planned_saves;
     case METRIC_GAUGE_PROCESSES:
         return session_host_processes(host);
     case METRIC_GAUGE_ZYGOTES:
         return zygotes_count(host->zygotes);
     case METRIC_GAUGE_SERVER_BYTES:
         return uv_resident_set_memory(&resident) == 0 ? resident : 0;
+    case METRIC_GAUGE_MEMORY_USED:
+        return f->memory.total - f->memory.available;
+    case METRIC_GAUGE_MEMORY_LIMIT:
+        return f->memory.total;
     case METRIC_GAUGE_UPTIME:
         return (uv_now(host->loop) - host->started_at) / 1000;
     case METRIC_GAUGE_COUNT:
@@ -85,8 +112,13 @@ static uint64_t read_gauge(const struct session_host *host, enum metric_gauge ga
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out)
 {
     uint64_t values[METRIC_GAUGE_COUNT];
+    struct figures f = {0};
+    memory_read("", &f.memory);
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            count_session(s, &f);
     for (size_t i = 0; i < METRIC_GAUGE_COUNT; i++)
-        values[i] = read_gauge(host, (enum metric_gauge)i);
+        values[i] = read_gauge(host, &f, (enum metric_gauge)i);
     metrics_print(&host->metrics, values, out);
 }
 

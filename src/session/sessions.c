@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "session/core/core.h"
 #include "session/session_life.h"
+#include "session/store/leases.h"
+#include "session/store/saved.h"
 
 #define LONGEST_NAME 64
 #define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs, for each owner */
@@ -79,6 +81,21 @@ bool sessions_is_name(const char *name)
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
 }
 
+static void on_lost(void *arg)
+{
+    sessions_close_later(arg);
+}
+
+/* The only use of the name is this server's; ${*lease}: NULL if there is no other server. */
+static bool take_lease(const struct sessions *all, const char *name, struct lease **lease, struct err *err)
+{
+    *lease = NULL;
+    if (all->host->leases == NULL || all->store == NULL)
+        return true;
+    *lease = lease_take(all->host->leases, saved_store_directory(all->store), name, err);
+    return *lease != NULL;
+}
+
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err)
 {
     char made_up[32];
@@ -97,9 +114,17 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         err_set(err, ERR_BUSY, "A session named %s already exists.", name);
         return NULL;
     }
+    struct lease *lease;
     if (!quota_take(&all->quota, err))
         return NULL;
+    if (!take_lease(all, name, &lease, err)) {
+        quota_give_back(&all->quota);
+        return NULL;
+    }
     struct session *s = session_new(all, name);
+    s->id.lease = lease;
+    if (lease != NULL)
+        lease_on_lost(lease, on_lost, s);
     hash_table_add(&all->by_name, &s->id.by_name, hash_of(all, name));
     list_append(&all->all, &s->id.node);
     session_tell(s, SESSIONS_CAME);
@@ -113,7 +138,19 @@ void sessions_close(struct session *s)
     hash_table_remove(&all->by_name, &s->id.by_name);
     quota_give_back(&all->quota);
     session_tell(s, SESSIONS_WENT);
+    sessions_give_up(s);
     session_free(s);
+}
+
+bool sessions_confirm(struct session *s, struct err *err)
+{
+    return s->id.lease == NULL || lease_confirm(s->id.lease, err);
+}
+
+void sessions_give_up(struct session *s)
+{
+    lease_release(s->id.lease);
+    s->id.lease = NULL;
 }
 
 void sessions_close_later(struct session *s)

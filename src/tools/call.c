@@ -188,6 +188,10 @@ bool call_find_session(struct tool_call *call, struct session **s)
     bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL;
     struct err err;
     *s = sessions_find(toolbox->sessions, name);
+    if (*s != NULL && !sessions_confirm(*s, &err)) {
+        call_answer(call, true, "%s", err.message);
+        return false;
+    }
     if (*s != NULL)
         return true;
     if (may_be_saved && saved_is_announced(toolbox->store, name)) {

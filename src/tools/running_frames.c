@@ -11,12 +11,13 @@
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
+#include "report/warnings.h"
 #include "session/session.h"
 #include "wire/sexp.h"
 
 #define MOST_MS 300
 #define LEAST_RUNNING_S 0.2 /* before, a look-up would wait */
-#define FRAMES_ASKED 20     /* some are folded into a line */
+#define FRAMES_ASKED 60     /* some are folded into a line; the program's own may be below a library's */
 #define LINES_SHOWN 5
 #define MOST_BYTES 1000
 
@@ -99,7 +100,12 @@ void running_frames_add(struct strbuf *out, const struct sexp *frames)
     if (frames == NULL) {
         strbuf_adds(out, "(not known: the process did not react at once)");
     } else {
-        size_t shown = report_frames(out, frames, LINES_SHOWN, MOST_BYTES);
+        size_t shown = report_frames(out, frames, LINES_SHOWN, MOST_BYTES), own = warnings_own_frame(frames);
+        if (own >= shown && own < sexp_count(frames)) {
+            strbuf_adds(out, own > shown ? "\n...\n" : "\n");
+            section_add_frame(out, own, sexp_nth(frames, own));
+            shown = own + 1;
+        }
         if (shown < sexp_count(frames))
             strbuf_adds(out, "\n... more frames; get-backtrace shows them");
     }

@@ -54,9 +54,10 @@ static void restore_session(struct tool_call *call)
     if (name == NULL)
         return;
     struct session *s = sessions_find(call->toolbox->sessions, name);
+    bool is_there = s != NULL && sessions_confirm(s, &err);
     if (s == NULL)
-        s = sessions_create(call->toolbox->sessions, name, &err);
-    if (s == NULL) {
+        is_there = (s = sessions_create(call->toolbox->sessions, name, &err)) != NULL;
+    if (!is_there) {
         call_answer(call, true, "%s", err.message);
         return;
     }

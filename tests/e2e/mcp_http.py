@@ -43,12 +43,14 @@ Event = collections.namedtuple("Event", "id data message")
 
 
 class Wire:
-    """One connection. A response's body is read with it unless it is a stream."""
+    """One connection, from the address `source`. A response's body is read with it unless it is a stream."""
 
-    def __init__(self, address, tls=None, seconds=30):
+    def __init__(self, address, tls=None, seconds=30, source=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(seconds * mcp.STRETCH)
+        if source is not None:
+            self.socket.bind((source, 0))
         self.socket.connect(address)
         if family != socket.AF_UNIX:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

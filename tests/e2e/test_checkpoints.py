@@ -18,9 +18,7 @@ class Checkpoints(mcp.TestCase):
         return int(self.s.evaluate("(sb-posix:getpid)", **named).value)
 
     def rollback(self, to, **named):
-        reply = self.s.call("rollback-session", to=str(to), **named)
-        self.assertFalse(reply.is_error, reply.text)
-        return reply.text
+        return self.assertSucceeds(self.s.call("rollback-session", to=str(to), **named)).text
 
     def states(self, **named):
         """The evaluations after which there is a checkpoint, newest first."""
@@ -295,9 +293,7 @@ class History(Checkpoints):
 
     def assertGives(self, expression, value):
         text = self.s.call("session-history", format="lisp").text
-        path = os.path.join(self.folder(), "history.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        path = self.file(text, "history.lisp")
         self.assertEvaluates(expression, value)
         self.s.call("create-session", name="reader")
         self.assertValue(self.s.evaluate("(load \"%s\")" % path, session="reader"), "T")
@@ -396,8 +392,7 @@ class TimeTravel(Checkpoints):
 
     def test_a_number_a_name_and_steps_back_are_returned_to(self):
         self.count_to(3)
-        reply = self.s.call("checkpoint-session", name="three")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("checkpoint-session", name="three"))
         self.assertIn("three", reply.text)
         self.s.evaluate("(setf *n* 4)")
         self.s.evaluate("(setf *n* 5)")
@@ -561,8 +556,7 @@ class AfterAFailure(Checkpoints):
             path = os.path.join(folder, "f")
             self.fail_at_a_file(path)
             text = self.rollback(2)
-            with open(path) as f:
-                self.assertEqual("kept", f.read())
+            self.assertEqual("kept", mcp.read(path))
             self.assertEqual(["f"], os.listdir(folder))
             self.assertIn("Current package: CL-USER", text)
             self.assertNotIn("cleaned up", text)
@@ -576,8 +570,7 @@ class AfterAFailure(Checkpoints):
         self.s.evaluate("1")
         self.rollback(1)
         self.s.evaluate(KILL_SELF)
-        with open(path) as f:
-            self.assertEqual("one\n", f.read())
+        self.assertEqual("one\n", mcp.read(path))
 
     def test_a_death_after_it_leads_there_too(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -587,8 +580,7 @@ class AfterAFailure(Checkpoints):
             report = self.assertDied(self.s.evaluate(KILL_SELF))
             self.assertNotIn("cleaned up", report.text)
             self.assertEvaluates("*n*", "2")
-            with open(path) as f:
-                self.assertEqual("kept", f.read())
+            self.assertEqual("kept", mcp.read(path))
 
     def test_cleanup_forms_that_do_not_end_lead_further_back(self):
         self.s.evaluate("(defvar *n* 0) (defvar *stay* nil)")

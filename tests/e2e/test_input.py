@@ -391,9 +391,8 @@ class TaskInput(mcp.TestCase):
         self.assertIn('=> ("Ada" "36")', self.text_of(task))
 
     def test_a_file_that_is_loaded_asks_too(self):
-        with open(os.path.join(self.folder(), "asks.lisp"), "w") as f:
-            f.write('(defvar *reply* (y-or-n-p "Overwrite?"))')
-        task = self.ask("tools/call", name="load-file", arguments={"path": f.name})
+        path = self.file('(defvar *reply* (y-or-n-p "Overwrite?"))', "asks.lisp")
+        task = self.ask("tools/call", name="load-file", arguments={"path": path})
         self.assertIn("Overwrite?", self.asked(task))
         self.line(task, "y")
         self.assertIn("=> T", self.text_of(task))

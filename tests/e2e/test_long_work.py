@@ -141,6 +141,14 @@ class LongWork(mcp.SessionTest):
             self.assertNotIn("\ufffd", text)
             release()
 
+    def test_below_the_frames_of_a_library_the_programs_own_is_shown(self):
+        path = os.path.join(self.folder, "own.lisp")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("(defun own-search () (cl-ppcre:scan \"^(a*)*$\" (concatenate 'string (make-string 60 :initial-element #\\a) \"b\")) nil)")
+        self.s.evaluate('(progn (asdf:load-system "cl-ppcre") (load "%s"))' % path)
+        text = self.call("evaluate-lisp", code="(list (own-search))", wait=1).text
+        self.assertRegex(text, r"(?s)\[Backtrace\]\n0: .*cl-ppcre/.*\n\d+: \(OWN-SEARCH\) at \S*own\.lisp:1\n\.\.\. more frames")
+
     def test_an_evaluation_keeps_its_time_limit(self):
         self.call("evaluate-lisp", code="(loop)", wait=0, timeout=0.5)
         text, is_error = self.call("evaluation-status", wait=60)
@@ -238,8 +246,7 @@ class LongWork(mcp.SessionTest):
         """As Codex does after 60 s, with shorter times: the client asks again until the work is done, and gives up no call."""
         gate, release = self.gate()
         path = os.path.join(self.folder, "long.lisp")
-        with open(path, "w") as f:
-            f.write("(progn %s (print :loaded))" % gate)
+        mcp.write(path, "(progn %s (print :loaded))" % gate)
         for tool, arguments, end in (
             ("evaluate-lisp", {"code": "(progn %s :done)" % gate}, "=> :DONE"),
             ("load-file", {"path": path}, ":LOADED"),
@@ -281,8 +288,7 @@ class LongWork(mcp.SessionTest):
             self.call("cancel-evaluation")
             self.assertIn("CANCELLED", self.call("evaluation-status", wait=60).text)
         path = os.path.join(self.folder, "slow.lisp")
-        with open(path, "w") as f:
-            f.write("(sleep 1)")
+        mcp.write(path, "(sleep 1)")
         self.assertIn(CONTINUES, self.call("load-file", path=path, wait=0.2).text)
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 

@@ -57,8 +57,7 @@ class Standing(entries.Entries, InFolder):
             with self.subTest(direction=direction, if_exists=if_exists):
                 self.assertOperational()
                 for is_left in (False, True):
-                    with open(os.path.join(self.place, "any.txt"), "w", encoding="utf-8") as f:
-                        f.write(before)
+                    mcp.write(os.path.join(self.place, "any.txt"), before)
                     self.assertErrorReport(self.s.evaluate(code), "SIMPLE-ERROR")
                     if is_left:
                         self.s.evaluate("(+ 1 2)")
@@ -202,8 +201,7 @@ class Standing(entries.Entries, InFolder):
         self.s.evaluate("""(defvar *stops* t) (defun stop (place) (when *stops* (break "at ~a" place)) place)
             (defmacro stopping (place) (stop place)) (defun early (x) x) (define-compiler-macro early (x) (stop x))
             (defclass thing () ()) (defmethod make-load-form ((thing thing) &optional environment) (declare (ignore environment)) (stop 6) '(quote :thing))""")
-        with open(os.path.join(self.place, "many.lisp"), "w", encoding="utf-8") as f:
-            f.write("""(defvar *read* #.(stop 1))
+        mcp.write(os.path.join(self.place, "many.lisp"), """(defvar *read* #.(stop 1))
                 (eval-when (:compile-toplevel) (stop 2))
                 (defun in-a-function () (let ((x (stopping 3))) (list x (early 4))))
                 (macrolet ((local () (stop 5))) (defun with-macro () (local)))
@@ -240,8 +238,7 @@ class Standing(entries.Entries, InFolder):
         entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
         restart = self.s.start_call("invoke-restart", restart="CONTINUE")
         self.assertIn("FIRST", self.s.call("describe-last-error").text)  # they have been read, and wait
-        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
-            pass
+        mcp.write(os.path.join(self.place, "go"))
         self.assertErrorReport(second.reply(), "SIMPLE-ERROR")
         self.assertValue(entry.reply(), ":FIRST")
         self.assertValue(restart.reply(), ":FIRST")
@@ -252,8 +249,7 @@ class Standing(entries.Entries, InFolder):
         restart = self.s.start_call("invoke-restart", restart="CONTINUE")
         entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
         self.assertIn("FIRST", self.s.call("describe-last-error").text)
-        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
-            pass
+        mcp.write(os.path.join(self.place, "go"))
         self.assertIn("SECOND", restart.reply().text)
         self.assertValue(entry.reply(), ":FIRST")
         self.assertValue(self.enter("x"), ":SECOND")

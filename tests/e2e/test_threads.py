@@ -441,8 +441,7 @@ class ThreadErrors(StandingTest):
         self.assertEqual(["can be entered" in line for line in self.errors()], [True, True, False])
 
     def test_one_that_was_interrupted_stands_and_continues(self):
-        reply = self.s.call("interrupt-thread", thread="program")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("interrupt-thread", thread="program"))
         self.assertIn("(AWAIT \"x\")", reply.text)
         self.assertEvaluates("(+ 1 2)", "3")
         self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
@@ -560,8 +559,7 @@ class Undoing(ThreadTest):
         mcp.wait_until(lambda: "after evaluation 2," in self.s.call("list-checkpoints").text, 10, "the checkpoint")
         pid = self.s.evaluate("(sb-posix:getpid)").value
         port = self.s.evaluate("(listen-on 0)").values[0]
-        reply = self.s.call("rollback-session", to="3")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("rollback-session", to="3"))
         self.assertNotIn("later states", reply.text)
         self.assertNotIn("evaluation 4", self.s.call("list-checkpoints").text)
         self.assertNotIn(int(pid), self.s.processes())
@@ -588,13 +586,21 @@ class Lost(ThreadTest):
             self.assertErrorReport(report)
             self.assertNotIn("failed", report.session)
             self.assertEvaluates(self.CHECK, whole)
-            path = os.path.join(self.folder(), "history.lisp")
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(self.s.call("session-history", format="lisp").text)
+            path = self.file(self.s.call("session-history", format="lisp").text, "history.lisp")
             self.s.call("create-session", name="reader")
             self.assertValue(self.s.evaluate('(load "%s")' % path, session="reader"), "T")
             self.assertValue(self.s.evaluate(self.CHECK, session="reader"), whole)
             self.s.call("close-session", session="reader")
+
+    def test_of_a_progn_only_the_forms_that_define_something_are_evaluated_again(self):
+        path = os.path.join(self.folder(), "ran")
+        self.s.evaluate('(sb-thread:make-thread (lambda () (sleep 1000)) :name "program")')
+        self.assertEvaluates("""(progn ; a comment
+            (defun inside () 1) (with-open-file (s "%s" :direction :output :if-does-not-exist :create) (write-line "x" s))
+            (progn #| another |# (defvar *part* 2) (delete-file "%s")) )""" % (path, path), "T")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
+        self.assertEvaluates('(list (inside) *part* (probe-file "%s"))' % path, "(1 2 NIL)")
+        self.assertNotIn("delete-file", re.sub("(?m)^;.*", "", self.s.call("session-history", format="lisp").text))
 
 
 class Hooks(mcp.SessionTest):
@@ -764,8 +770,7 @@ class WebServer(mcp.TestCase):
         before = len(self.errors())
         port = self.port()
         self.assertEqual("6", self.get("price?amount=3", port))
-        report = self.s.evaluate('(fetch "price?amount=30")')
-        self.assertFalse(report.is_error, report.text)
+        report = self.assertSucceeds(self.s.evaluate('(fetch "price?amount=30")'))
         mcp.wait_until(lambda: self.s.evaluate("nil") and len(self.errors()) > before, 10, "the error")
         self.assertRegex(self.errors()[0], "in thread hunchentoot-worker.*30 is more than 10")
         text = self.s.call("get-backtrace", index=self.s.newest_error(), locals=True).text
@@ -880,8 +885,7 @@ class WebServerWithDatabase(mcp.TestCase):
         for system in ("hunchentoot", "drakma"):
             self.s.call("load-system", system=system, timeout=280, wait=290)
         self.s.evaluate(WEB.replace("(start-web)", ""))
-        report = self.s.evaluate(DATABASE.replace("FILE", path))
-        self.assertFalse(report.is_error, report.text)
+        report = self.assertSucceeds(self.s.evaluate(DATABASE.replace("FILE", path)))
         mcp.wait_until(lambda: "after evaluation 4," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
         self.assertFalse(self.s.evaluate("(progn (open-database) (start-web) t)").is_error)
         orders, factor, accidents = [], 1, []

@@ -1,6 +1,7 @@
 /*
- * The parts of an HTTP request that the server parses itself: header values, the token file, Mcp-Name.
- * Invariants: no value crashes it, what is found lies within the value, and an accepted token is found again.
+ * The parts of an HTTP request that the server parses itself: header values, the token file, Mcp-Name,
+ * networks and names of users. Invariants: no value crashes it, what is found lies within the value, an
+ * accepted token is found again, and the name of a principal can be that of a folder.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 
 #include "base/check.h"
 #include "http/header_values.h"
+#include "http/networks.h"
+#include "http/principals.h"
 #include "http/tokens.h"
 #include "mcp/request_headers.h"
 
@@ -32,6 +35,19 @@ static void check_values(const char *value)
     if (event_id_parse(value, &stream, &sequence))
         CHECK(strlen(value) <= 37);
     request_header_says(value, value, strlen(value));
+}
+
+static void check_user(const char *value)
+{
+    char name[PRINCIPAL_MOST_NAME + 1];
+    struct network network;
+    struct err err;
+
+    if (principal_name(value, name))
+        CHECK(name[0] != '.' && name[0] != '\0' && strchr(name, '/') == NULL &&
+              strlen(name) <= PRINCIPAL_MOST_NAME);
+    if (network_parse(&network, value, &err))
+        CHECK(network.bits <= 128);
 }
 
 static void check_tokens(const char *text, size_t len)
@@ -60,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(value, data, size);
     value[size] = '\0';
     check_values(value);
+    check_user(value);
     /* A header, then a NUL and the value in the body. */
     split = memchr(value, '\0', size);
     if (split)

@@ -169,10 +169,7 @@ CASE(many_messages_in_one_read_come_in_order)
 
 CASE(messages_cut_anywhere_come_whole)
 {
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    random_seed();
     struct strbuf b;
     strbuf_init(&b, 0);
     for (int i = 1; i <= 60; i++)

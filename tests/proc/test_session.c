@@ -210,6 +210,18 @@ static bool has_notice(void *arg)
     return session_notices(arg)->count > 0;
 }
 
+/* Stop what runs; its words, NULL if nothing runs. Valid until the next call. */
+static const char *stopped(struct fixture *f)
+{
+    static char words[400];
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    bool is_stopped = session_stop(f->s, &what);
+    snprintf(words, sizeof words, "%s", strbuf_string(&what));
+    strbuf_fini(&what);
+    return is_stopped ? words : NULL;
+}
+
 static const char *const settings[] = {"FAKE_BUILD",  "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK",
                                        "FAKE_FREEZE", "FAKE_TOOK",  "FAKE_COPY"};
 
@@ -606,13 +618,11 @@ CASE(a_running_operation_that_is_cancelled_is_stopped_and_not_answered)
 {
     static const char *const codes[] = {"wait 1", "wait 2", "wait 0", "finish 1", "exit 4"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        struct call c = {0}, after = {0};
+        struct call c = {0};
         submit(f, &c, codes[i], 0, true);
         wait_for_state(f, "running");
         session_cancel(c.op);
-        submit(f, &after, "value after", 0, true);
-        wait_for(f, &after);
-        assert_string_equal(after.value, "after");
+        assert_value(f, "value after", "after");
         assert_int_equal(c.answers, 0);
     }
 }
@@ -620,54 +630,45 @@ CASE(a_running_operation_that_is_cancelled_is_stopped_and_not_answered)
 CASE(a_stopped_operation_says_that_it_was_cancelled)
 {
     struct call c = {0};
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_false(session_stop(f->s, &what));
+    assert_null(stopped(f));
     submit(f, &c, "wait 1", 0, true);
     wait_for_state(f, "running");
-    assert_true(session_stop(f->s, &what));
-    assert_string_equal(strbuf_string(&what), "wait 1");
+    assert_string_equal(stopped(f), "wait 1");
     assert_string_equal(session_state_name(f->s), "stopping");
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
     assert_non_null(strstr(c.message, "The evaluation was cancelled after "));
     assert_null(strstr(c.message, "configure-limits"));
     assert_string_equal(session_last_error(f->s)->type, "CANCELLED");
-    strbuf_fini(&what);
 }
 
 CASE(an_operation_may_be_stopped_again_and_again)
 {
     struct call c = {0};
-    struct strbuf what;
-    strbuf_init(&what, 0);
     submit(f, &c, "wait 0", 0, true);
     wait_for_state(f, "running");
     for (int i = 0; i < 10; i++)
-        assert_true(session_stop(f->s, &what));
+        assert_non_null(stopped(f));
     wait_for_state(f, "stopping");
-    session_stop(f->s, &what);
+    stopped(f);
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
     assert_non_null(strstr(c.message, "killed"));
-    strbuf_fini(&what);
 }
 
 CASE(running_code_is_reported_in_whole_characters)
 {
     struct call c = {0};
-    struct strbuf what;
     char code[400] = "wait 0;";
-    strbuf_init(&what, 0);
     while (strlen(code) < 300)
         strcat(code, "é");
     submit(f, &c, code, 0, true);
     wait_for_state(f, "running");
-    assert_true(session_stop(f->s, &what));
+    const char *what = stopped(f);
+    assert_non_null(what);
     session_cancel(c.op);
-    assert_true(what.len > 100);
-    assert_int_equal((unsigned char)what.bytes[what.len - 1] & 0xC0, 0x80);
-    strbuf_fini(&what);
+    assert_true(strlen(what) > 100);
+    assert_int_equal((unsigned char)what[strlen(what) - 1] & 0xC0, 0x80);
 }
 
 CASE(a_death_while_running_is_reported_with_how_and_what_was_printed)
@@ -1070,10 +1071,7 @@ CASE(a_question_whose_time_is_over_stops_nothing)
     assert_int_equal(asked.expired_count, 1);
     session_dismiss(c.op, 7);
     assert_string_equal(session_state_name(f->s), "running");
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_true(session_stop(f->s, &what));
-    strbuf_fini(&what);
+    assert_non_null(stopped(f));
     wait_for(f, &c);
     assert_string_equal(c.value, "done");
     c = (struct call){0};
@@ -1088,10 +1086,7 @@ CASE(an_operation_that_asks_can_die_and_be_stopped)
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7;wait 1", 0);
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_true(session_stop(f->s, &what));
-    strbuf_fini(&what);
+    assert_non_null(stopped(f));
     session_answer(c.op, 7, "late", 4);
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
@@ -1834,10 +1829,7 @@ CASE(whatever_happens_each_operation_is_answered_exactly_once)
                                         "wait 1"};
     static struct call calls[COUNT];
     bool is_taken_back[COUNT] = {false};
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    unsigned seed = random_seed();
     f->most_processes = seed % 4 == 0 ? 5 : 0;
     with_checkpoints(f, seed % 3 == 0 ? 0 : 4);
     memset(calls, 0, sizeof calls);

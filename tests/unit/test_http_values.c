@@ -1,7 +1,9 @@
 /*
- * The values of HTTP headers, the token file, and the log of events.
+ * The values of HTTP headers, the token file, networks, names of principals, and the log of events.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +13,8 @@
 #include "base/strbuf.h"
 #include "http/event_log.h"
 #include "http/header_values.h"
+#include "http/networks.h"
+#include "http/principals.h"
 #include "http/tokens.h"
 
 TEST(media_types)
@@ -232,6 +236,132 @@ TEST(a_token_file_is_its_owners_alone)
     assert_false(tokens_read(&t, path, &err));
     assert_false(tokens_read(&t, "/tmp", &err));
     assert_false(tokens_read(&t, "/dev/null", &err));
+}
+
+static struct sockaddr_storage address_of(const char *text)
+{
+    struct sockaddr_storage address = {0};
+    struct sockaddr_in *ipv4 = (void *)&address;
+    struct sockaddr_in6 *ipv6 = (void *)&address;
+
+    if (inet_pton(AF_INET, text, &ipv4->sin_addr) == 1)
+        address.ss_family = AF_INET;
+    else if (inet_pton(AF_INET6, text, &ipv6->sin6_addr) == 1)
+        address.ss_family = AF_INET6;
+    else
+        address.ss_family = AF_UNIX;
+    return address;
+}
+
+TEST(networks_have_addresses)
+{
+    static const struct {
+        const char *network, *address;
+        bool has;
+    } rows[] = {
+        {"10.0.0.1", "10.0.0.1", true},
+        {"10.0.0.1", "10.0.0.2", false},
+        {"10.0.0.0/8", "10.255.0.2", true},
+        {"10.0.0.0/8", "11.0.0.0", false},
+        {"10.0.0.8/29", "10.0.0.15", true},
+        {"10.0.0.8/29", "10.0.0.16", false},
+        {"10.0.0.8/29", "10.0.0.7", false},
+        {"0.0.0.0/0", "192.0.2.1", true},
+        {"0.0.0.0/0", "2001:db8::1", false},
+        {"10.0.0.0/8", "::ffff:10.1.2.3", true},
+        {"::ffff:10.0.0.0/104", "10.1.2.3", true},
+        {"2001:db8::/33", "2001:db8:7fff::1", true},
+        {"2001:db8::/33", "2001:db8:8000::1", false},
+        {"::1", "::1", true},
+        {"::1", "127.0.0.1", false},
+        {"::/0", "10.0.0.1", true},
+        {"::/0", "a socket", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sockaddr_storage address = address_of(rows[i].address);
+        struct network n;
+        struct err err;
+        assert_true(network_parse(&n, rows[i].network, &err));
+        if (network_has(&n, (struct sockaddr *)&address) != rows[i].has)
+            fail_msg("%s, %s", rows[i].network, rows[i].address);
+    }
+}
+
+TEST(text_that_is_no_network_is_refused)
+{
+    static const char *const no[] = {"",
+                                     "/",
+                                     "/8",
+                                     "10.0.0.0/",
+                                     "10.0.0.0/33",
+                                     "10.0.0.0/-1",
+                                     "10.0.0.0/+8",
+                                     "10.0.0.0/8 ",
+                                     "10.0.0.1/8",
+                                     "10.0.0/8",
+                                     "::1/129",
+                                     "2001:db8::1/64",
+                                     "localhost",
+                                     "10.0.0.0/8/8",
+                                     "[::1]",
+                                     "fe80::1%lo",
+                                     "10.0.0.0/0008",
+                                     "::/1e1"};
+    char longer[400];
+    struct network n;
+    struct err err;
+
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (network_parse(&n, no[i], &err))
+            fail_msg("%s", no[i]);
+    memset(longer, '1', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_false(network_parse(&n, longer, &err));
+}
+
+TEST(some_networks_have_this_machine)
+{
+    static const struct {
+        const char *network;
+        bool has;
+    } rows[] = {{"127.0.0.1", true}, {"127.9.9.9", true},  {"0.0.0.0/0", true},
+                {"::/0", true},      {"192.0.2.1", false}, {"126.0.0.0/8", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct network n;
+        struct err err;
+        assert_true(network_parse(&n, rows[i].network, &err));
+        if (network_has_this_machine(&n) != rows[i].has)
+            fail_msg("%s", rows[i].network);
+    }
+}
+
+TEST(users_have_names_that_folders_can_have)
+{
+    static const char *const rows[][2] = {
+        {"ada", "ada"},
+        {"Ada.L-1_2+x@example.org", "Ada.L-1_2+x@example.org"},
+        {"..", "%2E."},
+        {".hidden", "%2Ehidden"},
+        {"a/b", "a%2Fb"},
+        {"auth0|7", "auth0%7C7"},
+        {"%2E", "%252E"},
+        {"\xc3\xa4", "%C3%A4"},
+        {"a b\t\x7f", "a%20b%09%7F"},
+    };
+    char name[PRINCIPAL_MOST_NAME + 1], user[PRINCIPAL_MOST_NAME + 2];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_true(principal_name(rows[i][0], name));
+        assert_string_equal(name, rows[i][1]);
+    }
+    assert_false(principal_name("", name));
+    memset(user, 'a', sizeof user);
+    user[PRINCIPAL_MOST_NAME + 1] = '\0';
+    assert_false(principal_name(user, name));
+    user[PRINCIPAL_MOST_NAME] = '\0';
+    assert_true(principal_name(user, name));
+    user[PRINCIPAL_MOST_NAME - 1] = '/';
+    assert_false(principal_name(user, name));
 }
 
 static void add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)

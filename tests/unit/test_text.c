@@ -3,9 +3,8 @@
  */
 #include <string.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
 #include "base/text.h"
+#include "strbuf_test.h"
 
 TEST(text_groups_digits_by_thousands)
 {
@@ -64,11 +63,8 @@ TEST(text_indents_each_line_that_is_not_empty)
     }
 }
 
-TEST(text_indents_only_the_bytes_given)
+STRBUF_TEST(out, text_indents_only_the_bytes_given)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
-    text_add_indented(&out, "one\ntwo\nthree", 7, "> ");
-    assert_string_equal(strbuf_string(&out), "> one\n> two");
-    strbuf_fini(&out);
+    text_add_indented(out, "one\ntwo\nthree", 7, "> ");
+    assert_string_equal(strbuf_string(out), "> one\n> two");
 }

@@ -17,6 +17,7 @@
 
 struct confinements;
 struct control_groups;
+struct leases;
 struct memory_watch;
 struct orphans;
 
@@ -52,12 +53,14 @@ struct session_host {
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
+    struct leases *leases;             /* borrowed; NULL: no other server has the same sessions */
     struct orphans *orphans;           /* owned */
     bool redacts;
     struct list idle; /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
     size_t suspended;
+    size_t planned_saves;       /* of sessions that were not told to save yet */
     uint64_t started_at;        /* loop time in ms */
     bool is_everything_limited; /* operations without a time limit get their session's */
     struct metrics metrics;

@@ -24,6 +24,7 @@ struct session {
         struct hash_node by_name;
         char *name;
         uint64_t created_at;
+        struct lease *lease; /* NULL: none, so other servers may use the same save */
     } id;
     struct sessions *all;
     struct session_host *host;

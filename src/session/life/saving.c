@@ -21,6 +21,7 @@
 #include "session/core/eviction.h"
 #include "session/process/process.h"
 #include "session/snapshots/copies.h"
+#include "session/store/leases.h"
 #include "session/store/saved.h"
 #include "session/work/answer.h"
 
@@ -57,7 +58,9 @@ static void commit_first(struct session *s)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
-            saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+            bool is_own = s->id.lease != NULL && strcmp(v->saved.name, s->id.name) == 0;
+            saved_commit(s->all->store, &v->saved, &v->journal, is_own ? lease_holder(s->id.lease) : NULL,
+                         on_committed, v);
         }
         return;
     }
@@ -379,6 +382,16 @@ bool saving_start_suspended(struct session *s, struct operation *op)
 }
 
 /* A commit runs to its end in its thread; no operation waits for it. */
+size_t savings_count(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
+        n += list_entry(node, struct operation, node)->kind == OPERATION_SAVE;
+    for (const struct list *node = s->savings.next; node != &s->savings; node = node->next)
+        n += list_entry(node, struct saving, node)->stored == NULL;
+    return n;
+}
+
 void saving_cancel(struct saving *v)
 {
     v->op = NULL;

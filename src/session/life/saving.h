@@ -5,6 +5,7 @@
 #define SESSION_LIFE_SAVING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/errors.h"
 
@@ -24,6 +25,9 @@ bool saving_start_suspended(struct session *s, struct operation *op);
  * called when the file is complete, which is given to it, or with NULL when it could not be made. */
 typedef void saving_stored(struct session *s, char *image);
 bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err);
+
+/* savings_count(s): the saves of this session that wait or are under way. */
+size_t savings_count(const struct session *s);
 
 /* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this
  * session. */

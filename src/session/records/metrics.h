@@ -28,9 +28,16 @@ struct strbuf;
 #define METRICS_GAUGES(X)                                                                                    \
     X(SESSIONS, "sessions", "", "Current sessions.")                                                         \
     X(SESSIONS_SUSPENDED, "sessions_suspended", "", "Current sessions that are suspended.")                  \
+    X(SESSIONS_LIVE, "sessions_live", "", "Current sessions that are not suspended.")                        \
+    X(RUNNING, "operations_running", "", "Operations that run now, at most one for each session.")           \
+    X(WAITING, "operations_waiting", "", "Operations that wait for others of their session.")                \
+    X(SAVES_PENDING, "saves_pending", "", "Saves of sessions that are under way or planned.")                \
     X(PROCESSES, "lisp_processes", "", "Session processes, including their copies.")                         \
     X(ZYGOTES, "zygotes", "", "Zygotes, the processes from which sessions are copied.")                      \
     X(SERVER_BYTES, "server_resident_bytes", "", "Resident memory of the server process.")                   \
+    X(MEMORY_USED, "memory_used_bytes", "",                                                                  \
+      "Memory in use under the tightest limit, that of the machine or of a control group.")                  \
+    X(MEMORY_LIMIT, "memory_limit_bytes", "", "That limit; 0 if it is not known.")                           \
     X(UPTIME, "uptime_seconds", "", "Seconds since the server started.")
 
 enum metric {

@@ -1,0 +1,122 @@
+"""Users that somebody else has authenticated: a proxy that names them in a header."""
+
+import os
+import signal
+import subprocess
+
+import mcp
+import mcp_http
+from mcp_http import Session, legacy, modern, text_of
+
+TOKEN = "ada-0123456789abcdef"
+TRUST = ("--trust-header", "X-Forwarded-User")
+
+
+def bearer(token):
+    return {"Authorization": "Bearer " + token}
+
+
+def named(user, **more):
+    return dict({"X-Forwarded-User": user}, **more)
+
+
+class Proxies(mcp_http.TestCase):
+    def token_file(self):
+        path = os.path.join(self.folder(), "tokens")
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+            f.write("ada:%s\n" % TOKEN)
+        return path
+
+    def eval_as(self, server, user, code, **arguments):
+        headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}})
+        return text_of(self.assertStatus(200, server.request(headers={**headers, **named(user)}, body=message, **arguments)).json["result"])
+
+    def list_tools(self, server, headers, **connection):
+        own, message = modern("tools/list")
+        return server.request(headers={**own, **headers}, body=message, **connection)
+
+    def test_the_user_is_the_one_that_a_trusted_proxy_names(self):
+        server = self.start_http(*TRUST, "--trust-from", "127.0.0.2", "--trust-from", "127.0.1.0/24")
+        for source in ("127.0.0.2", "127.0.1.77"):
+            self.eval_as(server, "ada@example.org", "(defvar *x* 5)", source=source)
+            self.assertEqual("=> 5", self.eval_as(server, "ada@example.org", "*x*", source=source))
+        self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, "bob@example.org", "*x*", source="127.0.0.2"))
+        session = Session(server, headers=named("ada@example.org"), source="127.0.0.2")
+        refused = server.request(headers={**session.headers(), **named("bob@example.org")}, body=legacy("ping"), source="127.0.0.2")
+        self.assertStatus(404, refused)
+
+    def test_the_header_from_elsewhere_is_an_error_whatever_stands_beside_it(self):
+        server = self.start_http(*TRUST, "--trust-from", "127.0.0.2", "--token-file", self.token_file())
+        self.assertStatus(200, self.list_tools(server, bearer(TOKEN)))
+        for user in ("ada", "bob", ""):
+            for headers in (named(user), named(user, **bearer(TOKEN)), {"x-forwarded-USER": user, **bearer(TOKEN)}):
+                with self.subTest(headers):
+                    response = self.assertStatus(401, self.list_tools(server, headers))
+                    self.assertIn("not trusted", response.json["error"]["message"])
+                    self.assertEqual("Bearer", response.headers["www-authenticate"])
+        # A proxy's word is worth more than a token that it passes on, and a token still counts where the proxy names nobody.
+        self.assertStatus(200, self.list_tools(server, named("bob", **bearer("unknown-0123456789")), source="127.0.0.2"))
+        self.assertStatus(200, self.list_tools(server, bearer(TOKEN), source="127.0.0.2"))
+        for headers in ({}, bearer("unknown-0123456789"), named("", **bearer(TOKEN)), named("a" * 201), named("/" * 67)):
+            self.assertStatus(401, self.list_tools(server, headers, source="127.0.0.2"))
+        for users in (["ada", "bob"], ["ada", "ada"]):
+            self.assertStatus(400, self.list_tools(server, {"X-Forwarded-User": users}, source="127.0.0.2"))
+        self.assertStatus(400, self.list_tools(server, named("a\x01b"), source="127.0.0.2"))
+
+    def test_without_tokens_the_proxy_must_name_somebody(self):
+        socket = os.path.join(self.folder(), "socket")
+        server = self.start_http(*TRUST, "--trust-from", "127.0.0.2", http=("127.0.0.1:0", "unix:" + socket))
+        self.assertEqual("=> 2", self.eval_as(server, "ada", "(+ 1 1)", which=1))
+        self.assertEqual("=> 2", self.eval_as(server, "ada", "(+ 1 1)", source="127.0.0.2"))
+        for connection in ({}, {"which": 1}, {"source": "127.0.0.2"}):
+            response = self.assertStatus(401, self.list_tools(server, {}, **connection))
+            self.assertIn("the proxy has not named the user", response.json["error"]["message"])
+        self.assertStatus(401, self.list_tools(server, named("ada")))
+
+    def test_names_that_no_folder_can_have(self):
+        state = os.path.join(self.folder(), "state")
+        server = self.start_http(*TRUST, "--state-dir", state, "--persist", http=("unix:" + os.path.join(self.folder(), "socket"),))
+        users = ("..", "../../x", "auth0|7", "a b", "%2E%2E")
+        for number, user in enumerate(users):
+            self.eval_as(server, user, "(defvar *x* %d)" % number)
+        for number, user in enumerate(users):
+            self.assertEqual("=> %d" % number, self.eval_as(server, user, "*x*"))
+        server.end(wait=60)
+        self.assertEqual(["%252E%252E", "%2E.", "%2E.%2F..%2Fx", "a%20b", "auth0%7C7"], sorted(os.listdir(os.path.join(state, "principals"))))
+
+    def test_who_connects_from_this_machine_is_warned_of(self):
+        says = "every user of this machine can be any user"
+        self.assertIn(says, self.start_http(*TRUST, "--trust-from", "127.0.0.1").stderr())
+        self.assertNotIn("every user", self.start_http(*TRUST, "--trust-from", "192.0.2.1").stderr())
+
+    def test_other_machines_may_reach_it_and_sighup_keeps_who_is_trusted(self):
+        server = self.start_http(*TRUST, "--trust-from", "127.0.0.2", "--token-file", self.token_file(), http=("0.0.0.0:0",))
+        server.addresses = [("127.0.0.1", server.addresses[0][1])]
+        session = Session(server, headers=named("bob"), source="127.0.0.2")
+        with server.wire(source="127.0.0.2") as stream:
+            self.assertTrue(session.listen(stream).is_stream)
+            server.process.send_signal(signal.SIGHUP)
+            mcp.wait_until(lambda: "token file was reloaded" in server.stderr(), 10, "the file is read")
+            self.assertStatus(200, self.list_tools(server, named("bob"), source="127.0.0.2"))
+            stream.socket.settimeout(1)
+            with self.assertRaises(TimeoutError):
+                stream.events()
+
+    def test_wrong_options_are_refused(self):
+        for options, says in (
+            (("--trust-from", "127.0.0.1"), "--trust-from goes together with --trust-header"),
+            (TRUST, "--trust-header needs --trust-from ADDRESS, the proxy's, or --http unix:PATH"),
+            ((*TRUST, "--trust-from", "proxy.example.org"), "--trust-from: 'proxy.example.org' is no network"),
+            ((*TRUST, "--trust-from", "10.0.0.1/8"), "has bits set behind the network's own"),
+            (("--trust-header", "Authorization", "--trust-from", "127.0.0.1"), "--trust-header: 'Authorization' is no name of a header that a proxy may set"),
+            (("--trust-header", "X User", "--trust-from", "127.0.0.1"), "--trust-header: 'X User' is no name"),
+        ):
+            with self.subTest(options):
+                done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", *options], env=mcp.clean_environment(), stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=20 * mcp.STRETCH)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    mcp.main()
