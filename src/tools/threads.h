@@ -4,7 +4,6 @@
 #ifndef TOOLS_THREADS_H
 #define TOOLS_THREADS_H
 
-
 struct session;
 struct tool_call;
 
