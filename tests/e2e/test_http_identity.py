@@ -107,7 +107,7 @@ class Proxies(mcp_http.TestCase):
             (("--trust-from", "127.0.0.1"), "--trust-from goes together with --trust-header"),
             (TRUST, "--trust-header needs --trust-from ADDRESS, the proxy's, or --http unix:PATH"),
             ((*TRUST, "--trust-from", "proxy.example.org"), "--trust-from: 'proxy.example.org' is no network"),
-            ((*TRUST, "--trust-from", "10.0.0.1/8"), "has bits set behind the network's own"),
+            ((*TRUST, "--trust-from", "10.0.0.0/33"), "--trust-from: '10.0.0.0/33': the number of bits is from 0 to 32"),
             (("--trust-header", "Authorization", "--trust-from", "127.0.0.1"), "--trust-header: 'Authorization' is no name of a header that a proxy may set"),
             (("--trust-header", "X User", "--trust-from", "127.0.0.1"), "--trust-header: 'X User' is no name"),
         ):

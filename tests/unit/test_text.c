@@ -3,8 +3,9 @@
  */
 #include <string.h>
 
+#include "../cases.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "strbuf_test.h"
 
 TEST(text_groups_digits_by_thousands)
 {
@@ -63,8 +64,11 @@ TEST(text_indents_each_line_that_is_not_empty)
     }
 }
 
-STRBUF_TEST(out, text_indents_only_the_bytes_given)
+TEST(text_indents_only_the_bytes_given)
 {
-    text_add_indented(out, "one\ntwo\nthree", 7, "> ");
-    assert_string_equal(strbuf_string(out), "> one\n> two");
+    struct strbuf out;
+    strbuf_init(&out, 0);
+    text_add_indented(&out, "one\ntwo\nthree", 7, "> ");
+    assert_string_equal(strbuf_string(&out), "> one\n> two");
+    strbuf_fini(&out);
 }
