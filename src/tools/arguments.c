@@ -65,33 +65,21 @@ bool arguments_is_bounded(const struct tool_argument *a)
     return a->minimum < a->maximum;
 }
 
+const struct argument_words argument_words[] = {
+    [ARGUMENT_STRING] = {"string", "string", "string", "a string"},
+    [ARGUMENT_INTEGER] = {"integer", "integer", "integer", "an integer"},
+    [ARGUMENT_NUMBER] = {"number", "number", "number", "a number"},
+    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "boolean", "true or false"},
+    [ARGUMENT_STRING_LIST] = {"array", "strings", "array of strings", "an array of strings"},
+};
+
 /* "a number between 1 and 600", "one of all, functions". */
 static void add_expectation(struct strbuf *out, const struct tool_argument *a)
 {
-    switch (a->type) {
-    case ARGUMENT_STRING:
-        if (a->choices == NULL) {
-            strbuf_adds(out, "a string");
-            return;
-        }
-        strbuf_adds(out, "one of ");
-        for (size_t i = 0; a->choices[i] != NULL; i++)
-            strbuf_addf(out, "%s%s", i > 0 ? ", " : "", a->choices[i]);
-        return;
-    case ARGUMENT_INTEGER:
-        strbuf_adds(out, "an integer");
-        break;
-    case ARGUMENT_NUMBER:
-        strbuf_adds(out, "a number");
-        break;
-    case ARGUMENT_BOOLEAN:
-        strbuf_adds(out, "true or false");
-        return;
-    case ARGUMENT_STRING_LIST:
-        strbuf_adds(out, "an array of strings");
-        return;
-    }
-    if (arguments_is_bounded(a))
+    strbuf_adds(out, a->choices != NULL ? "one of " : argument_words[a->type].expected);
+    for (size_t i = 0; a->choices != NULL && a->choices[i] != NULL; i++)
+        strbuf_addf(out, "%s%s", i > 0 ? ", " : "", a->choices[i]);
+    if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && arguments_is_bounded(a))
         strbuf_addf(out, " between %.16g and %.16g", a->minimum, a->maximum);
 }
 

@@ -430,6 +430,14 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
     strbuf_fini(&call->request);
 }
 
+int call_loading_timeout_ms(const struct tool_call *call, struct session *session)
+{
+    int session_ms = limits_timeout_ms(session_limits(session));
+    if (call_has(call, "timeout"))
+        return call_timeout_ms(call);
+    return session_ms > CALL_LOADING_MS ? session_ms : CALL_LOADING_MS;
+}
+
 void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
 {
     double most =

@@ -8,61 +8,32 @@
 
 /* One row for each tool that lists references to a name. */
 static const struct relation {
-    const char *tool, *kind; /* of the agent's operation find-references */
-    const char *who;         /* the noun for one of those found */
-    const char *of;          /* text before the name */
-    const char *none[2];     /* when nothing is found: text before the name, and after it */
-    const char *recorded;    /* the part that the Lisp records; NULL: everything */
-    const char *more;        /* what it does not record */
+    const char *kind;     /* the tool's name after who-; of the agent's operation find-references */
+    const char *who, *of; /* the noun for one of those found, and the text between it and the name */
+    const char *none;     /* when nothing is found */
+    const char *recorded; /* the part that the Lisp records; NULL: everything */
+    const char *more;     /* what it does not record */
 } relations[] = {
-    {"who-calls",
-     "calls",
-     "caller",
-     "of",
-     {"No calls of ", " are recorded."},
+    /* clang-format off */
+    {"calls", "caller", "of", "No calls of {name} are recorded.",
      "calls by name, including inlined functions and functions used as values,",
      ", or calls by a name that is computed at run time"},
-    {"who-references",
-     "references",
-     "reader",
-     "of",
-     {"No readers of ", " are recorded."},
+    {"references", "reader", "of", "No readers of {name} are recorded.",
      "reads of special and global variables and constants",
      ". The compiler may replace a constant by its value if that is a number or a character"},
-    {"who-binds",
-     "binds",
-     "binder",
-     "of",
-     {"No binders of ", " are recorded."},
-     "bindings of special variables",
-     ""},
-    {"who-sets",
-     "sets",
-     "setter",
-     "of",
-     {"No setters of ", " are recorded."},
-     "assignments of special and global variables",
-     ""},
-    {"who-macroexpands",
-     "macroexpands",
-     "user",
-     "of the macro",
-     {"No users of the macro ", " are recorded."},
-     "uses",
-     ", or uses of top-level defining macros such as DEFUN"},
-    {"who-specializes",
-     "specializes",
-     "method",
-     "on",
-     {"No method specializes on ", " or on one of its objects."},
-     NULL,
-     NULL},
+    {"binds", "binder", "of", "No binders of {name} are recorded.", "bindings of special variables", ""},
+    {"sets", "setter", "of", "No setters of {name} are recorded.",
+     "assignments of special and global variables", ""},
+    {"macroexpands", "user", "of the macro", "No users of the macro {name} are recorded.",
+     "uses", ", or uses of top-level defining macros such as DEFUN"},
+    {"specializes", "method", "on", "No method specializes on {name} or on one of its objects.", NULL, NULL},
+    /* clang-format on */
 };
 
 static const struct relation *relation_of(const struct tool_call *call)
 {
     for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++)
-        if (strcmp(relations[i].tool, call->tool->name) == 0)
+        if (strcmp(relations[i].kind, call->tool->name + strlen("who-")) == 0)
             return &relations[i];
     return &relations[0];
 }
@@ -103,9 +74,7 @@ static const char *mismatch(const struct relation *r, const struct sexp *reply)
 static void add_nothing(struct strbuf *out, const struct relation *r, const struct sexp *reply)
 {
     const char *why = mismatch(r, reply);
-    strbuf_adds(out, r->none[0]);
-    reply_add(out, reply, "name");
-    strbuf_adds(out, r->none[1]);
+    reply_fill(out, reply, r->none);
     if (why != NULL)
         strbuf_addf(out, "\n%s", why);
     else if (r->recorded != NULL)

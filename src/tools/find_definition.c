@@ -140,24 +140,12 @@ static void run(struct tool_call *call)
     look_up(call, s, on_definitions);
 }
 
-static const char *const types[] = {"all",
-                                    "function",
-                                    "setf-function",
-                                    "generic-function",
-                                    "method",
-                                    "macro",
-                                    "compiler-macro",
-                                    "variable",
-                                    "constant",
-                                    "symbol-macro",
-                                    "class",
-                                    "structure",
-                                    "condition",
-                                    "type",
-                                    "setf-expander",
-                                    "method-combination",
-                                    "package",
-                                    NULL};
+/* clang-format off */
+static const char *const types[] = {
+    "all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro",
+    "variable", "constant", "symbol-macro", "class", "structure", "condition", "type", "setf-expander",
+    "method-combination", "package", NULL};
+/* clang-format on */
 
 const struct tool tool_find_definition = {
     .name = "find-definition",

@@ -11,9 +11,6 @@
 #include "tools/detach.h"
 #include "tools/run_tests.h"
 
-/* Loading compiles, and test suites run long: more time than an evaluation has, unless the caller sets a
- * limit. */
-#define TEST_TIMEOUT_MS 300000
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
 
@@ -63,12 +60,9 @@ static void run_tests(struct tool_call *call)
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
     call_add_system_form(&code, "asdf:test-system", system);
-    int session_ms = limits_timeout_ms(session_limits(s));
     struct operation_options options = {
         .what = system,
-        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
-                      : session_ms > TEST_TIMEOUT_MS ? session_ms
-                                                     : TEST_TIMEOUT_MS,
+        .timeout_ms = call_loading_timeout_ms(call, s),
         .keeps_record = true,
         .goes_on = true,
         .code = code.bytes,

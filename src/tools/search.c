@@ -161,11 +161,11 @@ static void complete_symbol(struct tool_call *call)
     look_up(call, s, on_completed);
 }
 
-static const char *const symbol_types[] = {"all",       "function",         "generic-function",
-                                           "macro",     "special-operator", "variable",
-                                           "constant",  "symbol-macro",     "class",
-                                           "structure", "condition",        "type",
-                                           NULL};
+/* clang-format off */
+static const char *const symbol_types[] = {
+    "all", "function", "generic-function", "macro", "special-operator", "variable", "constant",
+    "symbol-macro", "class", "structure", "condition", "type", NULL};
+/* clang-format on */
 
 const struct tool tool_apropos_search = {
     .name = "apropos-search",

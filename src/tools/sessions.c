@@ -139,7 +139,7 @@ static void next_step(struct tool_call *call, struct session *s)
         /* The text before the reply if this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
         struct operation_options options = {.what = "create-session",
-                                            .timeout_ms = 300000,
+                                            .timeout_ms = CALL_LOADING_MS,
                                             .keeps_record = code.len > 0,
                                             .code = code.bytes,
                                             .code_len = code.len};

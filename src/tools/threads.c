@@ -31,9 +31,7 @@ static int64_t owner_of(const struct sexp *thread)
 static void add_lock(struct strbuf *out, const struct sexp *thread)
 {
     const struct sexp *lock = sexp_get(thread, 0, "lock");
-    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"");
-    reply_add_string(out, lock);
-    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "" : "\"");
+    reply_fill(out, thread, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"{lock}\"");
 }
 
 static void add_activity(struct strbuf *out, const struct sexp *thread)
