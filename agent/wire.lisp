@@ -217,7 +217,10 @@ descriptors, stays out of the reach of evaluated code. The end of the stream end
       (replace new *input* :end2 *input-end*)
       (setf *input* new)))
   (loop while (< *input-end* end)
-        do (let ((count (receive-octets *input* *input-end* end)))
+        ;; An error of a timer during the wait unwinds: not between the parts of a message, or the rest of it would be read
+        ;; as the next one.
+        do (let ((count (let ((*waits-openly* (and *waits-openly* (zerop *input-end*))))
+                          (receive-octets *input* *input-end* end))))
              (when (zerop count)
                (end-process 0))
              (incf *input-end* count))))

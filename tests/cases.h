@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -42,6 +43,17 @@ static size_t test_case_count;
         test(*state);                                                                                        \
     }                                                                                                        \
     static void test(__attribute__((unused)) type *variable)
+
+/* random_seed(): returns the seed of this run, which random() has from now on; it is printed, and
+ * CL_MCP_TEST_SEED gives it again. */
+static inline unsigned random_seed(void)
+{
+    const char *given = getenv("CL_MCP_TEST_SEED");
+    unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL) * 2654435761u;
+    print_message("# CL_MCP_TEST_SEED=%u\n", seed);
+    srandom(seed);
+    return seed;
+}
 
 static int compare_cases(const void *one, const void *other)
 {

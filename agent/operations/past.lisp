@@ -61,7 +61,7 @@ little else."
 
 (defun evaluate-again (text package-name evaluation &key from until)
   "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
-Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
+The forms of a PROGN count one by one. Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
 fifth, a line about each of the first that failed. What follows a form that cannot be read, or a failed change of the current
 package, is not evaluated: it would define something else."
   (let* ((nowhere (make-broadcast-stream))
@@ -87,7 +87,28 @@ package, is not evaluated: it would define something else."
                  (when (defining-text-p rest)
                    (fail (subseq rest 0 (min 60 (length rest))) condition))
                  (when (plusp (length rest))
-                   (push (list start until package-name 0) left))))
+                   (push (list start until package-name 0) left))
+                 nil))
+             (evaluate-part (form start end package-name)
+               "Return false if what follows must not be evaluated."
+               (let* ((steps (steps-of form text start end))
+                      (piece (list start end package-name 0))
+                      (defines (and (null steps) (defining-form-p form)))
+                      (condition (and defines (failure-of form piece))))
+                 (cond (steps
+                        (loop for (step step-start step-end) in steps
+                              always (evaluate-part step step-start step-end package-name)))
+                       ((and defines (null condition))
+                        (push piece again))
+                       (t
+                        (push piece left)
+                        (when condition
+                          (fail form condition))
+                        (or (null condition)
+                            (not (changes-package-p form))
+                            (leave-rest end package-name
+                                        (make-condition 'simple-error
+                                                        :format-control "Not evaluated, because the change of the package before it failed.")))))))
              (failure-of (form piece)
                (handler-case (handler-bind ((warning #'muffle-warning))
                                (call-with-origin (origin (first piece) (second piece))
@@ -110,19 +131,8 @@ package, is not evaluated: it would define something else."
                                      (leave-rest start package-name condition)
                                      stream))))
                until (eq form stream)
-               do (let* ((piece (list start (place) package-name 0))
-                         (defines (defining-form-p form))
-                         (condition (and defines (failure-of form piece))))
-                    (if (and defines (null condition))
-                        (push piece again)
-                        (push piece left))
-                    (when condition
-                      (fail form condition)
-                      (when (changes-package-p form)
-                        (leave-rest (second piece) package-name
-                                    (make-condition 'simple-error
-                                                    :format-control "Not evaluated, because the change of the package before it failed."))
-                        (loop-finish))))))))
+               do (unless (evaluate-part form start (place) package-name)
+                    (loop-finish))))))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
 
 (defun failure-line (what condition)

@@ -113,6 +113,19 @@
              (#\( (read-char stream) (return t))
              (t (return nil)))))
 
+(defun steps-of (form text start end)
+  "Return (STEP START END) for each step of FORM, a PROGN that is in TEXT from START to END; NIL if it is none or they are not found."
+  (when (eq 'progn (and (consp form) (first form)))
+    (ignore-errors
+     (with-input-from-string (stream (subseq text start end))
+       (when (skip-to-list stream)
+         (let ((*read-suppress* t))
+           (read stream)
+           (loop for step in (rest form)
+                 for step-start = (+ start (file-position stream))
+                 do (read stream)
+                 collect (list step step-start (+ start (file-position stream))))))))))
+
 (defun note-steps-done (text progress)
   "Note which forms inside the current PROGN of TEXT have been evaluated since the last call."
   (let ((*readtable* (progress-readtable progress))

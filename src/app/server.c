@@ -23,6 +23,7 @@
 #include "proc/guardian.h"
 #include "report/report.h"
 #include "session/session_host.h"
+#include "session/store/leases.h"
 #include "tools/audit.h"
 
 struct server {
@@ -32,6 +33,7 @@ struct server {
     struct control_groups *groups; /* NULL: none */
     struct audit *audit;           /* NULL: none */
     struct zygotes *zygotes;
+    struct leases *leases; /* NULL: none */
     struct session_host *host;
     struct toolboxes *toolboxes;
     struct connection *connection;     /* NULL: no client on standard input and output */
@@ -246,6 +248,10 @@ static bool begin(struct server *server, const struct options *options,
     if (options->audit_file != NULL &&
         (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
         return false;
+    /* Only servers with a name share their sessions. */
+    if (options->node != NULL && options->is_persistent &&
+        (server->leases = leases_new(server->loop, options->state_directory, options->node, err)) == NULL)
+        return false;
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
     server->host = session_host_new(&(struct session_host_options){
         .wording = &report_wording,
@@ -259,6 +265,7 @@ static bool begin(struct server *server, const struct options *options,
         .image_directory = options->state_directory,
         .confinements = confinements,
         .groups = server->groups,
+        .leases = server->leases,
         .redacts = options->redacts,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
@@ -267,6 +274,7 @@ static bool begin(struct server *server, const struct options *options,
         .zygotes = server->zygotes,
         .state_directory = options->state_directory,
         .is_persistent = options->is_persistent,
+        .save_every_s = options->save_every_s,
         .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
         .directory = server->directory,
         .confinements = confinements,
@@ -336,6 +344,7 @@ static void end(struct server *server)
     connection_free(server->connection);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
+    leases_free(server->leases);
     zygotes_free(server->zygotes);
     end_processes(server);
     audit_free(server->audit);

@@ -15,7 +15,7 @@
 #include "http/event_log.h"
 #include "mcp/transport.h"
 
-#define HTTP_MOST_NODE_BYTES 32
+#define HTTP_MOST_NODE_BYTES 63
 
 struct connection;
 struct connection_options;

@@ -84,10 +84,15 @@ static bool set_listing(struct options *o, const struct option_definition *optio
 static bool set_node(struct options *o, const struct option_definition *option, const char *argument,
                      struct err *err)
 {
-    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0')
-        return err_set(err, ERR_INVALID, "--%s must be 1 to %d letters and digits, not '%s'", option->name,
-                       OPTIONS_MOST_NODE, argument);
+    /* What a machine or a pod may be called. */
+    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.");
+    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0' || argument[0] == '-' ||
+        argument[0] == '.')
+        return err_set(
+            err, ERR_INVALID,
+            "--%s must be 1 to %d letters, digits, dots and dashes, the first a letter or a digit, "
+            "not '%s'",
+            option->name, OPTIONS_MOST_NODE, argument);
     return set_text(o, option, argument, err);
 }
 
@@ -256,6 +261,8 @@ static const struct option_definition table[] = {
      TEXT(state_directory)},
     {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
      FLAG(is_persistent), COMMON},
+    {SESSIONS, "save-every", "SECONDS", "With --persist, save idle sessions that have changed this often", "on exit only",
+     COUNT(save_every_s)},
     {SESSIONS, "checkpoints", "on|off", "Make a checkpoint after each evaluation", "on",
      .set = set_checkpoints},
     {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
@@ -422,6 +429,10 @@ bool options_parse(struct options *o, int argc, char **argv)
     find_defaults(o);
     if (o->is_persistent && o->state_directory == NULL) {
         fprintf(stderr, "cl-mcp-server: --persist needs --state-dir, since HOME names no home directory\n");
+        return false;
+    }
+    if (o->save_every_s > 0 && !o->is_persistent) {
+        fprintf(stderr, "cl-mcp-server: --save-every needs --persist\n");
         return false;
     }
     return true;

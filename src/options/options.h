@@ -13,7 +13,7 @@
 #include "session/records/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
-#define OPTIONS_MOST_NODE 32
+#define OPTIONS_MOST_NODE 63
 
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
@@ -55,6 +55,7 @@ struct options {
     const char *readable[OPTIONS_MOST_REPEATED + 1];
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
+    size_t save_every_s;                            /* 0: save at the end only */
     size_t idle_timeout_s;                          /* 0: never suspend sessions */
     size_t most_sessions, most_processes;           /* of the server; 0: not given */
     size_t most_memory_mib;                         /* of each session; 0: not given */

@@ -13,9 +13,7 @@
 /* The innermost frame, and the first whose code is in a file of the program's own. */
 static void add_item_frames(struct strbuf *out, const struct sexp *frames)
 {
-    size_t own = 0;
-    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
-        own++;
+    size_t own = warnings_own_frame(frames);
     for (size_t i = 0; i < sexp_count(frames); i++) {
         if (i > 0 && i != own)
             continue;

@@ -59,6 +59,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
     host->groups = options->groups;
+    host->leases = options->leases;
     host->redacts = options->redacts;
     host->orphans = orphans_new(host->loop);
     host->idle_timer = loop_handle_timer(host->loop, host);

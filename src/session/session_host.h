@@ -15,6 +15,7 @@
 
 struct confinements;
 struct control_groups;
+struct leases;
 struct session_host;
 struct session_wording;
 struct sessions;
@@ -35,7 +36,8 @@ struct session_host_options {
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
-    bool redacts; /* output that is not shown whole contains nothing that looks like a credential */
+    struct leases *leases; /* borrowed, outlives it: of sessions that can be saved; NULL: none are taken */
+    bool redacts;          /* output that is not shown whole contains nothing that looks like a credential */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "session/core/core.h"
+#include "session/session.h"
 #include "session/session_life.h"
+#include "session/store/leases.h"
+#include "session/store/saved.h"
 
 #define LONGEST_NAME 64
 #define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs, for each owner */
@@ -79,6 +83,42 @@ bool sessions_is_name(const char *name)
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
 }
 
+static void on_lost(void *arg)
+{
+    sessions_close_later(arg);
+}
+
+static void on_saved_for_another(void *arg, const struct outcome *outcome)
+{
+    (void)arg;
+    struct session *s = outcome->session;
+    if (s != NULL && outcome->kind == OUTCOME_OK && list_is_empty(&s->queue) && s->at == s->numbers.saved)
+        sessions_close_later(s);
+    else if (s != NULL && outcome->kind != OUTCOME_OK)
+        log_warning("session %s was not given up: %s", s->id.name, outcome->why);
+}
+
+/* It is saved when what runs in it has ended. If it is used again before that is complete, it stays until it
+ * is asked for once more. */
+static void on_wanted(void *arg)
+{
+    struct session *s = arg;
+    if (session_evaluations(s) == 0 && list_is_empty(&s->queue))
+        sessions_close_later(s);
+    else if (list_is_empty(&s->savings) && !s->flags.is_unrestored)
+        session_save(s, NULL, on_saved_for_another, NULL);
+}
+
+/* The only use of the name is this server's; ${*lease}: NULL if there is no other server. */
+static bool take_lease(const struct sessions *all, const char *name, struct lease **lease, struct err *err)
+{
+    *lease = NULL;
+    if (all->host->leases == NULL || all->store == NULL)
+        return true;
+    *lease = lease_take(all->host->leases, saved_store_directory(all->store), name, err);
+    return *lease != NULL;
+}
+
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err)
 {
     char made_up[32];
@@ -97,9 +137,17 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         err_set(err, ERR_BUSY, "A session named %s already exists.", name);
         return NULL;
     }
+    struct lease *lease;
     if (!quota_take(&all->quota, err))
         return NULL;
+    if (!take_lease(all, name, &lease, err)) {
+        quota_give_back(&all->quota);
+        return NULL;
+    }
     struct session *s = session_new(all, name);
+    s->id.lease = lease;
+    if (lease != NULL)
+        lease_watch(lease, on_lost, on_wanted, s);
     hash_table_add(&all->by_name, &s->id.by_name, hash_of(all, name));
     list_append(&all->all, &s->id.node);
     session_tell(s, SESSIONS_CAME);
@@ -113,7 +161,19 @@ void sessions_close(struct session *s)
     hash_table_remove(&all->by_name, &s->id.by_name);
     quota_give_back(&all->quota);
     session_tell(s, SESSIONS_WENT);
+    sessions_give_up(s);
     session_free(s);
+}
+
+bool sessions_confirm(struct session *s, struct err *err)
+{
+    return s->id.lease == NULL || lease_confirm(s->id.lease, err);
+}
+
+void sessions_give_up(struct session *s)
+{
+    lease_release(s->id.lease);
+    s->id.lease = NULL;
 }
 
 void sessions_close_later(struct session *s)

@@ -37,7 +37,7 @@ struct session *sessions_find(const struct sessions *all, const char *name);
  * name        borrowed; NULL generates one ("s1", ...)
  * Returns     borrowed, until sessions_close(); NULL with ${err} set
  * Errors      ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists;
- *             ERR_LIMIT: there are too many, of this owner or in all
+ *             ERR_LIMIT: there are too many, of this owner or in all; also those of lease_take()
  */
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
 
@@ -49,6 +49,11 @@ bool sessions_is_name(const char *name);
  * delivered. */
 void sessions_close(struct session *s);
 void sessions_close_later(struct session *s);
+
+/* sessions_confirm(s, err): whether ${s} is still this server's; if not, it is closed soon. Ask before it is
+ * used. sessions_give_up(s): another server may have it from now on: this one has saved it, and ends. */
+bool sessions_confirm(struct session *s, struct err *err);
+void sessions_give_up(struct session *s);
 
 /* sessions_first(all), sessions_next(s): in the order of their creation; NULL at the end.
  * sessions_count(all). */

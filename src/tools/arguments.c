@@ -114,9 +114,7 @@ static void add_given(struct strbuf *out, const json_t *given)
 
 static json_t *reject(const struct tool_argument *a, const json_t *given, struct err *err)
 {
-    struct strbuf expected, got;
-    strbuf_init(&expected, 0);
-    strbuf_init(&got, 0);
+    struct strbuf expected = {0}, got = {0};
     add_expectation(&expected, a);
     add_given(&got, given);
     err_set(err, ERR_INVALID, "Argument %s must be %s, got %s", a->name, strbuf_string(&expected),
@@ -241,10 +239,9 @@ static json_t *check_value(const struct tool_argument *a, const json_t *given, s
 static void reject_unknown(const struct tool *tool, const char *name, struct err *err)
 {
     struct similar search;
-    struct strbuf known;
+    struct strbuf known = {0};
     size_t len = strlen(name);
     similar_init(&search, name);
-    strbuf_init(&known, 0);
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         similar_offer(&search, a->name);
         strbuf_addf(&known, "%s%s", a == tool->arguments ? "" : ", ", a->name);
@@ -261,8 +258,7 @@ static bool check_required(const struct tool *tool, const json_t *checked, struc
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (!a->is_required || json_object_get(checked, a->name) != NULL)
             continue;
-        struct strbuf expected;
-        strbuf_init(&expected, 0);
+        struct strbuf expected = {0};
         add_expectation(&expected, a);
         err_set(err, ERR_INVALID, "Missing argument %s of %s: %s. %s", a->name, tool->name,
                 strbuf_string(&expected), a->description);

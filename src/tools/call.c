@@ -53,8 +53,6 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->on_progress = options->on_progress;
     call->on_question = options->on_question;
     call->arg = options->arg;
-    strbuf_init(&call->text, 0);
-    strbuf_init(&call->request, 0);
     tool->run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
@@ -177,8 +175,7 @@ static bool take_loss(const struct tool_call *call, const char *name, struct str
 
 void call_tell_loss(const struct tool_call *call, struct session *s)
 {
-    struct strbuf loss;
-    strbuf_init(&loss, 0);
+    struct strbuf loss = {0};
     if (take_loss(call, session_name(s), &loss))
         notices_addf(session_notices(s), "%s It begins empty.", strbuf_string(&loss));
     strbuf_fini(&loss);
@@ -191,6 +188,10 @@ bool call_find_session(struct tool_call *call, struct session **s)
     bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL;
     struct err err;
     *s = sessions_find(toolbox->sessions, name);
+    if (*s != NULL && !sessions_confirm(*s, &err)) {
+        call_answer(call, true, "%s", err.message);
+        return false;
+    }
     if (*s != NULL)
         return true;
     if (may_be_saved && saved_is_announced(toolbox->store, name)) {
@@ -295,16 +296,12 @@ void call_done(void *arg, const struct outcome *outcome)
 static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message)
 {
     struct tool_call *call = arg;
-    struct strbuf line;
+    struct strbuf line = {0};
     if (call->on_progress == NULL)
         return; /* it was answered early */
-    strbuf_init(&line, 0);
     strbuf_addf(&line, "%.0f s", elapsed_s);
-    if (output_bytes > 0) {
-        strbuf_adds(&line, ", ");
-        text_add_grouped(&line, output_bytes);
-        strbuf_adds(&line, " bytes of output");
-    }
+    if (output_bytes > 0)
+        strbuf_addf(&line, ", %s bytes of output", text_grouped(output_bytes).text);
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
     call_redact(call, &line);
@@ -316,7 +313,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;
-    struct strbuf text;
+    struct strbuf text = {0};
     if (call->on_question == NULL) {
         session_answer(call->operation, question, NULL, 0);
         return;
@@ -325,7 +322,6 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
         call->on_question(call->arg, call, question, NULL);
         return;
     }
-    strbuf_init(&text, 0);
     strbuf_adds(&text, prompt);
     call_redact(call, &text);
     call->on_question(call->arg, call, question, strbuf_string(&text));

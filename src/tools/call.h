@@ -125,24 +125,12 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
                           size_t max_output);
 
 /* The argument of every tool that reads or runs Lisp. */
-#define SESSION_ARGUMENT                                                                                     \
-    {                                                                                                        \
-        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
-    }
-#define TIMEOUT_TYPE .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400
-#define TIMEOUT_MEMBERS TIMEOUT_TYPE, .description = "Time limit in seconds; 0: none."
-#define TIMEOUT_ARGUMENT                                                                                     \
-    {                                                                                                        \
-        TIMEOUT_MEMBERS                                                                                      \
-    }
+#define SESSION_ARGUMENT ARGUMENT("session", STRING, "Session.", .names_session = true)
+#define ANY_TIMEOUT_ARGUMENT(...) ARGUMENT("timeout", NUMBER, __VA_ARGS__, .minimum = 0, .maximum = 86400)
+#define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.")
+#define RARE_TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.", .is_rare = true)
 /* Of a tool that loads: it compiles, which takes more time than an evaluation has. */
 #define LOADING_TIMEOUT_ARGUMENT                                                                             \
-    {                                                                                                        \
-        TIMEOUT_TYPE, .description = "Time limit in seconds, 0: none; default: the session's, at least 300." \
-    }
-#define RARE_TIMEOUT_ARGUMENT                                                                                \
-    {                                                                                                        \
-        .is_rare = true, TIMEOUT_MEMBERS                                                                     \
-    }
+    ANY_TIMEOUT_ARGUMENT("Time limit in seconds, 0: none; default: the session's, at least 300.")
 
 #endif

@@ -7,10 +7,7 @@
 
 static void on_compiled(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     report_compilation(&call->text, o->reply);
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -33,15 +30,8 @@ const struct tool tool_compile_form = {
     .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the forms in."},
-            TIMEOUT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package to read the forms in."), TIMEOUT_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -42,7 +42,7 @@ static void run(struct tool_call *call)
         call->takes_unavailable = true;
         call_begin_request(call, "limit-thread-errors");
         call_write_integer(call, "count", limits_int(&changed, LIMIT_THREAD_ERRORS));
-        look_up(call, s, on_noted);
+        look_up_whatever(call, s, on_noted);
     } else {
         call_finish(call);
     }
@@ -55,32 +55,14 @@ const struct tool tool_configure_limits = {
     .search_hint = "timeout, output size, heap",
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
-    .arguments =
-        {
-            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Time limit of a call in seconds."},
-            {.name = "max-output",
-             .type = ARGUMENT_INTEGER,
-             .description = "Bytes to show of each output or value."},
-            {.name = "print-length",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .description = "Elements to print; 0: all."},
-            {.name = "print-level",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .description = "Nesting levels to print; 0: all."},
-            {.name = "max-heap",
-             .type = ARGUMENT_INTEGER,
-             .description = "Heap size in MiB, from the next reset."},
-            {.name = "checkpoint-limit",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .description = "Unnamed checkpoints to keep; 0: none."},
-            {.name = "thread-errors",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .description = "Failed threads to keep; 0: none."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("timeout", NUMBER, "Time limit of a call in seconds."),
+                  ARGUMENT("max-output", INTEGER, "Bytes to show of each output or value."),
+                  ARGUMENT("print-length", INTEGER, "Elements to print; 0: all.", .is_rare = true),
+                  ARGUMENT("print-level", INTEGER, "Nesting levels to print; 0: all.", .is_rare = true),
+                  ARGUMENT("max-heap", INTEGER, "Heap size in MiB, from the next reset."),
+                  ARGUMENT("checkpoint-limit", INTEGER, "Unnamed checkpoints to keep; 0: none.",
+                           .is_rare = true),
+                  ARGUMENT("thread-errors", INTEGER, "Failed threads to keep; 0: none.", .is_rare = true),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -15,9 +15,6 @@ void detach_when_due(struct tool_call *call, struct session *session);
 void detach_forget(struct tool_call *call);
 
 #define WAIT_ARGUMENT                                                                                        \
-    {                                                                                                        \
-        .name = "wait", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                             \
-        .description = "Return after this many seconds; it continues."                                       \
-    }
+    ARGUMENT("wait", NUMBER, "Return after this many seconds; it continues.", .minimum = 0, .maximum = 86400)
 
 #endif

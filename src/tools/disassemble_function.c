@@ -8,23 +8,19 @@
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     size_t len;
     const char *text = sexp_string(reply_get(o->reply, "text"), &len);
     const struct sexp *methods = reply_get(o->reply, "methods");
     if (sexp_count(methods) > 0) {
         reply_add(&call->text, o->reply, "name");
-        strbuf_adds(&call->text, " is a generic function; these are its ");
-        text_add_count(&call->text, sexp_count(methods), "method");
-        strbuf_adds(&call->text, ".\n");
+        strbuf_addf(&call->text, " is a generic function; these are its %s.\n",
+                    text_count(sexp_count(methods), "method").text);
     }
     while (len > 0 && text[len - 1] == '\n')
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
     if (reply_flag(o->reply, "cut"))
         strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -55,19 +51,10 @@ const struct tool tool_disassemble_function = {
     .toolset = TOOLSET_FULL,
     .returns_long_text = true,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "name",
-             .type = ARGUMENT_STRING,
-             .description = "Symbol, with or without package prefix, or (setf name)."},
-            PACKAGE_ARGUMENT,
-            {.name = "frame",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 0,
-             .maximum = 1000,
-             .description = "Instead of name: frame number from get-backtrace."},
-            INDEX_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name)."),
+                  PACKAGE_ARGUMENT,
+                  ARGUMENT("frame", INTEGER, "Instead of name: frame number from get-backtrace.",
+                           .minimum = 0, .maximum = 1000),
+                  INDEX_ARGUMENT, SESSION_ARGUMENT},
     .run = run,
 };

@@ -3,7 +3,6 @@
  * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
  * byte.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -243,9 +242,8 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
         call_answer(call, true, "%s. Nothing was changed.", err.message);
         return;
     }
-    strbuf_adds(&call->text, wants_only_diff ? "Not written (dry-run): " : what);
-    strbuf_adds(&call->text, wants_only_diff ? what : "");
-    strbuf_addc(&call->text, ' ');
+    strbuf_addf(&call->text, "%s%s ", wants_only_diff ? "Not written (dry-run): " : what,
+                wants_only_diff ? what : "");
     scan_toplevel_signature(edit->text, &edit->form, &call->text);
     strbuf_addf(&call->text, " in %s\n", edit->file.path);
     line_diff_add(&call->text, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);
@@ -418,10 +416,7 @@ static const char *find_once(struct edit *edit, const struct strbuf *old)
 static void run_patch(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
-    struct strbuf old, new, form;
-    strbuf_init(&old, 0);
-    strbuf_init(&new, 0);
-    strbuf_init(&form, 0);
+    struct strbuf old = {0}, new = {0}, form = {0};
     size_t old_len, new_len;
     const char *old_text = call_string(call, "old-text", &old_len);
     const char *new_text = call_string(call, "new-text", &new_len);
@@ -459,28 +454,17 @@ static void run_patch(struct tool_call *call)
 }
 
 #define FORM_ARGUMENTS                                                                                       \
-    {.name = "path",                                                                                         \
-     .type = ARGUMENT_STRING,                                                                                \
-     .is_required = true,                                                                                    \
-     .description = "File in the working directory."},                                                       \
-        {.name = "kind",                                                                                     \
-         .type = ARGUMENT_STRING,                                                                            \
-         .is_required = true,                                                                                \
-         .description = "Operator of the form, such as defun, defmethod, in-package."},                      \
-        {.name = "name",                                                                                     \
-         .type = ARGUMENT_STRING,                                                                            \
-         .is_required = true,                                                                                \
-         .description = "Name of the form: a symbol or (setf symbol); for one of several methods, add "      \
-                        "qualifiers and specializers: area :around ((s circle))."},                          \
-    {                                                                                                        \
-        .name = "line", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 100000000,                        \
-        .description = "Any line of the form, if several have that name."                                    \
-    }
+    ARGUMENT("path", STRING, "File in the working directory.", .is_required = true),                         \
+        ARGUMENT("kind", STRING, "Operator of the form, such as defun, defmethod, in-package.",              \
+                 .is_required = true),                                                                       \
+        ARGUMENT("name", STRING,                                                                             \
+                 "Name of the form: a symbol or (setf symbol); for one of several methods, add "             \
+                 "qualifiers and specializers: area :around ((s circle)).",                                  \
+                 .is_required = true),                                                                       \
+        ARGUMENT("line", INTEGER, "Any line of the form, if several have that name.", .minimum = 1,          \
+                 .maximum = 100000000)
 
-#define DRY_RUN_ARGUMENT                                                                                     \
-    {                                                                                                        \
-        .name = "dry-run", .type = ARGUMENT_BOOLEAN, .description = "Return the diff and write nothing."     \
-    }
+#define DRY_RUN_ARGUMENT ARGUMENT("dry-run", BOOLEAN, "Return the diff and write nothing.")
 
 const struct tool tool_edit_form = {
     .name = "edit-form",
@@ -490,19 +474,11 @@ const struct tool tool_edit_form = {
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments =
-        {
-            FORM_ARGUMENTS,
-            {.name = "operation",
-             .type = ARGUMENT_STRING,
-             .choices = operations,
-             .description = "What to do; default: replace."},
-            {.name = "content",
-             .type = ARGUMENT_STRING,
-             .description = "One or more complete forms, with their comments; not for delete."},
-            DRY_RUN_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {FORM_ARGUMENTS,
+                  ARGUMENT("operation", STRING, "What to do; default: replace.", .choices = operations),
+                  ARGUMENT("content", STRING,
+                           "One or more complete forms, with their comments; not for delete."),
+                  DRY_RUN_ARGUMENT, SESSION_ARGUMENT},
     .run = run_edit,
 };
 
@@ -514,19 +490,10 @@ const struct tool tool_patch_form = {
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments =
-        {
-            FORM_ARGUMENTS,
-            {.name = "old-text",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Text to replace, exactly as in the form."},
-            {.name = "new-text",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Replacement text."},
-            DRY_RUN_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {FORM_ARGUMENTS,
+                  ARGUMENT("old-text", STRING, "Text to replace, exactly as in the form.",
+                           .is_required = true),
+                  ARGUMENT("new-text", STRING, "Replacement text.", .is_required = true), DRY_RUN_ARGUMENT,
+                  SESSION_ARGUMENT},
     .run = run_patch,
 };

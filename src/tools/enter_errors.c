@@ -35,13 +35,14 @@ static void add_enterable(struct strbuf *out, const struct session *s)
 }
 
 /* The newest error of an evaluation. After an evaluation that succeeded, a newer one of the program's threads
- * may be meant, and is given in ${rival}. */
+ * may be meant, and is given in ${rival}: the newest that can be entered, or else the newest. */
 static const struct error_record *error_meant(const struct tool_call *call, const struct session *s,
                                               const struct error_record **rival)
 {
     const struct error_record *r;
     for (size_t i = 0; (r = session_error(s, i)) != NULL && r->thread != NULL; i++)
-        if (*rival == NULL && !r->is_stray && session_last_error(s) == NULL && call_takes(call, "index"))
+        if (!r->is_stray && session_last_error(s) == NULL && call_takes(call, "index") &&
+            (*rival == NULL || (error_record_is_enterable(r) && !error_record_is_enterable(*rival))))
             *rival = r;
     return r;
 }
@@ -51,7 +52,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     const struct error_record *rival = NULL;
     const struct error_record *r =
         call_has(call, "index") ? error_by_index(call, s) : error_meant(call, s, &rival);
-    if (rival != NULL && r != NULL) {
+    if (rival != NULL && r != NULL && error_record_is_enterable(rival)) {
         call_answer(call, true,
                     "Pass index: error %d is that of the thread %s (%s), error %d that of the newest "
                     "evaluation that failed (%s). list-errors shows all.",
@@ -74,7 +75,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     return NULL;
 }
 
-void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome)
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *show)
 {
     const struct error_record *r = error_to_enter(call, s);
     if (r == NULL)
@@ -82,7 +83,7 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *o
     call_enter(call, s,
                &(struct operation_options){
                    .what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_examination = true},
-               r->sequence, false, on_outcome);
+               r->sequence, false, look_up_showing(call, show));
 }
 
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
@@ -93,8 +94,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     if (r == NULL || !error_record_is_enterable(r))
         return;
     const struct sexp *restarts = reply_get(r->condition, "restarts");
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
     for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
         strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);
@@ -152,20 +152,11 @@ const struct tool tool_evaluate_in_frame = {
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
-    .arguments =
-        {
-            ENTERED_FRAME_ARGUMENT,
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Forms, which can use the frame's variables."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to read in; default: that of the frame's function."},
-            INDEX_ARGUMENT,
-            RARE_TIMEOUT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ENTERED_FRAME_ARGUMENT,
+                  ARGUMENT("code", STRING, "Forms, which can use the frame's variables.",
+                           .is_required = true),
+                  ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
+                           .is_rare = true),
+                  INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
     .run = evaluate_in_frame,
 };

@@ -21,24 +21,20 @@ const struct error_record *error_by_index(struct tool_call *call, const struct s
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s);
 
 /*
- * look_up_in_error(call, s, on_outcome):
+ * look_up_in_error(call, s, show):
  * Send the call's request to the process in which the error stands. It only looks, so the error stays.
  */
-void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome);
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *show);
 
 /* error_note_unchanged(call, o): if the call has failed inside the error it entered, add that the entered
  * error stands as before, with its restarts. */
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
 
 #define ENTERED_FRAME_ARGUMENT                                                                               \
-    {                                                                                                        \
-        .name = "frame", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 0, .maximum = 1000,       \
-        .description = "Frame number from get-backtrace."                                                    \
-    }
+    ARGUMENT("frame", INTEGER, "Frame number from get-backtrace.", .is_required = true, .minimum = 0,        \
+             .maximum = 1000)
 #define INDEX_ARGUMENT                                                                                       \
-    {                                                                                                        \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000000000,                      \
-        .description = "Number of the error; default: the newest of an evaluation."                          \
-    }
+    ARGUMENT("index", INTEGER, "Number of the error; default: the newest of an evaluation.", .minimum = 1,   \
+             .maximum = 1000000000)
 
 #endif

@@ -65,8 +65,6 @@ static void on_examined(struct tool_call *call, const struct outcome *o)
 
 static void on_running_frames(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *outcome = reply_get(o->reply, "outcome");
     if (sexp_is_symbol(outcome, "done"))
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
@@ -75,7 +73,6 @@ static void on_running_frames(struct tool_call *call, const struct outcome *o)
     else
         strbuf_adds(&call->text, "There is no backtrace: the thread of the evaluation did not react within a "
                                  "second, or printing took more than three. Try again, or without locals.");
-    call_finish(call);
 }
 
 static void show_running(struct tool_call *call, struct session *s)
@@ -165,7 +162,7 @@ static void list_errors(struct tool_call *call)
     if (session_may_have_news(s)) {
         call->takes_unavailable = true;
         call_begin_request(call, "session-info"); /* its reply tells of them, as most do */
-        look_up(call, s, on_inbox);
+        look_up_whatever(call, s, on_inbox);
         return;
     }
     report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));
@@ -192,26 +189,12 @@ const struct tool tool_get_backtrace = {
     .returns_long_text = true,
     .is_of_record = true,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "max-frames",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 1000,
-             .description = "Number of frames; default: 20."},
-            {.name = "from",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 0,
-             .maximum = 100000,
-             .description = "First frame; default: 0."},
-            {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
-            INDEX_ARGUMENT,
-            {.name = "thread",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Thread to show instead, by number or name."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("max-frames", INTEGER, "Number of frames; default: 20.", .minimum = 1,
+                           .maximum = 1000),
+                  ARGUMENT("from", INTEGER, "First frame; default: 0.", .minimum = 0, .maximum = 100000),
+                  ARGUMENT("locals", BOOLEAN, "Show local variables."), INDEX_ARGUMENT,
+                  ARGUMENT("thread", STRING, "Thread to show instead, by number or name.", .is_rare = true),
+                  SESSION_ARGUMENT},
     .run = get_backtrace,
 };
 
@@ -221,15 +204,8 @@ const struct tool tool_list_errors = {
     .description = "List the session's errors, newest first, with the number that other tools take as index.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "limit",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 32,
-             .description = "Number of errors; default: 10."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("limit", INTEGER, "Number of errors; default: 10.", .is_rare = true, .minimum = 1,
+                           .maximum = 32),
+                  SESSION_ARGUMENT},
     .run = list_errors,
 };

@@ -1,7 +1,6 @@
 /*
  * evaluate-lisp: read, evaluate, print.
  */
-#include <string.h>
 
 #include "tools/call.h"
 #include "tools/detach.h"
@@ -44,35 +43,16 @@ const struct tool tool_evaluate_lisp = {
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Report time and memory used."},
-            {.name = "stdin", .type = ARGUMENT_STRING, .description = "Text for *standard-input*."},
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            {.name = "max-output",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 200,
-             .maximum = 4000000,
-             .description = "Bytes to show of each output or value."},
-            {.name = "print-length",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .minimum = 0,
-             .maximum = 1000000,
-             .description = "List elements to print; 0: all."},
-            {.name = "print-level",
-             .is_rare = true,
-             .type = ARGUMENT_INTEGER,
-             .minimum = 0,
-             .maximum = 1000,
-             .description = "Nesting levels to print; 0: all."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package for this call only."),
+                  ARGUMENT("capture-time", BOOLEAN, "Report time and memory used."),
+                  ARGUMENT("stdin", STRING, "Text for *standard-input*."), TIMEOUT_ARGUMENT, WAIT_ARGUMENT,
+                  ARGUMENT("max-output", INTEGER, "Bytes to show of each output or value.", .minimum = 200,
+                           .maximum = 4000000),
+                  ARGUMENT("print-length", INTEGER, "List elements to print; 0: all.", .is_rare = true,
+                           .minimum = 0, .maximum = 1000000),
+                  ARGUMENT("print-level", INTEGER, "Nesting levels to print; 0: all.", .is_rare = true,
+                           .minimum = 0, .maximum = 1000),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "proc/loop_handle.h"
 #include "session/sessions.h"
 #include "tools/call.h"
@@ -223,20 +222,11 @@ const struct tool tool_evaluation_status = {
     .search_hint = "long-running evaluation, progress, poll",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "evaluation",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = 1000000000,
-             .description = "Evaluation number; default: the running one."},
-            {.name = "wait",
-             .type = ARGUMENT_NUMBER,
-             .minimum = 0,
-             .maximum = 86400,
-             .description = "Seconds to wait for output or the result."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
+                           .minimum = 1, .maximum = 1000000000),
+                  ARGUMENT("wait", NUMBER, "Seconds to wait for output or the result.", .minimum = 0,
+                           .maximum = 86400),
+                  SESSION_ARGUMENT},
     .run = evaluation_status,
 };
 

@@ -24,9 +24,8 @@ static void add_tools(struct strbuf *out)
     strbuf_adds(out, "TOOLS");
     for (size_t i = 0; i < registry_count(); i++) {
         bool is_first = i == 0 || registry_family(i) != registry_family(i - 1);
-        strbuf_addf(out, "%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
-                    is_first ? ": " : "");
-        strbuf_adds(out, registry_at(i)->name);
+        strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
+                    is_first ? ": " : "", registry_at(i)->name);
     }
     strbuf_adds(out, "\nAny can be called. If the client lists few, set the server's option tools to full.");
 }
@@ -57,9 +56,6 @@ const struct tool tool_get_usage_guide = {
     .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
     .is_read_only = true,
-    .arguments = {{.name = "topic",
-                   .type = ARGUMENT_STRING,
-                   .choices = topic_names,
-                   .description = "Topic; default: all but threads."}},
+    .arguments = {ARGUMENT("topic", STRING, "Topic; default: all but threads.", .choices = topic_names)},
     .run = run,
 };

@@ -69,9 +69,8 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
  * repeated, its other effects were not. */
 static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     bool is_kept = snapshots_find(session_snapshots(o->session), call->step) != NULL;
-    strbuf_init(&text, 0);
     if (o->kind == OUTCOME_ERROR)
         strbuf_adds(&text,
                     "The restart ran in a copy that was made at the error. The copy has the definitions "
@@ -131,8 +130,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         return;
     }
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     strbuf_addf(&code, ";; %s ", call->tool->name);
     text_add_line(&code, how);
     strbuf_addf(&code, ", error %d", r->sequence);
@@ -176,15 +174,9 @@ static void leave_frame(struct tool_call *call)
 }
 
 #define FIX_DESCRIPTION "Forms to evaluate first, such as a fix"
-#define FIX_ARGUMENT                                                                                         \
-    {                                                                                                        \
-        .name = "code", .type = ARGUMENT_STRING, .description = FIX_DESCRIPTION "."                          \
-    }
+#define FIX_ARGUMENT ARGUMENT("code", STRING, FIX_DESCRIPTION ".")
 #define FRAME_FIX_ARGUMENT                                                                                   \
-    {                                                                                                        \
-        .name = "code", .type = ARGUMENT_STRING,                                                             \
-        .description = FIX_DESCRIPTION "; read in the package of the frame's function."                      \
-    }
+    ARGUMENT("code", STRING, FIX_DESCRIPTION "; read in the package of the frame's function.")
 
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
@@ -195,21 +187,9 @@ const struct tool tool_invoke_restart = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "restart",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Restart name or number."},
-            {.name = "value",
-             .type = ARGUMENT_STRING,
-             .description = "Form whose value is passed to the restart."},
-            FIX_ARGUMENT,
-            INDEX_ARGUMENT,
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("restart", STRING, "Restart name or number.", .is_required = true),
+                  ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
+                  INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = invoke_restart,
 };
 
@@ -220,18 +200,9 @@ const struct tool tool_return_from_frame = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            ENTERED_FRAME_ARGUMENT,
-            {.name = "value",
-             .type = ARGUMENT_STRING,
-             .description = "Form, which can use the frame's variables; default: NIL."},
-            FRAME_FIX_ARGUMENT,
-            INDEX_ARGUMENT,
-            RARE_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ENTERED_FRAME_ARGUMENT,
+                  ARGUMENT("value", STRING, "Form, which can use the frame's variables; default: NIL."),
+                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = leave_frame,
 };
 
@@ -242,18 +213,10 @@ const struct tool tool_restart_frame = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            ENTERED_FRAME_ARGUMENT,
-            {.name = "arguments",
-             .type = ARGUMENT_STRING,
-             .description =
-                 "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."},
-            FRAME_FIX_ARGUMENT,
-            INDEX_ARGUMENT,
-            RARE_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ENTERED_FRAME_ARGUMENT,
+                  ARGUMENT(
+                      "arguments", STRING,
+                      "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."),
+                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = leave_frame,
 };

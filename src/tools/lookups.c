@@ -8,13 +8,10 @@
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     if (!report_definitions(&call->text, o->reply) && call_number(call, "from", 0) > 0)
         strbuf_addf(&call->text, "(none from %.0f on)", call_number(call, "from", 0));
     else if (call->text.len == 0)
         strbuf_adds(&call->text, "No definitions in this session.");
-    call_finish(call);
 }
 
 static void list_definitions(struct tool_call *call)
@@ -59,14 +56,11 @@ static void add_hyperspec(struct strbuf *out, const char *name)
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const char *standard = sexp_string(reply_get(o->reply, "standard"), NULL);
     reply_add(&call->text, o->reply, "text");
     if (standard != NULL)
         add_hyperspec(&call->text, standard);
     call->is_absent = !reply_flag(o->reply, "found");
-    call_finish(call);
 }
 
 static void describe_symbol(struct tool_call *call)
@@ -90,16 +84,8 @@ const struct tool tool_list_definitions = {
     .description = "List what the session has defined, by kind, with variable values and loaded systems.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "type",
-             .type = ARGUMENT_STRING,
-             .choices = definition_types,
-             .description = "Kind to list; default: all."},
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("type", STRING, "Kind to list; default: all.", .choices = definition_types),
+                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = list_definitions,
 };
 
@@ -111,17 +97,6 @@ const struct tool tool_describe_symbol = {
     .toolset = TOOLSET_CORE,
     .returns_long_text = true,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "name",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Symbol, with or without package prefix."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to search."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_symbol,
 };

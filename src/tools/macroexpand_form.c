@@ -24,8 +24,6 @@ static void add_expansion(struct tool_call *call, struct session *s, const struc
 
 static void on_expanded(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *expansions = reply_get(o->reply, "expansions");
     for (size_t i = 0; i < sexp_count(expansions); i++) {
         if (i > 0)
@@ -34,7 +32,6 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
     }
     if (sexp_count(expansions) == 0)
         strbuf_adds(&call->text, "The text contains no form.");
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -56,16 +53,10 @@ const struct tool tool_macroexpand_form = {
     .description = "Expand the macros in a form: one step, fully at the top level, or everywhere.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "Form to expand."},
-            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "Expand fully at the top level."},
-            {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "Expand subforms too."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package to read the form in."},
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true),
+                  ARGUMENT("full", BOOLEAN, "Expand fully at the top level."),
+                  ARGUMENT("all", BOOLEAN, "Expand subforms too."),
+                  ARGUMENT("package", STRING, "Package to read the form in.", .is_rare = true),
+                  SESSION_ARGUMENT},
     .run = run,
 };

@@ -46,17 +46,13 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         add_share(out, sexp_integer(sexp_nth(f, 1), 0), samples);
         strbuf_addc(out, ' ');
         add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
-        strbuf_adds(out, "  ");
-        reply_add_string(out, sexp_nth(f, 0));
-        strbuf_addc(out, '\n');
+        reply_fill(out, f, "  {0}\n");
         add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
         add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
     }
     int64_t found = reply_integer(reply, "found");
-    if (found > (int64_t)most) {
-        text_add_count(out, (uint64_t)found - most, "more function");
-        strbuf_adds(out, " left out.\n");
-    }
+    if (found > (int64_t)most)
+        strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more function").text);
 }
 
 /* (REAL-US RUN-US GC-US BYTES) */
@@ -67,19 +63,19 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
                 (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
     int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
-    text_add_grouped(out, bytes < 0 ? 0 : (uint64_t)bytes);
-    strbuf_adds(out, " bytes allocated.\n");
+    strbuf_addf(out, "%s bytes allocated.\n", text_grouped(bytes < 0 ? 0 : (uint64_t)bytes).text);
 }
 
-/* Where samples fell that show no function of the program. The kernel's clock may tick but 100 times a
- * second, and a busy machine loses ticks: only much fewer samples than that mean something. */
+/* Where samples fell that show no function of the program, if they are the most. The kernel's clock may tick
+ * but 100 times a second, and a busy machine loses ticks: unless the others were counted, only much fewer
+ * samples than were due mean something. */
 static void add_missed(struct strbuf *out, const struct sexp *reply, double expected)
 {
     const struct sexp *elsewhere = reply_get(reply, "elsewhere");
     int64_t samples = reply_integer(reply, "samples"), foreign = 0;
     for (size_t i = 0; i < sexp_count(elsewhere); i++)
         foreign += sexp_integer(sexp_nth(sexp_nth(elsewhere, i), 1), 0);
-    if (expected < 10 || (double)samples * 20 > expected)
+    if (foreign <= samples && (expected < 10 || (double)samples * 20 > expected))
         return;
     strbuf_addf(out, "About %.0f samples were due. ", expected);
     add_neighbours(out, "In foreign code, whose callers could not be seen: ", elsewhere);
@@ -98,8 +94,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
-    strbuf_adds(out, "Profile: ");
-    text_add_count(out, (uint64_t)(samples < 0 ? 0 : samples), "sample");
+    strbuf_addf(out, "Profile: %s", text_count((uint64_t)(samples < 0 ? 0 : samples), "sample").text);
     if (is_alloc)
         strbuf_adds(out, ", one per 32 kB allocated");
     else
@@ -163,35 +158,19 @@ const struct tool tool_profile_code = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "mode",
-             .type = ARGUMENT_STRING,
-             .choices = modes,
-             .description =
-                 "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu."},
-            {.name = "max-samples",
-             .type = ARGUMENT_INTEGER,
-             .minimum = 1,
-             .maximum = MOST_SAMPLES,
-             .description = "Maximum number of samples; default: 10000."},
-            {.name = "sample-interval",
-             .type = ARGUMENT_NUMBER,
-             .minimum = 0.0005,
-             .maximum = 10,
-             .description = "Seconds between samples; default: 0.01."},
-            {.name = "report-type",
-             .type = ARGUMENT_STRING,
-             .choices = report_types,
-             .description = "graph adds the callers and callees of each function; default: flat."},
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package for this call only."),
+                  ARGUMENT(
+                      "mode", STRING,
+                      "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu.",
+                      .choices = modes),
+                  ARGUMENT("max-samples", INTEGER, "Maximum number of samples; default: 10000.", .minimum = 1,
+                           .maximum = MOST_SAMPLES),
+                  ARGUMENT("sample-interval", NUMBER, "Seconds between samples; default: 0.01.",
+                           .minimum = 0.0005, .maximum = 10),
+                  ARGUMENT("report-type", STRING,
+                           "graph adds the callers and callees of each function; default: flat.",
+                           .choices = report_types),
+                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = run,
 };

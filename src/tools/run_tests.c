@@ -20,8 +20,7 @@
 static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
     struct tool_call *call = arg;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     call->is_error = report_tests(&text, o->session, o->reply);
     if (out->len > 0)
         strbuf_adds(out, "\n\n");
@@ -37,8 +36,7 @@ bool run_tests_is_result(const struct outcome *o)
 
 void run_tests_report(struct tool_call *call, const struct outcome *o)
 {
-    struct strbuf aside;
-    strbuf_init(&aside, 0);
+    struct strbuf aside = {0};
     if (run_tests_is_result(o) && report_tests_counted(o->reply))
         cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
@@ -57,14 +55,13 @@ static void run_tests(struct tool_call *call)
         return;
     const char *system = call_string(call, "system", NULL);
     const char *framework = call_string(call, "framework", NULL);
-    struct strbuf code;
+    struct strbuf code = {0};
     call_write_string(call, "system");
     if (framework != NULL && strcmp(framework, "auto") != 0)
         call_write_string(call, "framework");
     call_write_string(call, "test");
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
-    strbuf_init(&code, 0);
     call_add_system_form(&code, "asdf:test-system", system);
     int session_ms = limits_timeout_ms(session_limits(s));
     struct operation_options options = {
@@ -93,18 +90,10 @@ const struct tool tool_run_tests = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "test", .type = ARGUMENT_STRING, .description = "Test or suite to run; default: all."},
-            {.name = "framework",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = frameworks,
-             .description = "Default: the loaded one."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("test", STRING, "Test or suite to run; default: all."),
+                  ARGUMENT("framework", STRING, "Default: the loaded one.", .is_rare = true,
+                           .choices = frameworks),
+                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = run_tests,
 };

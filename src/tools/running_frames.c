@@ -11,12 +11,13 @@
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
+#include "report/warnings.h"
 #include "session/session.h"
 #include "wire/sexp.h"
 
 #define MOST_MS 300
 #define LEAST_RUNNING_S 0.2 /* before, a look-up would wait */
-#define FRAMES_ASKED 20     /* some are folded into a line */
+#define FRAMES_ASKED 60     /* some are folded into a line; the program's own may be below a library's */
 #define LINES_SHOWN 5
 #define MOST_BYTES 1000
 
@@ -67,12 +68,11 @@ struct running_frames *running_frames_ask(uv_loop_t *loop, struct session *sessi
                                           void *arg)
 {
     struct running_frames *f = xcalloc(1, sizeof *f);
-    struct strbuf request;
+    struct strbuf request = {0};
     f->done = done;
     f->arg = arg;
     f->timer = loop_handle_timer(loop, f);
     uv_timer_start(f->timer, on_time_over, MOST_MS, 0);
-    strbuf_init(&request, 0);
     sexp_write_symbol(&request, "running-frames");
     sexp_write_symbol(&request, "count");
     sexp_write_integer(&request, FRAMES_ASKED);
@@ -100,7 +100,12 @@ void running_frames_add(struct strbuf *out, const struct sexp *frames)
     if (frames == NULL) {
         strbuf_adds(out, "(not known: the process did not react at once)");
     } else {
-        size_t shown = report_frames(out, frames, LINES_SHOWN, MOST_BYTES);
+        size_t shown = report_frames(out, frames, LINES_SHOWN, MOST_BYTES), own = warnings_own_frame(frames);
+        if (own >= shown && own < sexp_count(frames)) {
+            strbuf_adds(out, own > shown ? "\n...\n" : "\n");
+            section_add_frame(out, own, sexp_nth(frames, own));
+            shown = own + 1;
+        }
         if (shown < sexp_count(frames))
             strbuf_adds(out, "\n... more frames; get-backtrace shows them");
     }

@@ -10,20 +10,15 @@
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
-    call_answer(call, false, "%s", o->text == NULL ? "" : o->text);
+    strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
 }
 
 /* What the restored session has to report is told at once: this tool is not asked about the caller's session.
  */
 static void on_restored(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
     report_news(&call->text, o->session, NULL);
-    call_finish(call);
 }
 
 static void save_session(struct tool_call *call)
@@ -38,7 +33,7 @@ static void save_session(struct tool_call *call)
             "A save has a name that a session can have: 1 to 64 characters from A-Z a-z 0-9 . _ and -.");
         return;
     }
-    call_wait(call, on_text);
+    look_up_wait(call, on_text);
     call->operation = session_save(s, name, call_done, call);
 }
 
@@ -59,13 +54,14 @@ static void restore_session(struct tool_call *call)
     if (name == NULL)
         return;
     struct session *s = sessions_find(call->toolbox->sessions, name);
+    bool is_there = s != NULL && sessions_confirm(s, &err);
     if (s == NULL)
-        s = sessions_create(call->toolbox->sessions, name, &err);
-    if (s == NULL) {
+        is_there = (s = sessions_create(call->toolbox->sessions, name, &err)) != NULL;
+    if (!is_there) {
         call_answer(call, true, "%s", err.message);
         return;
     }
-    call_wait(call, on_restored);
+    look_up_wait(call, on_restored);
     call->operation = session_restore(s, name, call_done, call);
 }
 
@@ -90,10 +86,7 @@ const struct tool tool_save_session = {
     .search_hint = "persist to disk",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .description = "Name of the save; default: the session's."},
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("name", STRING, "Name of the save; default: the session's."), SESSION_ARGUMENT},
     .run = save_session,
 };
 
@@ -107,11 +100,8 @@ const struct tool tool_restore_session = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .names_session = true,
-                   .is_required = true,
-                   .description = "Name of the saved session."}},
+    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .names_session = true,
+                           .is_required = true)},
     .run = restore_session,
 };
 
@@ -123,9 +113,6 @@ const struct tool tool_delete_save = {
         "unchanged.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .is_required = true,
-                   .description = "Name of the saved session."}},
+    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .is_required = true)},
     .run = delete_save,
 };

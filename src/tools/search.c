@@ -56,19 +56,14 @@ static void add_meanings(struct strbuf *out, const struct sexp *symbol)
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     size_t total = reply_count(o->reply, "total");
     int64_t left_out = reply_integer(o->reply, "left-out");
     const char *pattern = call_string(call, "pattern", NULL);
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
-    else {
-        strbuf_addf(&call->text, "Found ");
-        text_add_count(&call->text, total, "symbol");
-        strbuf_addf(&call->text, " matching '%s':", pattern);
-    }
+    else
+        strbuf_addf(&call->text, "Found %s matching '%s':", text_count(total, "symbol").text, pattern);
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
@@ -77,12 +72,9 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);
-    if (left_out > 0) {
-        strbuf_adds(&call->text, "\nNot shown: ");
-        text_add_count(&call->text, (uint64_t)left_out, "internal symbol");
-        strbuf_adds(&call->text, " of the Lisp's own packages; use package to search one.");
-    }
-    call_finish(call);
+    if (left_out > 0)
+        strbuf_addf(&call->text, "\nNot shown: %s of the Lisp's own packages; use package to search one.",
+                    text_count((uint64_t)left_out, "internal symbol").text);
 }
 
 static void apropos_search(struct tool_call *call)
@@ -131,20 +123,16 @@ static void add_completions(struct strbuf *out, const struct sexp *symbols, cons
 
 static void on_completed(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
     const struct sexp *packages = reply_get(o->reply, "packages");
     size_t total = reply_count(o->reply, "total");
     const char *prefix = call_string(call, "prefix", NULL);
-    if (total == 0 || sexp_count(elsewhere) > 0) {
+    if (total == 0 || sexp_count(elsewhere) > 0)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
-    } else {
-        text_add_count(&call->text, total, "completion");
-        strbuf_addf(&call->text, " of '%s', best first:", prefix);
-    }
+    else
+        strbuf_addf(&call->text, "%s of '%s', best first:", text_count(total, "completion").text, prefix);
     if (sexp_count(elsewhere) > 0)
         strbuf_adds(&call->text, "\nExported by other packages:");
     add_completions(&call->text, elsewhere, prefix, true);
@@ -160,7 +148,6 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
         add_name(&call->text, sexp_nth(packages, i), is_lower(prefix));
         strbuf_addc(&call->text, ':');
     }
-    call_finish(call);
 }
 
 static void complete_symbol(struct tool_call *call)
@@ -187,26 +174,12 @@ const struct tool tool_apropos_search = {
     .search_hint = "find a function by name",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "pattern",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Part of the name; case is ignored."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to search; default: all."},
-            {.name = "type",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = symbol_types,
-             .description = "Only symbols that name this."},
-            {.name = "external-only",
-             .is_rare = true,
-             .type = ARGUMENT_BOOLEAN,
-             .description = "Only exported symbols."},
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("pattern", STRING, "Part of the name; case is ignored.", .is_required = true),
+                  ARGUMENT("package", STRING, "Package to search; default: all."),
+                  ARGUMENT("type", STRING, "Only symbols that name this.", .is_rare = true,
+                           .choices = symbol_types),
+                  ARGUMENT("external-only", BOOLEAN, "Only exported symbols.", .is_rare = true),
+                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = apropos_search,
 };
 
@@ -218,16 +191,8 @@ const struct tool tool_complete_symbol = {
     .search_hint = "autocomplete",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "prefix",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Text typed so far, with or without package prefix."},
-            PACKAGE_ARGUMENT,
-            LIMIT_ARGUMENT,
-            FROM_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("prefix", STRING, "Text typed so far, with or without package prefix.",
+                           .is_required = true),
+                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .run = complete_symbol,
 };

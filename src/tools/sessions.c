@@ -12,7 +12,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
-#include "report/report.h"
 #include "report/section.h"
 #include "session/process/programs.h"
 #include "session/records/snapshots.h"
@@ -120,8 +119,7 @@ static void add_directory(struct strbuf *out, const char *label, const struct se
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     if (write_step(call, &code)) {
         /* The text before the reply if this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
@@ -151,8 +149,7 @@ static bool find_directory(const struct tool_call *call, char **directory, struc
     *directory = NULL;
     if (given == NULL)
         return true;
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     strbuf_addf(&path, "%s%s%s", given[0] == '/' ? "" : servers, given[0] == '/' ? "" : "/", given);
     char *real = realpath(strbuf_string(&path), NULL), *own = realpath(servers, NULL);
     bool ok = real != NULL && is_directory(real) && utf8_is_valid(real, strlen(real)) && strlen(given) == len;
@@ -212,10 +209,8 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
     add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_evaluations(s), "evaluation");
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_error_count(s), "error");
+    strbuf_addf(out, ", %s, %s", text_count(session_evaluations(s), "evaluation").text,
+                text_count(session_error_count(s), "error").text);
     if (session_pid(s) > 0) {
         strbuf_adds(out, ", ");
         add_memory(out, s, most_ms);
@@ -228,15 +223,10 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
     if (store == NULL)
         return;
     struct saved_names saves = saved_list(store, sessions_is_name);
-    if (saves.count > 0) {
-        strbuf_addc(out, '\n');
-        text_add_count(out, saves.count, "saved session");
-        strbuf_adds(out, " (see restore-session):");
-    }
-    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
-        strbuf_addf(out, "\n- %s, saved ", saves.items[i].name);
-        text_add_date(out, saves.items[i].when.tv_sec);
-    }
+    if (saves.count > 0)
+        strbuf_addf(out, "\n%s (see restore-session):", text_count(saves.count, "saved session").text);
+    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++)
+        strbuf_addf(out, "\n- %s, saved %s", saves.items[i].name, text_date(saves.items[i].when.tv_sec).text);
     if (saves.count > MOST_LISTED)
         strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);
     free(saves.items);
@@ -252,8 +242,7 @@ static void list_sessions(struct tool_call *call)
         call_finish(call);
         return;
     }
-    text_add_count(&call->text, n, "session");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
     size_t shown = 0;
     uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
@@ -296,9 +285,8 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
 /* "running for 12 s: (loop)", or what it waits for, and how many wait behind it. False if nothing runs. */
 static bool add_running(struct strbuf *out, const struct session *s)
 {
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     double elapsed_s = session_running(s, &what, &waiting);
     struct session_evaluation e;
     if (elapsed_s >= 0) {
@@ -308,11 +296,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
             elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
-        if (waiting > 0) {
-            strbuf_adds(out, "; ");
-            text_add_count(out, waiting, "call");
-            strbuf_adds(out, " waiting");
-        }
+        if (waiting > 0)
+            strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
     }
     strbuf_fini(&what);
     return elapsed_s >= 0;
@@ -320,9 +305,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
 
 static void add_suspended(struct strbuf *out, const struct session *s)
 {
-    strbuf_adds(out, " since ");
-    text_add_date(out, session_suspended_since(s)->tv_sec);
-    strbuf_adds(out, "; it resumes when it is next used");
+    strbuf_addf(out, " since %s; it resumes when it is next used",
+                text_date(session_suspended_since(s)->tv_sec).text);
 }
 
 static void add_programs(struct strbuf *out, const struct session *s)
@@ -363,10 +347,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        strbuf_adds(out, "\nHeap: ");
-        text_add_grouped(out, reply_count(reply, "heap-bytes"));
-        strbuf_adds(out, " bytes used of ");
-        text_add_grouped(out, reply_count(reply, "heap-limit-bytes"));
+        strbuf_addf(out, "\nHeap: %s bytes used of %s", text_grouped(reply_count(reply, "heap-bytes")).text,
+                    text_grouped(reply_count(reply, "heap-limit-bytes")).text);
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));
@@ -390,16 +372,15 @@ static void session_info(struct tool_call *call)
     struct session *s = call_begin(call, "session-info");
     if (s == NULL)
         return;
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     bool is_running = session_running(s, &what, &waiting) >= 0;
     strbuf_fini(&what);
     /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */
     if (is_running || session_suspended_since(s) != NULL)
         add_info(call, s, NULL);
     else
-        look_up(call, s, on_info);
+        look_up_whatever(call, s, on_info);
 }
 
 static void close_session(struct tool_call *call)
@@ -430,33 +411,16 @@ const struct tool tool_create_session = {
     .title = "Create a session",
     .description = "Create a separate Lisp with its own definitions and errors.",
     .toolset = TOOLSET_STANDARD,
-    .arguments =
-        {
-            {.name = "name",
-             .type = ARGUMENT_STRING,
-             .names_session = true,
-             .description = "Name; generated if omitted."},
-            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load."},
-            {.name = "directory",
-             .type = ARGUMENT_STRING,
-             .description = "Working directory, where its systems are found."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Initial package; default: CL-USER."},
-            {.name = "sandbox",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
-             .description =
-                 "Where its code can write: workspace: the working directory; read-only: temporary "
-                 "files. Default: the server's."},
-            {.name = "network",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .choices = confinement_network_names,
-             .description = "Network of the sandbox. Default: the server's."},
-        },
+    .arguments = {ARGUMENT("name", STRING, "Name; generated if omitted.", .names_session = true),
+                  ARGUMENT("systems", STRING_LIST, "ASDF systems to load."),
+                  ARGUMENT("directory", STRING, "Working directory, where its systems are found."),
+                  ARGUMENT("package", STRING, "Initial package; default: CL-USER.", .is_rare = true),
+                  ARGUMENT("sandbox", STRING,
+                           "Where its code can write: workspace: the working directory; read-only: temporary "
+                           "files. Default: the server's.",
+                           .is_rare = true, .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE]),
+                  ARGUMENT("network", STRING, "Network of the sandbox. Default: the server's.",
+                           .is_rare = true, .choices = confinement_network_names)},
     .run = create_session,
 };
 
@@ -487,10 +451,6 @@ const struct tool tool_close_session = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "session",
-                   .type = ARGUMENT_STRING,
-                   .names_session = true,
-                   .is_required = true,
-                   .description = "Session name."}},
+    .arguments = {ARGUMENT("session", STRING, "Session name.", .names_session = true, .is_required = true)},
     .run = close_session,
 };

@@ -77,8 +77,7 @@ static void load(struct tool_call *call, const char *operation, const char *flag
     call_write_string(call, "system");
     call_write_flag(call, flag, call_boolean(call, flag));
     call_write_asks(call);
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     call_add_system_form(&code, function, system);
     run_journaled(call, s, system, &code, on_loaded);
 }
@@ -103,8 +102,7 @@ static void load_file(struct tool_call *call)
     call_write_string(call, "path");
     call_write_flag(call, "compile", call_boolean(call, "compile"));
     call_write_string(call, "package");
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
@@ -119,14 +117,9 @@ const struct tool tool_load_system = {
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
+                  WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = load_system,
 };
 
@@ -138,14 +131,9 @@ const struct tool tool_quickload = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
+                  ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
+                  WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = quickload,
 };
 
@@ -156,22 +144,9 @@ const struct tool tool_load_file = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments =
-        {
-            {.name = "path",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "File, relative to the session's directory."},
-            {.name = "compile",
-             .type = ARGUMENT_BOOLEAN,
-             .description = "Compile the file and load the result."},
-            {.name = "package",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .description = "Package while loading."},
-            LOADING_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
+    .arguments = {ARGUMENT("path", STRING, "File, relative to the session's directory.", .is_required = true),
+                  ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
+                  ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),
+                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run = load_file,
 };

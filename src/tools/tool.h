@@ -34,6 +34,13 @@ struct tool_argument {
     const char *description;    /* at most one sentence */
 };
 
+/* ARGUMENT(name, type, description, ...): the row of an argument; STRING stands for ARGUMENT_STRING. Other
+ * members follow the description. */
+#define ARGUMENT(its_name, its_type, ...)                                                                    \
+    {                                                                                                        \
+        .name = its_name, .type = ARGUMENT_##its_type, .description = __VA_ARGS__                            \
+    }
+
 /* The smallest listing that contains a tool; a client can call every tool, listed or not. */
 enum toolset { TOOLSET_CORE, TOOLSET_STANDARD, TOOLSET_FULL };
 

@@ -15,7 +15,6 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 #include "wire/sexp.h"
@@ -149,11 +148,9 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
     for (size_t i = 0; i < count; i++)
         if (!read_argument(sexp_nth(parameters, i), t, i))
             return false;
-    t->tool.arguments[count] =
-        (struct tool_argument){.name = "session",
-                               .type = ARGUMENT_STRING,
-                               .names_session = true,
-                               .description = "Session to call it in; default: the session that defines it."};
+    t->tool.arguments[count] = (struct tool_argument)ARGUMENT(
+        "session", STRING, "Session to call it in; default: the session that defines it.",
+        .names_session = true);
     return true;
 }
 

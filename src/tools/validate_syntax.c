@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "scan/scan_repair.h"
 #include "tools/call.h"
 #include "tools/syntax.h"
 
@@ -46,10 +45,7 @@ static void run(struct tool_call *call)
 }
 
 #define POSITION_ARGUMENT(its_name, its_description)                                                         \
-    {                                                                                                        \
-        .name = its_name, .is_rare = true, .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 100000000,     \
-        .description = its_description                                                                       \
-    }
+    ARGUMENT(its_name, INTEGER, its_description, .is_rare = true, .minimum = 1, .maximum = 100000000)
 
 const struct tool tool_validate_syntax = {
     .name = "validate-syntax",
@@ -60,17 +56,11 @@ const struct tool tool_validate_syntax = {
     .search_hint = "parentheses, brackets",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .arguments =
-        {
-            {.name = "code", .type = ARGUMENT_STRING, .description = "Text to check."},
-            {.name = "path", .type = ARGUMENT_STRING, .description = "Or a file in the working directory."},
-            POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
-            POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
-            {.name = "session",
-             .is_rare = true,
-             .type = ARGUMENT_STRING,
-             .names_session = true,
-             .description = "Session whose directory the file is in."},
-        },
+    .arguments = {ARGUMENT("code", STRING, "Text to check."),
+                  ARGUMENT("path", STRING, "Or a file in the working directory."),
+                  POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
+                  POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
+                  ARGUMENT("session", STRING, "Session whose directory the file is in.", .is_rare = true,
+                           .names_session = true)},
     .run = run,
 };

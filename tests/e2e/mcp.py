@@ -155,6 +155,36 @@ def peak_memory_kib(pid):
         return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
 
 
+# Files
+
+
+def write(path, content="", mode=None):
+    """Write a file of this text, or of these bytes, and the directories that it is in. Returns its path."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+    if mode is not None:
+        os.chmod(path, mode)
+    return path
+
+
+def write_files(folder, files):
+    """Write each of these texts under its name below the folder. Returns the folder."""
+    for name, text in files.items():
+        write(os.path.join(folder, name), text)
+    return folder
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def read_bytes(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 # A client
 
 
@@ -679,18 +709,32 @@ class TestCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, path, True)
         return path
 
+    def file(self, text, name="file.lisp", mode=None):
+        """The path of a file with this text, in a directory of its own."""
+        return write(os.path.join(self.folder(), name), text, mode)
+
     def random(self):
         """A generator whose seed is printed."""
         seed = int(os.environ.get("CL_MCP_TEST_SEED", random.SystemRandom().getrandbits(32)))
         print("# %s: seed %d (CL_MCP_TEST_SEED=%d replays it)" % (self.id().partition(".")[2], seed, seed), flush=True)
         return random.Random(seed)
 
+    def enter(self, code, frame=0, **named):
+        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
+
+    def restart(self, name, **named):
+        return self.s.call("invoke-restart", restart=str(name), **named)
+
     # Assertions about reports
+
+    def assertSucceeds(self, reply):
+        """It is no error; given back."""
+        self.assertFalse(reply.is_error, reply.text)
+        return reply
 
     def assertValue(self, report, *values):
         """It succeeded with these values, as they are printed."""
-        self.assertFalse(report.is_error, report.text)
-        self.assertEqual(list(values), report.values, report.text)
+        self.assertEqual(list(values), self.assertSucceeds(report).values, report.text)
 
     def assertEvaluates(self, code, *values, **named):
         report = self.s.evaluate(code, **named)
@@ -714,9 +758,7 @@ class TestCase(unittest.TestCase):
     def assertOperational(self, client=None):
         """It answers, and it computes."""
         client = client or self.s
-        report = client.evaluate("(+ 1 2)")
-        self.assertFalse(report.is_error, report.text)
-        self.assertEqual(["3"], report.values, report.text)
+        self.assertValue(client.evaluate("(+ 1 2)"), "3")
 
     def assertSectionsInOrder(self, report):
         order = ["stdout", "stderr", "warnings", "values", "error", "Backtrace", "Restarts", "Slots", "Hint", "Session", "timing"]

@@ -50,14 +50,10 @@ class Saves(mcp.TestCase):
         return self._server
 
     def save(self, client=None, **named):
-        reply = (client or self.s).call("save-session", **named)
-        self.assertFalse(reply.is_error, reply.text)
-        return reply
+        return self.assertSucceeds((client or self.s).call("save-session", **named))
 
     def restore(self, client=None, name="default"):
-        reply = (client or self.s).call("restore-session", name=name)
-        self.assertFalse(reply.is_error, reply.text)
-        return reply
+        return self.assertSucceeds((client or self.s).call("restore-session", name=name))
 
     def copy_saved(self, *names):
         """Put the saves of saved_once() into the directory, of these sessions or of all, and nothing else."""

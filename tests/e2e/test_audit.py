@@ -91,8 +91,7 @@ class Audit(mcp.TestCase):
         locals_shown = s.call("get-backtrace", locals=True).text
         self.assertIn("PASSWORD", locals_shown)
         self.assertNotIn('PASSWORD = "hunter2"', error.text + locals_shown)
-        with open(self.path) as f:
-            text = f.read()
+        text = mcp.read(self.path)
         self.assertNotIn(KEY, text)
         self.assertIn(":password \\\"[redacted]\\\"", text)
 
@@ -104,8 +103,7 @@ class Audit(mcp.TestCase):
         code = '(error (quote refused) :password (concatenate (quote string) "hunt" "er2"))'
         shown = s.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}})
         self.assertEqual({"PASSWORD": "[redacted]"}, shown["structuredContent"]["error"]["slots"], shown)
-        with open(self.path) as f:
-            text = f.read()
+        text = mcp.read(self.path)
         self.assertIn('"user":"me","password":"[redacted]"', text)
         self.assertNotIn("hunter2", text)
 
@@ -119,8 +117,7 @@ class Audit(mcp.TestCase):
         self.assertEqual("=> 3", s.evaluate("3").text)
         mcp.subprocess.run(["prlimit", "--pid", str(s.pid), "--fsize=unlimited:unlimited"], check=True)
         self.assertEqual("=> 4", s.evaluate("4").text)
-        with open(self.path) as f:
-            lines = f.read().splitlines()
+        lines = mcp.read(self.path).splitlines()
         self.assertEqual(["1", "4"], [json.loads(line)["arguments"]["code"] for line in (lines[0], lines[2])])
         self.assertEqual(20, len(lines[1]))
         self.assertEqual(1, s.stderr().count("cannot write to the audit log"))

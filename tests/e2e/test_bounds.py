@@ -129,8 +129,7 @@ class Huge(mcp.TestCase):
     def test_every_tool_is_asked_for_a_huge_answer(self):
         folder = self.folder()
         for name, text in FILES.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-                f.write(text)
+            mcp.write(os.path.join(folder, name), text)
         client = self.start_server("--directory", folder, "--tools=full")
         names = [tool["name"] for tool in client.request("tools/list")["tools"]]
         self.assertEqual(set(names), set(HUGE))

@@ -8,10 +8,7 @@ import mcp
 
 class CheckParens(mcp.TestCase):
     def write(self, text, name="a.lisp"):
-        path = os.path.join(self.folder(), name)
-        with open(path, "wb") as f:
-            f.write(text if isinstance(text, bytes) else text.encode())
-        return path
+        return self.file(text, name)
 
     def check(self, *arguments):
         return subprocess.run(
@@ -74,8 +71,7 @@ class CheckParens(mcp.TestCase):
         self.assertEqual("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n", self.read(path))
 
     def read(self, path):
-        with open(path, "rb") as f:
-            return f.read().decode("latin-1")
+        return mcp.read_bytes(path).decode("latin-1")
 
     def test_fix_makes_a_certain_repair_and_keeps_everything_else(self):
         text = b"\xef\xbb\xbf(defun a ()\r\n  (b) ; \xff\x00 (\r\n\t\r\n(defun c ()\r\n  d)"

@@ -13,10 +13,7 @@ class Files(mcp.TestCase):
     def write(self, folder, **files):
         for name, text in files.items():
             stem, _, ending = name.rpartition("_")
-            path = os.path.join(folder, stem.replace("__", "/") + "." + ending)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
+            mcp.write(os.path.join(folder, stem.replace("__", "/") + "." + ending), text)
 
     def client(self, folder, *options):
         """Compiled files go where no other test looks."""

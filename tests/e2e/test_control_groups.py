@@ -58,9 +58,7 @@ class Delegated(mcp.TestCase):
         folder = mcp.tempfile.mkdtemp(prefix="cl-mcp-test-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         program = os.path.join(folder, "start")
-        with open(program, "w") as f:
-            f.write('#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' % (self.group, mcp.SERVER))
-        os.chmod(program, 0o755)
+        mcp.write(program, '#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' % (self.group, mcp.SERVER), 0o755)
         return self.start_server("--control-groups", *options, program=program)
 
     def needs(self, controller):

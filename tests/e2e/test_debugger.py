@@ -66,8 +66,7 @@ class ReturnFromFrame(Frames):
         self.evaluate('(defun entry (s x) (unwind-protect (format s "~a " (price x)) (write-line "left" s)))')
         self.fail_with('(with-open-file (s "%s" :direction :output) (entry s 1) (list (entry s 2) (write-line "on" s)))' % place)
         self.assertValue(self.value("(ENTRY", ":none"), '(:NONE "on")')
-        with open(place, encoding="utf-8") as f:
-            self.assertEqual("1 left\nleft\non\n", f.read())
+        self.assertEqual("1 left\nleft\non\n", mcp.read(place))
 
     def test_the_last_frame_is_the_evaluation(self):
         self.fail_with("(list (total '(2) 1))")
@@ -290,9 +289,8 @@ class Steps(Frames):
         path = self.folder() + "/stepped.lisp"
 
         def write(body):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("(defpackage :stepped (:use :cl))\n(in-package :stepped)\n"
-                        ";; A comment.\n(defun inner (x)\n  \"Count.\"\n  (%s x))\n" % body)
+            mcp.write(path, "(defpackage :stepped (:use :cl))\n(in-package :stepped)\n"
+                      ";; A comment.\n(defun inner (x)\n  \"Count.\"\n  (%s x))\n" % body)
 
         write("reverse")
         self.client.call("load-file", path=path)

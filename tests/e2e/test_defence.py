@@ -186,8 +186,7 @@ class Program(mcp.TestCase):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the instruction is one of x86-64")
     def test_jumps_land_where_they_may(self):
-        with open(mcp.SERVER, "rb") as program:
-            self.assertGreater(program.read().count(b"\xf3\x0f\x1e\xfa"), 100)  # endbr64
+        self.assertGreater(mcp.read_bytes(mcp.SERVER).count(b"\xf3\x0f\x1e\xfa"), 100)  # endbr64
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the instruction is one of x86-64")
     def test_no_page_of_the_stack_is_skipped(self):

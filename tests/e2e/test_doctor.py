@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
 import mcp
 import stand_in
@@ -61,10 +60,7 @@ class Doctor(mcp.TestCase):
         self.assertEqual("problem", found["evaluation"]["status"])
 
     def test_a_program_that_never_stops_writing_is_not_an_sbcl(self):
-        lisp = os.path.join(self.folder(), "sbcl")
-        with open(lisp, "w", encoding="utf-8") as f:
-            f.write("#!/bin/sh\nexec yes\n")
-        os.chmod(lisp, 0o755)
+        lisp = self.file("#!/bin/sh\nexec yes\n", "sbcl", 0o755)
         found, status = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())
         self.assertEqual(1, status)
         self.assertIn("its output has more than 1048576 bytes", str(found))
@@ -78,8 +74,7 @@ class Doctor(mcp.TestCase):
         os.mkdir(os.path.join(cache, "cl-mcp-server"), 0o700)
         for name, changed in left.items():
             path = os.path.join(cache, "cl-mcp-server", name)
-            with open(path, "w", encoding="utf-8"):
-                pass
+            mcp.write(path)
             os.utime(path, changed if changed is None else (changed, changed))
         for expected in ("built now", "built: "):
             done = subprocess.run([program, "doctor", "--json"], stdout=subprocess.PIPE, env=mcp.clean_environment(XDG_CACHE_HOME=cache), timeout=200 * mcp.STRETCH, cwd=self.folder())
@@ -103,8 +98,7 @@ class Doctor(mcp.TestCase):
 
     def test_errors_of_the_init_file_are_shown(self):
         self.home = self.folder()
-        with open(os.path.join(self.home, ".sbclrc"), "w") as f:
-            f.write('(error "no such luck")')
+        mcp.write(os.path.join(self.home, ".sbclrc"), '(error "no such luck")')
         found, _ = self.examine()
         self.assertEqual("note", found["evaluation"]["status"])
         self.assertIn("no such luck", found["evaluation"]["finding"])
@@ -119,10 +113,7 @@ class Doctor(mcp.TestCase):
             (".config/zed/settings.json", '{ // mine\n  "context_servers": }'),
             (".emacs", "(with-eval-after-load 'mcp-hub\n  (add-to-list 'mcp-hub-servers '(\"lisp\" :command \"%s\" :args ())))\n" % mcp.SERVER),
         ):
-            path = os.path.join(self.home, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w") as f:
-                f.write(text)
+            mcp.write(os.path.join(self.home, name), text)
         # What is in Codex's file only Codex knows.
         stand_in.put(self.home + "/bin", "codex")
         found, status = self.examine(PATH="%s/bin:%s" % (self.home, os.environ["PATH"]))
@@ -158,8 +149,7 @@ class Completions(mcp.TestCase):
         done = run_with("completions", shell)
         self.assertEqual(0, done.returncode)
         path = os.path.join(self.folder(), shell)
-        with open(path, "w") as f:
-            f.write(done.stdout)
+        mcp.write(path, done.stdout)
         return path, done.stdout
 
     def test_they_have_every_option_and_subcommand(self):

@@ -31,13 +31,8 @@ OF_DEVELOPMENT = pages("CONTRIBUTING.md") + pages("docs/design.md")
 COMPARED_ELSEWHERE = pages("docs/tools.md")
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
 def blocks(path, language):
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(path), re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", mcp.read(path), re.MULTILINE | re.DOTALL)
     return [block for name, block in fenced if name == language]
 
 
@@ -53,9 +48,7 @@ class Transcripts(mcp.TestCase):
         for kind, *what in transcript.read(path):
             if kind == "file":
                 target = os.path.join(bench.project, what[0])
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                with open(target, "w", encoding="utf-8") as f:
-                    f.write(what[1])
+                mcp.write(target, what[1])
             elif kind == "section":
                 of_section = []
             elif kind == "varies":
@@ -115,31 +108,31 @@ class Claims(mcp.TestCase):
         known += "".join(helped(command, "--help") for command in re.findall(r"(?m)^  (\S+)", commands))
         for path in set(DOCUMENTS) - set(OF_DEVELOPMENT):
             others = r"(?m)^ *(?:systemctl|systemd-run|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
-            for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", text_of(path))):
+            for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", mcp.read(path))):
                 if option not in OTHERS_OPTIONS:
                     self.assertIn(option, known, path)
 
     def test_the_reference_names_every_tool(self):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
-        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(REFERENCE)))
+        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", mcp.read(REFERENCE)))
         self.assertEqual(set(), tools - named)
         core, standard = (
             len(self.start_server("--tools", tools).request("tools/list")["tools"]) for tools in ("core", "standard")
         )
-        self.assertIn("(%d and %d of them" % (core, standard), text_of(REFERENCE))
+        self.assertIn("(%d and %d of them" % (core, standard), mcp.read(REFERENCE))
 
     def test_the_reference_names_every_prompt_and_kind_of_resource(self):
         client = self.start_server()
         for prompt in client.request("prompts/list")["prompts"]:
-            self.assertIn("`%s`" % prompt["name"], text_of(REFERENCE))
+            self.assertIn("`%s`" % prompt["name"], mcp.read(REFERENCE))
         templates = client.request("resources/templates/list")["resourceTemplates"]
         schemes = {re.match(r"lisp://\w+", template["uriTemplate"]).group(0) for template in templates}
         for scheme in schemes:
-            self.assertIn("`%s/" % scheme, text_of(REFERENCE))
+            self.assertIn("`%s/" % scheme, mcp.read(REFERENCE))
 
     def test_links_lead_somewhere(self):
         for path in DOCUMENTS:
-            prose = re.sub(r"(?ms)^```.*?^```$", "", text_of(path))
+            prose = re.sub(r"(?ms)^```.*?^```$", "", mcp.read(path))
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
                 where = os.path.join(os.path.dirname(path), target)
                 self.assertTrue(os.path.exists(where), "%s: %s" % (path, target))
@@ -158,7 +151,7 @@ class Claims(mcp.TestCase):
         self.assertGreater(found, 1)
 
     def test_the_clients_of_the_readme_can_be_installed_for(self):
-        clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", text_of(PAGES[0]))) - {"all"}  # where none is found, it fails
+        clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", mcp.read(PAGES[0]))) - {"all"}  # where none is found, it fails
         self.assertGreater(len(clients), 5)
         for client in clients:
             done = subprocess.run(
@@ -170,16 +163,16 @@ class Claims(mcp.TestCase):
     def test_the_picture_is_that_of_a_session(self):
         path = os.path.join(self.folder(), "session.svg")
         subprocess.run([os.path.join(mcp.ROOT, "scripts", "picture"), mcp.SERVER, path], check=True, timeout=60 * mcp.STRETCH)
-        self.assertEqual(text_of(os.path.join(mcp.ROOT, "docs", "session.svg")), text_of(path), "scripts/picture draws it anew")
+        self.assertEqual(mcp.read(os.path.join(mcp.ROOT, "docs", "session.svg")), mcp.read(path), "scripts/picture draws it anew")
 
     def test_the_changes_begin_with_this_version(self):
         said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
-        newest = re.search(r"(?m)^## (.*)$", text_of(os.path.join(mcp.ROOT, "CHANGES.md"))).group(1)
+        newest = re.search(r"(?m)^## (.*)$", mcp.read(os.path.join(mcp.ROOT, "CHANGES.md"))).group(1)
         self.assertEqual(said.stdout.split()[1], newest)
 
     def test_nothing_speaks_of_this_machine(self):
         for path in DOCUMENTS:
-            self.assertNotRegex(text_of(path), r"(?<!\w)/(work|tmp/w-|root)/", path)
+            self.assertNotRegex(mcp.read(path), r"(?<!\w)/(work|tmp/w-|root)/", path)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,10 @@ class EditForms(mcp.TestCase):
         self.put(TEXT)
 
     def put(self, text, name="a.lisp"):
-        with open(os.path.join(self.root, name), "wb") as f:
-            f.write(text if isinstance(text, bytes) else text.encode())
+        mcp.write(os.path.join(self.root, name), text)
 
     def read(self, name="a.lisp"):
-        with open(os.path.join(self.root, name), "rb") as f:
-            return f.read()
+        return mcp.read_bytes(os.path.join(self.root, name))
 
     def edit(self, kind, name, operation, content, path="a.lisp", **more):
         return self.lisp.call("edit-form", path=path, kind=kind, name=name, operation=operation, content=content, **more)
@@ -184,15 +182,13 @@ The running""", text)
 
     def test_nothing_outside_of_the_working_directory_is_touched(self):
         outside = os.path.join(os.path.realpath(self.folder()), "b.lisp")
-        with open(outside, "w") as f:
-            f.write("(defun b () 1)")
+        mcp.write(outside, "(defun b () 1)")
         os.symlink(outside, os.path.join(self.root, "link.lisp"))
         os.symlink(os.path.dirname(outside), os.path.join(self.root, "link"))
         for path in (outside, "link.lisp", "link/b.lisp", "../%s/b.lisp" % os.path.basename(os.path.dirname(outside)), "none.lisp", "", "a.lisp\0"):
             with self.subTest(path):
                 self.assertRefused(self.patch("defun", "b", "1", "2", path=path), "")
-        with open(outside) as f:
-            self.assertEqual("(defun b () 1)", f.read())
+        self.assertEqual("(defun b () 1)", mcp.read(outside))
         self.assertFalse(self.patch("defvar", "*b*", "2", "3", path=os.path.join(self.root, "a.lisp")).is_error)
 
     def test_a_read_only_sandbox_edits_nothing(self):

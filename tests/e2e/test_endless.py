@@ -31,8 +31,7 @@ class Programs(mcp.TestCase):
         self.root = self.folder()
         for name in ("FILE", "FILE.lisp", ".claude.json"):
             path = os.path.join(self.root, name)
-            with open(path, "wb"):
-                pass
+            mcp.write(path)
             os.chmod(path, 0o600)
             os.truncate(path, ENDLESS)
 
@@ -173,8 +172,7 @@ class Saved(mcp.TestCase):
         with self.start_server("--state-dir", state) as s:
             s.evaluate("(defvar *running* 1)")
             before = mcp.peak_memory_kib(s.pid)
-            with open(os.path.join(state, "big.json"), "wb"):
-                pass
+            mcp.write(os.path.join(state, "big.json"))
             os.truncate(os.path.join(state, "big.json"), ENDLESS)
             reply = s.call("restore-session", name="big")
             self.assertTrue(reply.is_error)

@@ -16,7 +16,7 @@ class Values(mcp.SessionTest):
                 self.assertEvaluates(code, printed)
 
     def test_unicode_goes_through_in_both_directions(self):
-        for text in ("é", "日本語", "😀", "\u2028", "a\u0301", "\ufeff"):
+        for text in ("é", "日本語", "😀", "\u2028", "a\u0301", "\ufeff", "a\0b"):
             with self.subTest(text):
                 self.assertEvaluates('(length "%s")' % text, str(len(text)))
                 self.assertEvaluates('(string "%s")' % text, '"%s"' % text)
@@ -46,21 +46,6 @@ class OrderOfSections(mcp.SessionTest):
         self.assertTrue(report.text.startswith("[stdout]\nout\n\n[stderr]\nerr\n\n[warnings]\nWARNING: w\n\n[ERROR] SIMPLE-ERROR\ne\n\n[Backtrace]\n0: "), report.text)
         self.assertEqual(["stdout", "stderr", "warnings", "error", "Backtrace", "Restarts", "Session"], report.sections)
 
-    def test_empty_sections_are_left_out(self):
-        for code in ("1", "(princ 1)", "(warn \"x\") 1", "(princ 1 *error-output*)"):
-            report = self.s.evaluate(code)
-            self.assertNotRegex(report.text, r"\[(stdout|stderr|warnings)\]\n\n")
-            self.assertNotIn("[ERROR]", report.text)
-
-    def test_output_without_a_value_is_still_followed_by_no_values(self):
-        self.assertEqual("[stdout]\nx\n\n; No values", self.s.evaluate('(princ "x") (values)').text)
-
-    def test_text_that_looks_like_a_section_is_left_as_it_is(self):
-        report = self.s.evaluate('(format t "~%[ERROR] FAKE~%nothing~%~%[Backtrace]~%0: (FAKE)~%") 1')
-        self.assertFalse(report.is_error)
-        self.assertIn("[ERROR] FAKE\nnothing\n\n[Backtrace]\n0: (FAKE)", report.text)
-        self.assertTrue(report.text.endswith("\n\n=> 1"), report.text)
-
     def test_an_error_can_be_timed_as_well(self):
         self.assertIn("; Timing:", self.s.evaluate("(error \"x\")", capture_time=True).text)
 
@@ -78,8 +63,7 @@ class LargeValues(mcp.SessionTest):
 
     def test_the_cycle_of_a_list_that_fills_a_quarter_of_the_heap_is_shown(self):
         self.s.evaluate("(defvar *l* (let ((l (make-list 8000000))) (setf (car l) l)))")
-        report = self.s.evaluate("*l*")
-        self.assertFalse(report.is_error, report.text)
+        report = self.assertSucceeds(self.s.evaluate("*l*"))
         self.assertTrue(report.text.startswith("=> #1=(#1# NIL NIL "), report.text[:200])
         report = self.s.evaluate('(progn (warn "bad: ~s" *l*) 1)')
         self.assertIn("WARNING: bad: #1=(#1# NIL NIL ", report.text)
@@ -125,11 +109,6 @@ class Printing(mcp.SessionTest):
 
 
 class Output(mcp.SessionTest):
-    def test_output_is_shown_once_and_in_its_own_reply(self):
-        self.assertEqual("first", self.s.evaluate('(princ "first") 1').stdout)
-        self.assertEqual("second", self.s.evaluate('(princ "second") 1').stdout)
-        self.assertEqual("=> 1", self.s.evaluate("1").text)
-
     def test_output_of_run_program_is_caught(self):
         report = self.assertEvaluates('(sb-ext:process-exit-code (sb-ext:run-program "/bin/sh" (list "-c" "echo from the shell; echo to stderr >&2") :output t :error t))', "0")
         self.assertIn("from the shell", report.stdout)
@@ -174,19 +153,9 @@ class Output(mcp.SessionTest):
         self.assertFails("(car 42)")
         self.assertEqual(first, self.s.call("get-output", ref=ref, offset=5000, length=100).text)
 
-    def test_invalid_utf8_and_nul_are_made_valid(self):
-        report = self.s.evaluate('(sb-ext:run-program "/usr/bin/printf" (list "a\\\\377b\\\\000c\\\\303\\\\050d") :output t) 1')
-        self.assertIn("a\ufffdb", report.stdout)
-        self.assertIn("c\ufffd(d", report.stdout)
-        json.dumps(report.text).encode("ascii")
-
     def test_a_character_that_arrives_in_two_writes_stays_whole(self):
         report = self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "printf \'\\\\303\'; sleep 0.2; printf \'\\\\251\'") :output t) 1')
         self.assertEqual("é", report.stdout)
-
-    def test_a_character_at_the_cut_stays_whole(self):
-        report = self.s.evaluate('(dotimes (i 5000) (write-string "日本語")) 1', max_output=1001)
-        self.assertNotIn("\ufffd", report.text)
 
     def test_output_between_evaluations_comes_with_the_next_under_its_own_heading(self):
         self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "sleep 0.2; echo later; touch /tmp/.cl-mcp-%s") :wait nil :output t)' % self.s.mark)
@@ -222,25 +191,6 @@ class Warnings(mcp.SessionTest):
         self.assertIn("number 0", report.text)
 
 
-class Threads(mcp.SessionTest):
-    def test_an_error_in_another_thread_is_mentioned_in_the_next_reply(self):
-        # Which reply is the next one depends on when the thread gets to run.
-        made = self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "in the thread")) :name "worker"))')
-        joined = self.s.evaluate("(sb-thread:join-thread *thread* :default nil)")
-        report = self.s.evaluate("(+ 1 2)")
-        self.assertValue(report, "3")
-        said = "\n--\n".join(reply.text for reply in (made, joined, report))
-        self.assertEqual(1, said.count("in the thread"), said)
-        self.assertIn("worker", said)
-        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
-
-    def test_a_session_with_threads_continues(self):
-        self.s.evaluate("(defvar *stop* nil) (defvar *t* (sb-thread:make-thread (lambda () (loop until *stop* do (sleep 0.01)) :stopped)))")
-        for _ in range(5):
-            self.assertOperational()
-        self.assertEvaluates("(setf *stop* t) (sb-thread:join-thread *t*)", ":STOPPED")
-
-
 class Structured(mcp.SessionTest):
     options = ("--structured",)
 
@@ -263,10 +213,6 @@ class Structured(mcp.SessionTest):
         self.assertIn("DATUM", json.dumps(error["slots"]))
         self.assertEqual({"index", "name", "description", "takesValue"}, set(error["restarts"][0]))
         self.assertIn("call", error["frames"][0])
-
-    def test_old_revisions_do_not_get_it(self):
-        for version in ("2024-11-05", "2025-03-26"):
-            self.assertIsNone(self.start_server("--structured", era=version).evaluate("1").structured)
 
     def test_it_is_absent_without_the_option(self):
         self.assertIsNone(self.start_server().evaluate("1").structured)

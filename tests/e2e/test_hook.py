@@ -19,10 +19,7 @@ class Hook(mcp.TestCase):
         self.root = self.folder()
 
     def put(self, text, name="a.lisp"):
-        path = os.path.join(self.root, name)
-        with open(path, "wb") as f:
-            f.write(text if isinstance(text, bytes) else text.encode())
-        return path
+        return mcp.write(self.path(name), text)
 
     def path(self, name="new.lisp"):
         return os.path.join(self.root, name)
@@ -137,8 +134,7 @@ class Hook(mcp.TestCase):
         self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(b))", new_string="(b)")))
         edits = [{"old_string": "(d)", "new_string": "(e)"}, {"old_string": "(b))", "new_string": "(b)", "replace_all": True}]
         self.assertDenied(self.answer(self.claude("PreToolUse", "MultiEdit", file_path=path, edits=edits)))
-        with open(path) as f:
-            self.assertEqual(GOOD, f.read())
+        self.assertEqual(GOOD, mcp.read(path))
 
     def test_claude_editing_a_file_with_carriage_returns_is_denied_as_without(self):
         path = self.put(GOOD.replace("\n", "\r\n"))

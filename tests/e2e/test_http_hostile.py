@@ -328,8 +328,7 @@ class Crowds(mcp_http.TestCase):
             self.assertLess(self.processor_time() - before, 0.5)
 
     def processor_time(self):
-        with open("/proc/%d/stat" % self.h.pid) as f:
-            fields = f.read().rpartition(")")[2].split()
+        fields = mcp.read("/proc/%d/stat" % self.h.pid).rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def test_stalled_clients_block_nobody(self):

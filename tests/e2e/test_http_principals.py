@@ -39,11 +39,7 @@ def lan_address():
 
 class WithTokens(mcp_http.TestCase):
     def token_file(self, text=FILE, mode=0o600):
-        path = os.path.join(self.folder(), "tokens")
-        with open(path, "w") as f:
-            f.write(text)
-        os.chmod(path, mode)
-        return path
+        return self.file(text, "tokens", mode)
 
     def start_with_tokens(self, *options, **named):
         path = self.token_file()
@@ -184,8 +180,7 @@ class Tokens(WithTokens):
         server, path = self.start_with_tokens()
         self.eval_as(server, ADA, "(defparameter *x* 5)")
         new = "ada-new-0123456789abcdef"
-        with open(path, "w") as f:
-            f.write("ada:%s\n" % new)
+        mcp.write(path, "ada:%s\n" % new)
         server.process.send_signal(signal.SIGHUP)
         mcp.wait_until(lambda: "token file was reloaded" in server.stderr(), 10, "the file is read")
         self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
@@ -195,24 +190,20 @@ class Tokens(WithTokens):
         session = Session(server, headers=bearer(new))
         with server.wire() as stream:
             self.assertTrue(session.listen(stream).is_stream)
-            with open(path, "w") as f:
-                f.write("ada:%s\nbob:%s\n" % (new, BOB))
+            mcp.write(path, "ada:%s\nbob:%s\n" % (new, BOB))
             server.process.send_signal(signal.SIGHUP)
             mcp.wait_until(lambda: server.evaluate("1", headers=bearer(BOB)).status == 200, 10, "the file is read")
             self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
-            with open(path, "w") as f:
-                f.write("bob:%s\n" % BOB)
+            mcp.write(path, "bob:%s\n" % BOB)
             server.process.send_signal(signal.SIGHUP)
             with self.assertRaises(mcp.Gone):
                 stream.events()
         self.assertStatus(404, server.request(headers={**session.headers(), **bearer(BOB)}, body=legacy("ping")))
-        with open(path, "w") as f:
-            f.write("ada:%s\n" % new)
+        mcp.write(path, "ada:%s\n" % new)
         server.process.send_signal(signal.SIGHUP)
         mcp.wait_until(lambda: server.evaluate("1", headers=bearer(new)).status == 200, 10, "the file is read")
         # What is wrong with it changes nothing.
-        with open(path, "w") as f:
-            f.write("nonsense\n")
+        mcp.write(path, "nonsense\n")
         server.process.send_signal(signal.SIGHUP)
         mcp.wait_until(lambda: "was not reloaded" in server.stderr(), 10, "the file is refused")
         self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
@@ -227,8 +218,7 @@ class Tokens(WithTokens):
             self.assertTrue(Session(server, headers=bearer(old)).listen(withdrawn).is_stream)
             headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(loop)", "timeout": 600}})
             running.send(mcp_http.request_bytes(headers={**headers, **bearer(old)}, body=message))
-            with open(path, "w") as f:
-                f.write("ada:%s\n" % new)
+            mcp.write(path, "ada:%s\n" % new)
             server.process.send_signal(signal.SIGHUP)
             with self.assertRaises(mcp.Gone):
                 withdrawn.events()
@@ -413,8 +403,7 @@ class Principals(WithTokens):
         def save(name, days):
             for file in (name + ".json", name + "-1-2-3.core"):
                 path = os.path.join(state, file)
-                with open(path, "w") as f:
-                    f.write(json.dumps({"name": name, "image": name + "-1-2-3.core"}))
+                mcp.write(path, json.dumps({"name": name, "image": name + "-1-2-3.core"}))
                 os.utime(path, (time.time() - days * 86400,) * 2)
         for n in range(40):
             save("http-%08x" % n, n / 2)

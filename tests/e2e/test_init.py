@@ -14,8 +14,7 @@ class UserInit(mcp.TestCase):
     def home_with(self, text):
         home = self.folder()
         if text is not None:
-            with open(os.path.join(home, ".sbclrc"), "w") as f:
-                f.write(text)
+            mcp.write(os.path.join(home, ".sbclrc"), text)
         return home
 
     def start_with(self, text, *options):
@@ -95,9 +94,7 @@ class UserInit(mcp.TestCase):
         self.assertEqual("=> NIL", client.evaluate("(boundp '*from-init*)").text)
 
     def test_userinit_selects_another(self):
-        path = os.path.join(self.folder(), "init.lisp")
-        with open(path, "w") as f:
-            f.write("(defvar cl-user::*from-other* 1)")
+        path = self.file("(defvar cl-user::*from-other* 1)", "init.lisp")
         client = self.start_with("(defvar cl-user::*from-init* 42)", "--userinit", path)
         self.assertValue(client.evaluate("(list (boundp '*from-other*) (boundp '*from-init*))"), "(T NIL)")
 
@@ -114,14 +111,8 @@ class UserInit(mcp.TestCase):
 
 
 class Load(mcp.TestCase):
-    def write(self, text, name="file.lisp"):
-        path = os.path.join(self.folder(), name)
-        with open(path, "w") as f:
-            f.write(text)
-        return path
-
     def test_files_are_loaded_in_order_into_every_session(self):
-        first, second = self.write("(defvar cl-user::*order* (list 1))"), self.write("(push 2 cl-user::*order*)")
+        first, second = self.file("(defvar cl-user::*order* (list 1))"), self.file("(push 2 cl-user::*order*)")
         client = self.start_server("--load", first, "--load", second)
         self.assertEqual("=> (2 1)", client.evaluate("*order*").text)
         client.call("create-session", name="other")
@@ -131,10 +122,10 @@ class Load(mcp.TestCase):
         self.assertValue(client.evaluate("*order*"), "(2 1)")
 
     def test_one_that_fails_or_exits_is_reported_and_the_others_are_loaded(self):
-        good = self.write("(defvar cl-user::*good* 1)", "good.lisp")
+        good = self.file("(defvar cl-user::*good* 1)", "good.lisp")
         for text in ('(error "bad file")', "(sb-ext:exit :abort t)", "(list"):
             with self.subTest(text):
-                bad = self.write(text, "bad.lisp")
+                bad = self.file(text, "bad.lisp")
                 client = self.start_server("--load", bad, "--load", good)
                 first = client.evaluate("(boundp '*good*)")
                 self.assertEqual("T", first.value, first.text)
@@ -147,7 +138,7 @@ class Load(mcp.TestCase):
         self.assertIn("/nonexistent/file.lisp", first.text)
 
     def test_paths_are_relative_to_the_directory(self):
-        path = self.write("(defvar cl-user::*relative* 1)", "relative.lisp")
+        path = self.file("(defvar cl-user::*relative* 1)", "relative.lisp")
         client = self.start_server("--load", "relative.lisp", "--directory", os.path.dirname(path))
         self.assertEqual("T", client.evaluate("(boundp '*relative*)").value)
         client = self.start_server("--load", "relative.lisp", cwd=os.path.dirname(path))
@@ -170,8 +161,7 @@ class Preload(mcp.TestCase):
 
     def test_systems_that_the_init_file_loads_are_loaded(self):
         home = self.folder()
-        with open(os.path.join(home, ".sbclrc"), "w") as f:
-            f.write('(require :asdf) (asdf:load-system "alexandria")')
+        mcp.write(os.path.join(home, ".sbclrc"), '(require :asdf) (asdf:load-system "alexandria")')
         client = self.start_server(environment=mcp.clean_environment(HOME=home))
         self.assertValue(client.evaluate("(alexandria:iota 3)", wait=120), "(0 1 2)")
 
@@ -206,16 +196,14 @@ class Cache(mcp.TestCase):
         folder = os.path.dirname(program)
         core, = glob.glob(os.path.join(os.path.dirname(mcp.SERVER), "agent-*.core"))
         damaged = os.path.join(folder, os.path.basename(core))
-        with open(damaged, "w") as f:
-            f.write("damaged")
+        mcp.write(damaged, "damaged")
         # As root, only a file system that is read-only refuses.
         mount = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
         namespace = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount, folder]
         if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
             self.skipTest("this machine mounts nothing for a test")
         start = os.path.join(self.folder(), "server")
-        with open(start, "w") as f:
-            f.write("#!/bin/sh\nexec %s \"$@\"\n" % " ".join(shlex.quote(word) for word in [*namespace, program]))
+        mcp.write(start, "#!/bin/sh\nexec %s \"$@\"\n" % " ".join(shlex.quote(word) for word in [*namespace, program]))
         os.chmod(start, 0o755)
         client = self.start_server(program=start)
         for _ in range(2):

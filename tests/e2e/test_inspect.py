@@ -15,8 +15,7 @@ class Inspecting(mcp.SessionTest):
 
     def shown(self, *arguments, **named):
         """The text of an inspection that succeeded."""
-        reply = self.inspect(*arguments, **named)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.inspect(*arguments, **named))
         self.assertRegex(reply.text, r"(?m)^Handle: h\d+$")
         return reply.text
 
@@ -291,9 +290,8 @@ class Setting(Inspecting):
         self.shown(handle=handle, path="\n[1]\n", set=":new\n")
         self.shown("*l*", path="[0]", set="(list\n 1)")
         text = self.s.call("session-history", format="lisp").text
-        with open(self.folder() + "/history.lisp", "w") as file:
-            file.write(text)
-        self.assertFalse(self.start_server().call("load-file", path=file.name).is_error)
+        path = self.file(text, "history.lisp")
+        self.assertFalse(self.start_server().call("load-file", path=path).is_error)
 
     def test_a_failure_sets_nothing_and_is_an_ordinary_error(self):
         self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import subprocess
-import unittest
 
 import mcp
 import stand_in
@@ -85,9 +84,7 @@ class Install(mcp.TestCase):
     def add_program(self, name, text):
         os.makedirs(self.home + "/bin", exist_ok=True)
         path = os.path.join(self.home, "bin", name)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        os.chmod(path, 0o755)
+        mcp.write(path, text, 0o755)
 
     def ran(self):
         """What the stand-ins were started with, without the questions of what there is."""
@@ -96,15 +93,10 @@ class Install(mcp.TestCase):
         return [call for call in calls if "list" not in call]
 
     def write(self, name, text):
-        path = os.path.join(self.home, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as f:
-            f.write(text.encode("utf-8", "surrogateescape"))
-        return path
+        return mcp.write(os.path.join(self.home, name), text)
 
     def read(self, name):
-        with open(os.path.join(self.home, name), "rb") as f:
-            return f.read().decode("utf-8", "surrogateescape")
+        return mcp.read_bytes(os.path.join(self.home, name)).decode("utf-8", "surrogateescape")
 
     def servers(self, name):
         return json.loads(self.read(name))["mcpServers"]

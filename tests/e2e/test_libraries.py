@@ -50,12 +50,10 @@ class Libraries(mcp.TestCase):
     def test_each_library_loads_and_is_used(self):
         for system, code, value in LIBRARIES:
             with self.subTest(system):
-                reply = self.s.call("load-system", system=system, timeout=280, wait=290)
-                self.assertFalse(reply.is_error, reply.text)
+                reply = self.assertSucceeds(self.s.call("load-system", system=system, timeout=280, wait=290))
                 self.assertRegex(reply.text, r"^(Loaded %s\.|%s was already loaded)" % (system, system))
                 self.assertIn("in this machine's libraries", reply.text)
-                report = self.s.evaluate(code)
-                self.assertFalse(report.is_error, report.text)
+                report = self.assertSucceeds(self.s.evaluate(code))
                 if value is not None:
                     self.assertValue(report, value)
 

@@ -145,12 +145,6 @@ class Limits(mcp.SessionTest):
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class AfterATimeLimit(mcp.SessionTest):
-    def test_the_error_record_is_the_time_limit(self):
-        self.s.evaluate("(loop)", timeout=0.2)
-        text = self.s.call("describe-last-error").text
-        self.assertTrue(text.startswith("Error: TIMEOUT"), text)
-        self.assertIn("Backtrace", text)
-
     def test_code_stopped_just_before_its_end_continues_exactly_once(self):
         self.s.evaluate("(defvar *ends* 0)")
         for n in range(20):
@@ -185,8 +179,7 @@ class Cancel(mcp.SessionTest):
         self.s.evaluate("1")
         pending = self.s.start_call("evaluate-lisp", code="(progn (loop) :the-endless-one)", timeout=60)
         self.s.request("ping")
-        reply = self.s.call("cancel-evaluation", wait=20)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("cancel-evaluation", wait=20))
         self.assertIn("the-endless-one", reply.text.lower())
         self.assertTrue(pending.reply().is_error)
         self.assertOperational()

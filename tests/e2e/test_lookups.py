@@ -36,8 +36,7 @@ PLACE = re.compile(r" at (/[^\n]*?):(\d+)$", re.MULTILINE)
 
 
 def line_of(path, number):
-    with open(path, encoding="utf-8") as f:
-        return f.read().split("\n")[int(number) - 1]
+    return mcp.read(path).split("\n")[int(number) - 1]
 
 
 class Libraries(mcp.TestCase):
@@ -275,9 +274,7 @@ class Session(mcp.SessionTest):
         self.assertIn('evaluation 1\n(defun f () "kept")', client.call("find-definition", name="f").text)
 
     def test_definitions_of_a_file_belong_to_the_file(self):
-        path = os.path.join(self.folder(), "code.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("(in-package :cl-user)\n\n(defun from-file ()\n  :yes)\n")
+        path = self.file("(in-package :cl-user)\n\n(defun from-file ()\n  :yes)\n", "code.lisp")
         for compiled in (False, True):
             self.s.call("load-file", path=path, compile=compiled)
             self.assertIn("[FUNCTION] FROM-FILE at %s:3\n(defun from-file ()\n  :yes)" % path, self.s.call("find-definition", name="from-file").text)

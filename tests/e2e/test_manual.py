@@ -14,11 +14,6 @@ import mcp
 PAGE = os.path.join(mcp.ROOT, "docs", "cl-mcp-server.1")
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
 def plain(macros):
     """The words of some lines of mdoc, without its macros."""
     macros = re.sub(r"(?m)^\.[A-Z][a-z] ", "", macros)
@@ -29,7 +24,7 @@ def plain(macros):
 class Manual(mcp.TestCase):
     def setUp(self):
         super().setUp()
-        self.page = text_of(PAGE)
+        self.page = mcp.read(PAGE)
         self.help = subprocess.run(
             [mcp.SERVER, "--help", "all"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH
         ).stdout
@@ -64,9 +59,9 @@ class Manual(mcp.TestCase):
     def test_it_has_the_environment(self):
         read = set()
         for path in glob.glob(os.path.join(mcp.ROOT, "src", "**", "*.c"), recursive=True):
-            read |= set(re.findall(r'(?:getenv|user_directory)\("(\w+)"[,)]', text_of(path)))
+            read |= set(re.findall(r'(?:getenv|user_directory)\("(\w+)"[,)]', mcp.read(path)))
         for path in glob.glob(os.path.join(mcp.ROOT, "agent", "**", "*.lisp"), recursive=True):
-            read |= set(re.findall(r'getenvp? "(\w+)"\)', text_of(path)))
+            read |= set(re.findall(r'getenvp? "(\w+)"\)', mcp.read(path)))
         read -= {"CL_MCP_SANDBOX", "CL_MCP_SESSION"}  # the server sets these for its Lisps
         named = set(re.findall(r"\b[A-Z_]{4,}\b", " ".join(re.findall(r"(?m)^\.It Ev (.*)$", self.section("ENVIRONMENT")))))
         self.assertEqual(read, named)

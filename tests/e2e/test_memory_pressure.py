@@ -51,8 +51,7 @@ class Expendable(mcp.TestCase):
     """Whom the kernel ends first when memory runs out."""
 
     def score(self, pid):
-        with open("/proc/%d/oom_score_adj" % pid) as f:
-            return int(f.read())
+        return int(mcp.read("/proc/%d/oom_score_adj" % pid))
 
     def test_copies_before_sessions_before_the_server(self):
         session = int(self.s.evaluate("(sb-posix:getpid)").value)
@@ -94,14 +93,11 @@ class ControlGroup(mcp.TestCase):
             return False
 
     def write(self, name, text):
-        with open("%s/%s" % (self.group, name), "w") as f:
-            f.write(text)
+        mcp.write("%s/%s" % (self.group, name), text)
 
     def start(self, *options):
         program = os.path.join(self.folder(), "start")
-        with open(program, "w") as f:
-            f.write('#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' % (self.group, mcp.SERVER))
-        os.chmod(program, 0o755)
+        mcp.write(program, '#!/bin/sh\necho $$ >%s/cgroup.procs\nexec %s "$@"\n' % (self.group, mcp.SERVER), 0o755)
         return self.start_server(*options, program=program)
 
     def folder(self):

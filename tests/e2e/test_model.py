@@ -243,8 +243,7 @@ class Model(mcp.TestCase):
         self.errors.insert(0, None)
         self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=report.error_number), ":DONE")
         self.evaluated()
-        with open(path, encoding="utf-8") as f:
-            self.assertEqual("a\nb\n", f.read())
+        self.assertEqual("a\nb\n", mcp.read(path))
 
     # Deaths: the session continues from the state before.
 
@@ -297,8 +296,7 @@ class Model(mcp.TestCase):
     def do_name(self):
         name = "n%d" % self.generator.randrange(3)
         self.tell("name", name, self.at)
-        reply = self.s.call("checkpoint-session", name=name)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("checkpoint-session", name=name))
         self.names[name] = (self.at, copy.copy(self.state))
 
     def do_rollback_to_a_name(self):
@@ -379,9 +377,7 @@ class Model(mcp.TestCase):
     def check_history(self):
         """The history as Lisp, loaded in a session of its own, gives the definitions and values of the state of now."""
         text = self.s.call("session-history", format="lisp", max_output=4000000).text
-        path = os.path.join(self.folder(), "history.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        path = self.file(text, "history.lisp")
         self.assertFalse(self.s.call("reset-session", session="reader").is_error)
         report = self.s.evaluate("(handler-bind ((warning #'muffle-warning)) (load \"%s\"))" % path, session="reader")
         self.assertValue(report, "T")

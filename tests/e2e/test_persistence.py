@@ -49,8 +49,7 @@ class Persistence(saves.Saves):
 
     def test_files_are_edited_where_the_session_was_before_anything_is_evaluated(self):
         folder = os.path.realpath(self.folder())
-        with open(os.path.join(folder, "a.lisp"), "w") as f:
-            f.write("(defun a () 1)\n")
+        mcp.write(os.path.join(folder, "a.lisp"), "(defun a () 1)\n")
         self.s.call("create-session", name="elsewhere", directory=folder)
         self.s.evaluate("1", session="elsewhere")
         self.s.close(wait=60)
@@ -240,9 +239,7 @@ server.wait()
         self.kill(other)
 
     def evaluated(self, client, code):
-        report = client.evaluate(code)
-        self.assertFalse(report.is_error, report.text)
-        return report.value
+        return self.assertSucceeds(client.evaluate(code)).value
 
     def test_a_closed_terminal_saves_too(self):
         self.s.evaluate("(defvar *n* 1)")
@@ -288,8 +285,7 @@ server.wait()
 
     def test_a_restore_that_has_no_process_says_so_and_keeps_the_note_of_a_loss(self):
         self.copy_saved("default")
-        with open(os.path.join(self.state, "default.lost"), "w", encoding="utf-8") as f:
-            f.write("This was lost.")
+        mcp.write(os.path.join(self.state, "default.lost"), "This was lost.")
         client = self.server("--persist", "--max-processes", "1", "--checkpoints", "off")
         client.call("create-session", name="other")
         client.evaluate("1", session="other")

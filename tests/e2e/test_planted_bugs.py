@@ -86,11 +86,9 @@ BUGS = [
 
 
 def replace(path, old, new):
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
+    text = mcp.read(path)
     assert text.count(old) == 1, "%s: %r is there %d times" % (path, old, text.count(old))
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text.replace(old, new))
+    mcp.write(path, text.replace(old, new))
 
 
 class PlantedBugs(mcp.TestCase):

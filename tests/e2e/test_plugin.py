@@ -2,7 +2,6 @@
 scripts/packages-check has the bundle checked by the tool that is made for it.
 """
 
-import glob
 import json
 import os
 import re
@@ -14,13 +13,8 @@ PLUGIN = os.path.join(mcp.ROOT, "plugin")
 SKILL = os.path.join(PLUGIN, "skills", "live-lisp", "SKILL.md")
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
 def read(*path):
-    return json.loads(text_of(os.path.join(mcp.ROOT, *path)))
+    return json.loads(mcp.read(os.path.join(mcp.ROOT, *path)))
 
 
 def shape_of(value, shape, where="$"):
@@ -86,7 +80,7 @@ class Plugin(mcp.TestCase):
     def test_the_portable_plugin_and_the_registrys_entry_have_what_their_schemas_allow(self):
         self.assertIsNone(shape_of(read("plugin", "portable", "plugin.json"), PORTABLE_PLUGIN))
         self.assertIsNone(shape_of(read("plugin", "portable", "mcp.json"), PORTABLE_SERVERS))
-        entry = re.sub("@[A-Z0-9]+@", lambda name: FILLED[name.group()], text_of(os.path.join(mcp.ROOT, "deploy", "registry", "server.json")))
+        entry = re.sub("@[A-Z0-9]+@", lambda name: FILLED[name.group()], mcp.read(os.path.join(mcp.ROOT, "deploy", "registry", "server.json")))
         self.assertIsNone(shape_of(json.loads(entry), REGISTRY))
 
     def test_everything_has_the_programs_version(self):
@@ -115,23 +109,23 @@ class Plugin(mcp.TestCase):
     def test_the_hooks_are_those_of_the_documents(self):
         documented = [
             json.loads(block)["hooks"]
-            for block in re.findall(r"(?ms)^```json\n(.*?)^```$", text_of(os.path.join(mcp.ROOT, "docs", "editing.md")))
+            for block in re.findall(r"(?ms)^```json\n(.*?)^```$", mcp.read(os.path.join(mcp.ROOT, "docs", "editing.md")))
         ]
         # Codex takes the same file as Claude Code, and has a tool of its own.
-        in_plugin = json.loads(text_of(os.path.join(PLUGIN, "hooks", "hooks.json")).replace("|apply_patch", ""))["hooks"]
+        in_plugin = json.loads(mcp.read(os.path.join(PLUGIN, "hooks", "hooks.json")).replace("|apply_patch", ""))["hooks"]
         self.assertEqual(documented, [in_plugin, read("plugin", "gemini", "hooks", "hooks.json")["hooks"]])
 
     def test_every_client_finds_the_skill(self):
         for folder in (PLUGIN, os.path.join(PLUGIN, "gemini"), os.path.join(PLUGIN, "portable")):
             self.assertTrue(os.path.samefile(SKILL, os.path.join(folder, "skills", "live-lisp", "SKILL.md")))
-        head = re.match(r"---\nname: (.*)\ndescription: (.*)\n---\n", text_of(SKILL))
+        head = re.match(r"---\nname: (.*)\ndescription: (.*)\n---\n", mcp.read(SKILL))
         self.assertEqual("live-lisp", head.group(1))
         self.assertLessEqual(len(head.group(2)), 1024)
 
     def test_the_skill_names_tools_and_arguments_that_exist(self):
         tools = {tool["name"]: tool for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         arguments = {name for tool in tools.values() for name in tool["inputSchema"].get("properties", {})}
-        words = set(re.findall(r"`([a-z-]+)(?:: [a-z]+)?`", text_of(SKILL)))
+        words = set(re.findall(r"`([a-z-]+)(?:: [a-z]+)?`", mcp.read(SKILL)))
         known = set(tools) | arguments | {"lisp", "fmakunbound", "unintern"}
         self.assertEqual(set(), words - known)
         self.assertGreater(len(words & set(tools)), 15)

@@ -8,7 +8,7 @@ import threading
 
 import mcp
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+INVALID_REQUEST, METHOD_NOT_FOUND = -32600, -32601
 IMPLEMENTATION = {"name": "t", "version": "0"}
 
 
@@ -49,8 +49,8 @@ class Legacy(mcp.TestCase):
             self.assertEqual(METHOD_NOT_FOUND, self.s.error(method)["code"], method)
 
     def test_members_we_do_not_know_are_ignored(self):
-        self.s.send_json({"extra": [1], "jsonrpc": "2.0", "method": "ping", "id": "extra", "params": {"unknown": True, "_meta": {"x/y": 1}}})
-        self.assertEqual({"jsonrpc": "2.0", "id": "extra", "result": {}}, self.s.receive())
+        self.s.send_json({"extra": [1], "jsonrpc": "2.0", "method": "ping", "id": "x" * 5000, "params": {"unknown": True, "_meta": {"x/y": 1}}})
+        self.assertEqual({"jsonrpc": "2.0", "id": "x" * 5000, "result": {}}, self.s.receive())
 
     def test_a_message_may_arrive_byte_by_byte_and_several_at_once(self):
         for byte in b'{"jsonrpc":"2.0","id":"slow","method":"ping"}\n':
@@ -105,26 +105,6 @@ class Batches(mcp.TestCase):
         self.assertEqual("=> 3", by_id['"b"']["result"]["content"][0]["text"])
         self.assertEqual(METHOD_NOT_FOUND, by_id['"c"']["error"]["code"])
         self.assertEqual([INVALID_REQUEST] * 2, [answer["error"]["code"] for answer in answers if answer["id"] is None])
-
-
-class Identifiers(mcp.TestCase):
-    def test_ids_come_back(self):
-        for token in ('0', '-1', '1', '"1"', '""', '"a b"', '9007199254740993', '9223372036854775807', '-9223372036854775808',
-                      '"\\u00e9"', '"é"', '"\\ud83d\\ude00"', '"' + "x" * 5000 + '"', '"\\"\\\\\\n"', '"null"'):
-            with self.subTest(token[:40]):
-                self.s.send_line('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % token)
-                answer = self.s.receive()
-                self.assertEqual(json.loads(token), answer["id"])
-                self.assertIs(type(json.loads(token)), type(answer["id"]))
-                self.assertEqual({}, answer["result"])
-
-    def test_ids_of_every_other_type_are_invalid(self):
-        for token in ("null", "true", "false", "[]", "[1]", "{}", '{"a":1}', "1.5", "1e400", "-0.5", "9223372036854775808"):
-            with self.subTest(token):
-                self.s.send_line('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % token)
-                answer = self.s.receive()
-                self.assertEqual((INVALID_REQUEST, None), (answer["error"]["code"], answer["id"]), answer)
-        self.assertOperational()
 
 
 class WhileAnEvaluationRuns(mcp.TestCase):
@@ -202,16 +182,6 @@ class HostileInput(mcp.TestCase):
         self.assertEqual(code, answer["error"]["code"], answer)
         return answer
 
-    def test_a_line_without_end_does_not_grow_the_server(self):
-        self.s.evaluate("1")
-        chunk = b"[" * (1 << 20)
-        for _ in range(200):
-            self.s.send_raw(chunk)
-        self.s.send_raw(b"\n")
-        self.assertIsNone(self.assertError(INVALID_REQUEST)["id"])
-        self.assertOperational()
-        self.assertLess(mcp.peak_memory_kib(self.s.pid), (600 if mcp.SANITIZED else 200) << 10)
-
     def test_depth_100000_is_answered(self):
         for opening, closing in (("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")):
             with self.subTest(opening):
@@ -222,35 +192,12 @@ class HostileInput(mcp.TestCase):
                 self.assertEqual("deep", self.assertError(INVALID_REQUEST)["id"])
                 self.assertOperational()
 
-    def test_bytes_that_are_not_utf8_are_a_parse_error(self):
-        for bad in (b"\x80", b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98"):
-            with self.subTest(repr(bad)):
-                self.s.send_line(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + bad + b'"}}')
-                self.assertIsNone(self.assertError(PARSE_ERROR)["id"])
-        self.assertOperational()
-
-    def test_nul_bytes_are_a_parse_error_and_escaped_ones_are_a_character(self):
-        self.s.send_line(b'{"jsonrpc":"2.0","id":1,"method":"pi\x00ng"}')
-        self.assertError(PARSE_ERROR)
-        self.s.send_line(b"\x00\x00\x00")
-        self.assertError(PARSE_ERROR)
-        self.s.send_line('{"jsonrpc":"2.0","id":"nul","method":"ping\\u0000"}')
-        self.assertEqual("nul", self.assertError(METHOD_NOT_FOUND)["id"])
-        self.assertValue(self.s.evaluate('(length "a\0b")'), "3")
-        self.assertValue(self.s.evaluate('(char-code (char "a\0b" 1))'), "0")
-
     def ask(self, request_id, arguments):
         """Evaluate with arguments that are written by hand; the answer, which has this id."""
         self.s.send_line('{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"evaluate-lisp","arguments":{%s}}}' % (request_id, arguments))
         answer = self.s.receive()
         self.assertEqual(request_id, answer["id"], answer)
         return answer
-
-    def test_lone_surrogates_reach_the_lisp_as_replacement_characters(self):
-        for text, codes in (("\\ud800", "65533"), ("\\udc00", "65533"), ("\\ud83d x", "65533 32 120"), ("\\ude00\\ud83d", "65533 65533")):
-            with self.subTest(text):
-                answer = self.ask("s", '"code":"(map \'list #\'char-code \\"%s\\")"' % text)
-                self.assertEqual("=> (%s)" % codes, mcp.Reply(answer["result"]).text)
 
     def test_numbers_out_of_range_are_refused_and_small_or_long_ones_taken(self):
         for number in ("1e999", "-1e999", "99999999999999999999999999999999", "1" * 5000):
@@ -261,16 +208,6 @@ class HostileInput(mcp.TestCase):
         for number in ("0." + "1" * 5000, "1e-999"):
             with self.subTest(number[:30]):
                 self.assertEqual("=> 1", mcp.Reply(self.ask("n", '"code":"1","timeout":%s' % number)["result"]).text)
-
-    def test_the_last_of_duplicate_members_counts(self):
-        self.s.send_line('{"jsonrpc":"2.0","id":1,"id":2,"method":"nothing","method":"ping"}')
-        self.assertEqual({"jsonrpc": "2.0", "id": 2, "result": {}}, self.s.receive())
-        self.s.assert_silent()
-
-    def test_a_byte_order_mark_is_a_parse_error(self):
-        self.s.send_line(b"\xef\xbb\xbf" + b'{"jsonrpc":"2.0","id":"bom","method":"ping"}')
-        self.assertIsNone(self.assertError(PARSE_ERROR)["id"])
-        self.assertOperational()
 
     def test_a_client_that_does_not_read_does_no_harm(self):
         """Replies pile up in the pipe while the client is busy sending; all of them come."""
@@ -440,11 +377,7 @@ class WithoutALisp(mcp.TestCase):
         self.assertEqual({}, client.request("ping"))
 
     def script(self, text):
-        path = os.path.join(self.folder(), "lisp")
-        with open(path, "w") as f:
-            f.write("#!/bin/sh\n" + text + "\n")
-        os.chmod(path, 0o755)
-        return path
+        return self.file("#!/bin/sh\n" + text + "\n", "lisp", 0o755)
 
     def test_a_lisp_that_meets_an_error_is_reported_with_the_error(self):
         client = self.start_server("--lisp", self.script("""exec sbcl --noinform --disable-debugger --eval '(error "No room.")'"""))

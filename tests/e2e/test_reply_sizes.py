@@ -67,8 +67,7 @@ class ReplySizes(mcp.TestCase):
         super().setUp()
         self.project = self.folder()
         for name, text in FILES.items():
-            with open(os.path.join(self.project, name), "w", encoding="utf-8") as f:
-                f.write(text)
+            mcp.write(os.path.join(self.project, name), text)
         self.server = self.start_server("--directory", self.project)
         self.server.call("load-system", system="shop/failing", wait=120)  # so that FiveAM is compiled
 

@@ -65,12 +65,6 @@ class Reading(Surface):
         for symbol in ("NOPE/x", "cl/nope"):
             self.assertEqual(NOT_FOUND, self.s.error("resources/read", {"uri": "lisp://symbol/" + symbol})["code"])
 
-    def test_reading_starts_no_session(self):
-        self.assertIn("has not been started", self.s.error("resources/read", {"uri": "lisp://symbol/cl/car"})["message"])
-        self.assertEqual(["lisp://guide"], [r["uri"] for r in self.s.request("resources/list")["resources"]])
-        self.s.evaluate("1")
-        self.assertIn("CAR is a symbol", self.read("lisp://symbol/cl/car"))
-
     def test_the_source_is_whole(self):
         for number in range(40):
             self.s.evaluate("(defun f%d () \"%s\")" % (number, "x" * 600))
@@ -160,12 +154,6 @@ class Changes(Surface):
 class Listening(Surface):
     era = mcp.MODERN
 
-    def test_nothing_is_sent_unasked(self):
-        self.s.evaluate("(cl-mcp:define-tool one () 1)")
-        self.s.call("create-session", name="other")
-        self.s.request("server/discover")
-        self.assertEqual([], self.s.notifications)
-
     def test_a_listen_is_served_until_it_is_cancelled(self):
         uri = "lisp://session/default/last-error"
         wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": [uri, "lisp://guide", "file:///etc/passwd"]}
@@ -232,13 +220,6 @@ class Completion(Surface):
         self.s.evaluate('(defparameter shop::|Mixed Case| 1)')
         self.assertEqual(["|Mixed Case|"], self.values(self.SYMBOL, "name", "mixed", package="shop"))
         self.assertIn("|Mixed Case|", self.read("lisp://symbol/shop/%7CMixed%20Case%7C"))
-
-    def test_completing_changes_nothing(self):
-        self.s.evaluate("1")
-        before = self.s.call("session-history").text
-        self.values(self.SYMBOL, "name", "a-name-that-nobody-has-interned")
-        self.assertValue(self.s.evaluate('(find-symbol "A-NAME-THAT-NOBODY-HAS-INTERNED")'), "NIL", "NIL")
-        self.assertIn("1 evaluation\n", before)
 
 
 class OverHttp(mcp_http.TestCase):

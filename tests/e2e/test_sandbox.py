@@ -254,7 +254,7 @@ class Sandbox(mcp.TestCase):
         self.home = os.path.join(folder, "home")
         self.out = os.path.join(folder, "out")
         self.project = os.path.join(folder, "project")
-        for path in (".ssh", ".aws", "other", ".local/state", ".cache/common-lisp"):
+        for path in (".local/state", ".cache/common-lisp"):
             os.makedirs(os.path.join(self.home, path))
         for path in (".ssh/id", ".aws/credentials", "other/.env"):
             self.write(os.path.join(self.home, path))
@@ -264,8 +264,7 @@ class Sandbox(mcp.TestCase):
         os.mkdir(self.project)
 
     def write(self, path, text="secret"):
-        with open(path, "w") as f:
-            f.write(text)
+        mcp.write(path, text)
 
     def drafts(self):
         """Where a session of the mode workspace writes its image."""
@@ -487,8 +486,7 @@ class Work(Sandbox):
         self.assertEvaluatesIn(client, "(average '(1 3))", "2.0")
 
     def test_systems_are_compiled_into_a_cache_of_the_sandbox(self):
-        with open(os.path.join(self.project, "small.asd"), "w") as f:
-            f.write('(asdf:defsystem "small" :components ((:file "small")))')
+        mcp.write(os.path.join(self.project, "small.asd"), '(asdf:defsystem "small" :components ((:file "small")))')
         with open(os.path.join(self.project, "small.lisp"), "w") as f:
             f.write("(defpackage small (:use :cl) (:export #:one)) (in-package small) (defun one () 1)")
         client = self.start("workspace", XDG_CACHE_HOME=os.path.join(self.home, ".cache"))
@@ -527,11 +525,9 @@ class Work(Sandbox):
     def test_sessions_are_saved_and_restored(self):
         client = self.start("workspace")
         client.evaluate("(defvar *x* (list 1 2))")
-        saved = client.call("save-session")
-        self.assertFalse(saved.is_error, saved.text)
+        saved = self.assertSucceeds(client.call("save-session"))
         client.evaluate("(setf *x* nil)")
-        restored = client.call("restore-session", name="default")
-        self.assertFalse(restored.is_error, restored.text)
+        restored = self.assertSucceeds(client.call("restore-session", name="default"))
         self.assertEvaluatesIn(client, "*x*", "(1 2)")
         self.assertConfined(client)
 
@@ -577,8 +573,7 @@ class Work(Sandbox):
         for top, folders, files in os.walk(os.path.dirname(drafts)):
             for name in files if top != drafts else []:
                 self.assertFalse(os.path.islink(os.path.join(top, name)), name)
-        with open(key) as f:
-            self.assertEqual("secret", f.read())
+        self.assertEqual("secret", mcp.read(key))
 
     def test_an_image_that_another_session_has_open_is_not_taken(self):
         client = self.start("workspace")
@@ -594,8 +589,7 @@ class Work(Sandbox):
             client.evaluate("(progn (require :sb-posix) (sb-posix:kill %d 9))" % holder, session="other")
             state = os.path.join(self.home, ".local/state/cl-mcp-server")
             self.assertEqual([], [name for name in os.listdir(state) + os.listdir(self.drafts()) if ".core" in name])
-        saved = client.call("save-session")
-        self.assertFalse(saved.is_error, saved.text)
+        saved = self.assertSucceeds(client.call("save-session"))
 
     def test_the_temporary_directory_goes_with_the_server_or_with_the_next(self):
         kept = os.path.join(self.home, "other")
@@ -734,9 +728,7 @@ class OfASession(Sandbox):
     """A sandbox that create-session asks for."""
 
     def create(self, client, name, **arguments):
-        created = client.call("create-session", name=name, **arguments)
-        self.assertFalse(created.is_error, created.text)
-        return created.text
+        return self.assertSucceeds(client.call("create-session", name=name, **arguments)).text
 
     def assertReadOnly(self, client, session):
         """It reads the project, and writes neither there nor elsewhere."""
@@ -828,25 +820,21 @@ class OfASession(Sandbox):
         client = self.start("off")
         self.create(client, "strict", sandbox="read-only")
         client.evaluate("(defvar *x* 1)", session="strict")
-        saved = client.call("save-session", session="strict")
-        self.assertFalse(saved.is_error, saved.text)
+        saved = self.assertSucceeds(client.call("save-session", session="strict"))
         client.call("close-session", session="strict")
         # A session of that name that is not confined is so from the restore on.
         self.create(client, "strict")
         self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="strict").text)
-        restored = client.call("restore-session", name="strict")
-        self.assertFalse(restored.is_error, restored.text)
+        restored = self.assertSucceeds(client.call("restore-session", name="strict"))
         self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
         client.close()
         client = self.start("workspace")
-        restored = client.call("restore-session", name="strict")
-        self.assertFalse(restored.is_error, restored.text)
+        restored = self.assertSucceeds(client.call("restore-session", name="strict"))
         self.assertReadOnly(client, "strict")
         # It is not started in a sandbox that this server does not know.
         description = os.path.join(self.home, ".local/state/cl-mcp-server/strict.json")
-        with open(description) as f:
-            text = f.read()
+        text = mcp.read(description)
         self.write(description, text.replace('"sandbox": "read-only"', '"sandbox": "stricter"'))
         refused = client.call("restore-session", name="strict")
         self.assertTrue(refused.is_error)
@@ -875,8 +863,7 @@ class OfASession(Sandbox):
     def assertWritesOnlyIn(self, client, session, directory, *others):
         client.evaluate(PRELUDE, session=session)
         self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session=session).text)
-        with open(os.path.join(directory, "kept.txt")) as f:
-            self.assertEqual("x\n", f.read())
+        self.assertEqual("x\n", mcp.read(os.path.join(directory, "kept.txt")))
         for other in others:
             self.assertEqual("=> %d" % EACCES, client.evaluate('(call 2 "%s/kept.txt" 1)' % other, session=session).text)
             self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/kept.txt")' % other, session=session).text)
@@ -941,10 +928,8 @@ class OfASession(Sandbox):
 
         edit = {"path": "a.lisp", "kind": "defun", "name": "a", "content": "(defun a () 2)", "session": "a"}
         client.call("edit-form", edit)
-        with open(os.path.join(outside, "a.lisp")) as f:
-            self.assertEqual("(defun a () 1)\n", f.read())
-        with open(os.path.join(moved, "a.lisp")) as f:
-            self.assertEqual("(defun a () 2)\n", f.read())
+        self.assertEqual("(defun a () 1)\n", mcp.read(os.path.join(outside, "a.lisp")))
+        self.assertEqual("(defun a () 2)\n", mcp.read(os.path.join(moved, "a.lisp")))
         assert_kept_out()
         client.call("reset-session", session="a")
         assert_kept_out()

@@ -16,18 +16,15 @@ class SavingAndRestoring(saves.Saves):
     def test_a_session_comes_back_in_the_same_server_and_in_a_new_one(self):
         self.state = os.path.join(self.state, "a", "b c", "ü")  # the server makes the folders on the way
         system = self.folder()
-        with open(os.path.join(system, "savestest.asd"), "w") as f:
-            f.write('(asdf:defsystem "savestest" :components ((:file "code")))')
+        mcp.write(os.path.join(system, "savestest.asd"), '(asdf:defsystem "savestest" :components ((:file "code")))')
         with open(os.path.join(system, "code.lisp"), "w") as f:
             f.write('(defpackage :savestest (:use :cl) (:export #:greet))\n(in-package :savestest)\n(defun greet () "hello")\n')
         self.s.evaluate('(push #p"%s/" asdf:*central-registry*)' % system)
-        reply = self.s.call("load-system", system="savestest")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("load-system", system="savestest"))
         for code in ("(defpackage :mine (:use :cl))", "(in-package :mine)", '(defvar *table* (let ((h (make-hash-table :test (quote equal)))) (setf (gethash "ключ" h) 1) h))',
                      "(defvar *n* 1)", "(defun next () (incf *n*))", "(defmacro twice (x) `(progn ,x ,x))", "(defclass point () ((x :initarg :x :reader x)))",
                      "(defvar *point* (make-instance 'point :x 7))", "(defvar *counter* (let ((k 0)) (lambda () (incf k))))", "(funcall *counter*)"):
-            report = self.s.evaluate(code)
-            self.assertFalse(report.is_error, report.text)
+            report = self.assertSucceeds(self.s.evaluate(code))
         self.s.evaluate('(error "this stays an entry of the history")')
         self.s.evaluate("(list :last 1)")
         reply = self.save()
@@ -70,8 +67,7 @@ class SavingAndRestoring(saves.Saves):
 
     def test_the_directory_of_a_session_is_saved_with_it(self):
         folder = os.path.realpath(self.folder())
-        with open(os.path.join(folder, "theirs.asd"), "w") as f:
-            f.write('(asdf:defsystem "theirs")')
+        mcp.write(os.path.join(folder, "theirs.asd"), '(asdf:defsystem "theirs")')
         self.s.call("create-session", name="elsewhere", directory=folder)
         self.s.evaluate("1", session="elsewhere")
         self.save(session="elsewhere")
@@ -108,8 +104,7 @@ class SavingAndRestoring(saves.Saves):
         self.assertFalse(self.s.call("reset-session").is_error)
         self.assertEvaluates("(boundp '*n*)", "NIL")
         self.assertFalse(save.is_answered, "the session was saved before everything else was answered")
-        reply = save.reply()
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(save.reply())
         self.assertIn("the state after evaluation 2.", reply.text)
         self.restore()
         history = self.s.call("session-history").text
@@ -261,15 +256,12 @@ class Restored(saves.Saves):
         self.assertFalse(self.s.call("checkpoint-session", name="three").is_error)
         self.assertEvaluates("(next)", "4")
         self.assertEvaluates("(next)", "5")
-        reply = self.s.call("rollback-session", to="-1")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("rollback-session", to="-1"))
         self.assertEvaluates("*n*", "4")
-        reply = self.s.call("rollback-session", to="three")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("rollback-session", to="three"))
         self.assertEvaluates("*n*", "3")
         # The state that was restored is a state of the session as well.
-        reply = self.s.call("rollback-session", to="3")
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("rollback-session", to="3"))
         self.assertEvaluates("*n*", "2")
 
     def test_an_error_can_be_entered_and_the_fix_goes_on(self):

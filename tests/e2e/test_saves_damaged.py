@@ -138,8 +138,7 @@ class Damage(saves.Saves):
     def test_a_foreign_description_is_an_error_and_the_session_is_untouched(self):
         def write(text):
             def damage():
-                with open(self.path, "wb") as f:
-                    f.write(text)
+                mcp.write(self.path, text)
             return damage
 
         unreadable, foreign = "cannot be used: its description cannot be read", "cannot be used: its description is in an unknown format"
@@ -204,8 +203,7 @@ class Damage(saves.Saves):
 
     def test_an_image_that_agrees_but_does_not_start_leaves_an_empty_session_that_works(self):
         self.mend()
-        with open(self.image, "wb") as f:
-            f.write(b"this is no core")
+        mcp.write(self.image, b"this is no core")
         value = 14695981039346656037
         for byte in b"this is no core" * 2:  # both ends are hashed; the file is shorter than either
             value = (value ^ byte) * 1099511628211 % (1 << 64)

@@ -8,7 +8,6 @@ Property Test 2 to 4                 PropertyTest
 Concurrency Test, Edge Cases         the classes of these names
 """
 
-import os
 import re
 
 import mcp
@@ -223,9 +222,7 @@ class ConcurrencyTest(Assertions):
 
 class EdgeCases(Assertions):
     def test_errors_during_initialization_are_reported_and_survived(self):
-        path = os.path.join(self.folder(), "broken.lisp")
-        with open(path, "w") as f:
-            f.write("(defvar *before* 1)\n(error \"while loading\")\n")
+        path = self.file("(defvar *before* 1)\n(error \"while loading\")\n", "broken.lisp")
         server = self.start_server("--load", path)
         first = server.evaluate("(+ 1 2)")
         self.assertValue(first, "3")

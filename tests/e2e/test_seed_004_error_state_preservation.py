@@ -24,9 +24,7 @@ NO_ERROR = "No error available.\n(No error has occurred since the last successfu
 
 class Assertions(mcp.SessionTest):
     def describe(self, **arguments):
-        reply = self.s.call("describe-last-error", arguments)
-        self.assertFalse(reply.is_error, reply.text)
-        return reply.text
+        return self.assertSucceeds(self.s.call("describe-last-error", arguments)).text
 
     def backtrace(self, **arguments):
         reply = self.s.call("get-backtrace", {name.replace("_", "-"): value for name, value in arguments.items()})

@@ -17,12 +17,6 @@ class InFolder(mcp.TestCase):
 
 
 class Standing(entries.Entries, InFolder):
-    def enter(self, code, frame=0, **named):
-        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
-
-    def restart(self, restart, **named):
-        return self.s.call("invoke-restart", restart=restart, **named)
-
     def state(self):
         self.s.call("describe-symbol", name="car")  # its turn comes when the session is at rest
         return self.s.call("list-sessions").text
@@ -57,8 +51,7 @@ class Standing(entries.Entries, InFolder):
             with self.subTest(direction=direction, if_exists=if_exists):
                 self.assertOperational()
                 for is_left in (False, True):
-                    with open(os.path.join(self.place, "any.txt"), "w", encoding="utf-8") as f:
-                        f.write(before)
+                    mcp.write(os.path.join(self.place, "any.txt"), before)
                     self.assertErrorReport(self.s.evaluate(code), "SIMPLE-ERROR")
                     if is_left:
                         self.s.evaluate("(+ 1 2)")
@@ -136,6 +129,9 @@ class Standing(entries.Entries, InFolder):
         mcp.wait_until(lambda: self.enter("1") and re.match("32 errors", self.s.call("list-errors").text), 60, "32 errors")
         self.assertIn("standing", self.state())
         self.assertRegex(self.s.call("list-errors", limit=32).text, r"SIMPLE-ERROR: boom HERE \(can be entered\)")
+        for _ in range(10):  # Ticks come while a long request is read, too.
+            self.assertIn("standing", self.state())
+            self.enter("(length %s)" % ('"' + 1000000 * "x" + '"'))
         mcp.wait_until(lambda: not self.enter("(sb-ext:unschedule-timer *timer*)").is_error, 10, "an entry without a tick")
         self.assertValue(self.enter(":entered"), ":ENTERED")
 
@@ -199,8 +195,7 @@ class Standing(entries.Entries, InFolder):
         self.s.evaluate("""(defvar *stops* t) (defun stop (place) (when *stops* (break "at ~a" place)) place)
             (defmacro stopping (place) (stop place)) (defun early (x) x) (define-compiler-macro early (x) (stop x))
             (defclass thing () ()) (defmethod make-load-form ((thing thing) &optional environment) (declare (ignore environment)) (stop 6) '(quote :thing))""")
-        with open(os.path.join(self.place, "many.lisp"), "w", encoding="utf-8") as f:
-            f.write("""(defvar *read* #.(stop 1))
+        mcp.write(os.path.join(self.place, "many.lisp"), """(defvar *read* #.(stop 1))
                 (eval-when (:compile-toplevel) (stop 2))
                 (defun in-a-function () (let ((x (stopping 3))) (list x (early 4))))
                 (macrolet ((local () (stop 5))) (defun with-macro () (local)))
@@ -237,8 +232,7 @@ class Standing(entries.Entries, InFolder):
         entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
         restart = self.s.start_call("invoke-restart", restart="CONTINUE")
         self.assertIn("FIRST", self.s.call("describe-last-error").text)  # they have been read, and wait
-        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
-            pass
+        mcp.write(os.path.join(self.place, "go"))
         self.assertErrorReport(second.reply(), "SIMPLE-ERROR")
         self.assertValue(entry.reply(), ":FIRST")
         self.assertValue(restart.reply(), ":FIRST")
@@ -249,8 +243,7 @@ class Standing(entries.Entries, InFolder):
         restart = self.s.start_call("invoke-restart", restart="CONTINUE")
         entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
         self.assertIn("FIRST", self.s.call("describe-last-error").text)
-        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
-            pass
+        mcp.write(os.path.join(self.place, "go"))
         self.assertIn("SECOND", restart.reply().text)
         self.assertValue(entry.reply(), ":FIRST")
         self.assertValue(self.enter("x"), ":SECOND")

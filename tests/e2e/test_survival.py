@@ -53,27 +53,6 @@ class Signals(Survival):
         report = self.assertProcessDied('(alien-funcall (extern-alien "abort" (function void)))', "PROCESS-KILLED", "PROCESS-EXITED")
         self.assertRegex(report.text, r"SIGABRT|signal 6")
 
-    def test_kill_9_from_outside_while_it_evaluates(self):
-        pid = int(self.s.evaluate("(sb-posix:getpid)").value)
-        pending = self.s.start_call("evaluate-lisp", code='(progn (format t "printed before") (finish-output) (sleep 30))', meta={"progressToken": 1})
-        self.s.wait_for_notification(lambda m: m["method"] == "notifications/progress")
-        os.kill(pid, signal.SIGKILL)
-        report = pending.reply(wait=10)
-        self.assertEqual("PROCESS-KILLED", report.error_type, report.text)
-        self.assertIn("printed before", report.stdout)
-        self.assertOperational()
-
-    def test_kill_9_from_outside_while_it_is_idle(self):
-        self.s.evaluate("(defparameter *kept* 42)")
-        pid = int(self.s.evaluate("(sb-posix:getpid)").value)
-        os.kill(pid, signal.SIGKILL)
-        mcp.wait_until(lambda: not mcp.is_alive(pid), 10, "the end of the process")
-        report = self.s.evaluate("(+ 1 2)")
-        self.assertEqual("3", report.value, report.text)
-        kept = self.s.evaluate("(boundp '*kept*)")
-        if kept.value == "NIL":
-            self.assertRegex(report.text + kept.text, r"(?i)fresh|restart|gone|lost|anew", "the loss was not said")
-
     def test_kill_9_of_the_zygote(self):
         self.s.evaluate("(defparameter *kept* 42)")
         session = int(self.s.evaluate("(sb-posix:getpid)").value)
@@ -120,17 +99,6 @@ class Exhaustion(Survival):
 
 
 class OverAndOver(Survival):
-    def test_requests_behind_a_death_are_all_answered(self):
-        calls = []
-        for n in range(20):
-            calls.append(self.s.start_call("evaluate-lisp", code="(sb-ext:exit :abort t)" if n % 3 == 0 else "(+ %d 1)" % n))
-        for n, call in enumerate(calls):
-            report = call.reply()
-            if n % 3 == 0:
-                self.assertEqual("PROCESS-EXITED", report.error_type, report.text)
-            else:
-                self.assertEqual(str(n + 1), report.value, report.text)
-
     def test_the_death_of_one_session_does_not_touch_another(self):
         self.s.call("create-session", name="stays")
         self.s.evaluate("(defparameter *mine* 1)", session="stays")

@@ -29,10 +29,8 @@ SHOP = {
 class Diagnostics(mcp.TestCase):
     def test_a_library_that_adds_methods_to_asdf_leaves_file_and_line_alone(self):
         folder = self.folder()
-        with open(os.path.join(folder, "wrong.asd"), "w") as f:
-            f.write('(asdf:defsystem "wrong" :components ((:file "wrong")))')
-        with open(os.path.join(folder, "wrong.lisp"), "w") as f:
-            f.write("(defun fine () 1)\n\n(defun wrong () (absent 1))\n")
+        mcp.write(os.path.join(folder, "wrong.asd"), '(asdf:defsystem "wrong" :components ((:file "wrong")))')
+        mcp.write(os.path.join(folder, "wrong.lisp"), "(defun fine () 1)\n\n(defun wrong () (absent 1))\n")
         client = self.start_server(cwd=folder)
         self.assertFalse(client.call("load-system", system="fiveam").is_error)
         report = client.call("load-system", system="wrong").text
@@ -41,17 +39,10 @@ class Diagnostics(mcp.TestCase):
 
 
 class Systems(mcp.TestCase):
-    def write(self, folder, files):
-        for name, text in files.items():
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-
     def project(self, files, **named):
         """A client whose Lisps work in a directory with these files."""
         folder = self.folder()
-        self.write(folder, files)
+        mcp.write_files(folder, files)
         return self.start_server("--directory", folder, **named)
 
     def failures(self, text):
@@ -111,7 +102,7 @@ class Finding(Systems):
 
     def test_systems_in_the_home_directory_are_found(self):
         home = self.folder()
-        self.write(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
+        mcp.write_files(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
         client = self.start_server(environment=mcp.clean_environment(HOME=home))
         self.assertIn("common-lisp", self.where(client, "at-home"))
         self.assertIn("home directory", self.where(client, "at-home"))
@@ -152,14 +143,14 @@ class Loading(Systems):
     def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
         folder = self.folder()
         bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
-        self.write(folder, {"mend.asd": '(defsystem "mend" :components ((:file "mend")))\n', "mend.lisp": bad})
+        mcp.write_files(folder, {"mend.asd": '(defsystem "mend" :components ((:file "mend")))\n', "mend.lisp": bad})
         client = self.start_server("--directory", folder)
         self.assertIn("undefined function: UNDEFINED-1", client.call("load-system", system="mend", wait=60).text)
-        self.write(folder, {"mend.lisp": good})
+        mcp.write_files(folder, {"mend.lisp": good})
         self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
-        self.write(folder, {"mend.lisp": bad + '(error "stop")\n'})
+        mcp.write_files(folder, {"mend.lisp": bad + '(error "stop")\n'})
         self.assertIn("undefined function: UNDEFINED-1", client.call("load-file", path="mend.lisp", compile=True).text)
-        self.write(folder, {"mend.lisp": good})
+        mcp.write_files(folder, {"mend.lisp": good})
         self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
 
     def test_warnings_are_warnings_whatever_their_class_is_called(self):
@@ -199,8 +190,7 @@ class Loading(Systems):
     def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
         text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
         client = self.project({"warned.asd": '(defsystem "warned" :components ((:file "one") (:file "two")))\n', "one.lisp": text, "two.lisp": "(defun two () *nowhere*)\n"})
-        reply = client.call("load-system", system="warned", wait=60)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(client.call("load-system", system="warned", wait=60))
         self.assertRegex(reply.text, r"/one\.lisp: 40 style warnings\n  line 1, column 1: STYLE-WARNING: The variable X is defined but never used\. \(20 times; also lines 2, 3, 4, 5, 6, \.\.\.\)")
         self.assertRegex(reply.text, r"/two\.lisp: 1 warning\n  line 1, column 1: WARNING: undefined variable: \*NOWHERE\*")
         self.assertLess(len(reply.text), 3000)
@@ -374,7 +364,7 @@ class Testing(Systems):
 
     def shop_folder(self):
         folder = self.folder()
-        self.write(folder, SHOP)
+        mcp.write_files(folder, SHOP)
         return folder
 
     def test_a_test_that_never_ends_meets_the_time_limit_and_can_be_cancelled(self):
@@ -441,11 +431,11 @@ class Testing(Systems):
 
     def test_a_test_deleted_from_its_file_is_marked(self):
         folder = self.folder()
-        self.write(folder, {"gone.asd": '(defsystem "gone" :depends-on ("rt") :components ((:file "t")) :perform (test-op (o c) (symbol-call :rt \'#:do-tests)))\n',
+        mcp.write_files(folder, {"gone.asd": '(defsystem "gone" :depends-on ("rt") :components ((:file "t")) :perform (test-op (o c) (symbol-call :rt \'#:do-tests)))\n',
                             "t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n(deftest goes 1 2)\n"})
         client = self.start_server("--directory", folder)
         self.assertNotIn("No longer", client.call("run-tests", system="gone", wait=120).text)
-        self.write(folder, {"t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n"})
+        mcp.write_files(folder, {"t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n"})
         for arguments in ({}, {"test": "goes"}):
             self.assertIn("\nNo longer in its file, but still defined in the session: GONE::GOES\n", client.call("run-tests", arguments, system="gone").text)
         self.assertNotIn("No longer", client.call("run-tests", system="gone", test="stays").text)
@@ -683,13 +673,12 @@ class Quicklisp(Systems):
 
     def test_one_that_is_installed_is_loaded_when_it_is_asked_for(self):
         home = self.folder()
-        self.write(home, {"quicklisp/setup.lisp": QUICKLISP})
+        mcp.write_files(home, {"quicklisp/setup.lisp": QUICKLISP})
         client = self.start_server("--directory", self.folder(), environment=mcp.clean_environment(HOME=home))
         self.assertEqual("2 systems with \"tea\" in the name:\n- tea (tea-20240101-git, quicklisp)\n- tea-pot (tea-20240101-git, quicklisp)",
                          client.call("list-systems", pattern="tea", quicklisp=True).text)
         self.assertValue(client.evaluate("(find-package :quicklisp-client)"), "NIL")  # it was asked in a copy
-        reply = client.call("quickload", system="tea", wait=60)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(client.call("quickload", system="tea", wait=60))
         self.assertRegex(reply.text, r"^Loaded tea\.\nSystems loaded: tea\nFound: installed by Quicklisp: .*/tea\.asd\n\n\[stdout\]\nTo load \"tea\": install 1 release\n\n=> \(\"tea\"\)$")
         self.assertIn("- tea (tea-20240101-git, quicklisp; loaded)", client.call("list-systems", pattern="tea", quicklisp=True).text)
         self.assertIn("Found: installed by Quicklisp", client.call("describe-system", system="tea").text)

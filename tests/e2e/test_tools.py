@@ -72,35 +72,14 @@ class Listing(mcp.TestCase):
         self.assertEqual(first, [tool["name"] for tool in self.s.request("tools/list")["tools"]])
         self.assertEqual("evaluate-lisp", first[0])
 
-    def test_every_tool_has_title_description_and_annotations(self):
+    def test_every_tool_has_annotations(self):
         for tool in self.listing("--tools=full")[0]:
             with self.subTest(tool["name"]):
-                self.assertRegex(tool["name"], r"^[a-z][a-z0-9-]{0,63}$")
-                self.assertTrue(tool["title"])
-                self.assertTrue(tool["description"])
-                sentences = re.findall(r"[.!?](?=\s|$)", re.sub(r"\be\.g\.|\bi\.e\.|\betc\.", "", tool["description"]))
-                self.assertLessEqual(len(sentences), 2, tool["description"])
                 # What the protocol assumes anyhow is not said: of an open world, not idempotent.
                 hints = tool["annotations"]
                 self.assertLessEqual({"readOnlyHint"} if hints["readOnlyHint"] else {"readOnlyHint", "destructiveHint"}, set(hints))
                 self.assertIs(False, hints.get("openWorldHint", False))
                 self.assertIs(True, hints.get("idempotentHint", True))
-
-    def test_every_schema_is_what_strict_clients_accept(self):
-        for tool in self.listing("--tools=full")[0]:
-            with self.subTest(tool["name"]):
-                schema = tool["inputSchema"]
-                self.assertEqual("object", schema["type"])
-                self.assertIn("properties", schema)
-                for word in ("oneOf", "anyOf", "allOf", "$schema", "$ref"):
-                    self.assertNotIn(word, schema)
-                self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
-                for name, argument in schema["properties"].items():
-                    self.assertRegex(name, r"^[a-z][a-z0-9-]*$")
-                    self.assertIn(argument["type"], ("string", "integer", "number", "boolean", "array"))
-                    self.assertTrue(argument.get("description"), name)
-                    if argument["type"] == "array":
-                        self.assertIn("items", argument)
 
     def test_every_tool_that_looks_at_lisp_takes_a_session(self):
         for tool in self.listing("--tools=full")[0]:
@@ -204,20 +183,17 @@ class DescribeSymbol(mcp.SessionTest):
 
 class LoadSystem(mcp.TestCase):
     def load(self, system, **named):
-        reply = self.s.call("load-system", system=system, timeout=280, wait=290, **named)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(self.s.call("load-system", system=system, timeout=280, wait=290, **named))
         self.assertIn(system, reply.text)
         return reply
 
     def test_a_system_in_the_directory_is_found(self):
         folder = self.folder()
-        with open(os.path.join(folder, "my-project.asd"), "w") as f:
-            f.write('(defsystem "my-project" :components ((:file "code")))')
+        mcp.write(os.path.join(folder, "my-project.asd"), '(defsystem "my-project" :components ((:file "code")))')
         with open(os.path.join(folder, "code.lisp"), "w") as f:
             f.write('(defpackage :my-project (:use :cl) (:export #:answer))\n(in-package :my-project)\n(defun answer () 42)\n')
         client = self.start_server("--directory", folder)
-        reply = client.call("load-system", system="my-project", wait=60)
-        self.assertFalse(reply.is_error, reply.text)
+        reply = self.assertSucceeds(client.call("load-system", system="my-project", wait=60))
         self.assertValue(client.evaluate("(my-project:answer)"), "42")
         other = self.start_server(cwd=folder)
         self.assertFalse(other.call("load-system", system="my-project", wait=60).is_error)
@@ -267,12 +243,9 @@ class LoadSystem(mcp.TestCase):
 
     def test_a_system_that_fails_to_load_is_an_error_with_file_and_form(self):
         folder = self.folder()
-        with open(os.path.join(folder, "broken.asd"), "w") as f:
-            f.write('(defsystem "broken" :components ((:file "fine") (:file "bad")))')
-        with open(os.path.join(folder, "fine.lisp"), "w") as f:
-            f.write("(defun fine () 1)\n")
-        with open(os.path.join(folder, "bad.lisp"), "w") as f:
-            f.write('(defun ok () 1)\n(error "at load time")\n')
+        mcp.write(os.path.join(folder, "broken.asd"), '(defsystem "broken" :components ((:file "fine") (:file "bad")))')
+        mcp.write(os.path.join(folder, "fine.lisp"), "(defun fine () 1)\n")
+        mcp.write(os.path.join(folder, "bad.lisp"), '(defun ok () 1)\n(error "at load time")\n')
         client = self.start_server("--directory", folder)
         reply = client.call("load-system", system="broken", wait=60)
         self.assertTrue(reply.is_error, reply.text)
@@ -283,10 +256,8 @@ class LoadSystem(mcp.TestCase):
 
     def test_a_system_that_does_not_compile_is_an_error_that_says_where(self):
         folder = self.folder()
-        with open(os.path.join(folder, "unbalanced.asd"), "w") as f:
-            f.write('(defsystem "unbalanced" :components ((:file "text")))')
-        with open(os.path.join(folder, "text.lisp"), "w") as f:
-            f.write("(defun a () 1)\n(defun b (\n")
+        mcp.write(os.path.join(folder, "unbalanced.asd"), '(defsystem "unbalanced" :components ((:file "text")))')
+        mcp.write(os.path.join(folder, "text.lisp"), "(defun a () 1)\n(defun b (\n")
         client = self.start_server("--directory", folder)
         reply = client.call("load-system", system="unbalanced", wait=60)
         self.assertTrue(reply.is_error, reply.text)
@@ -295,29 +266,22 @@ class LoadSystem(mcp.TestCase):
 
 
 class LoadFile(mcp.SessionTest):
-    def write(self, text, name="file.lisp"):
-        path = os.path.join(self.folder(), name)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        return path
-
     def test_a_file_is_loaded_into_the_session(self):
-        path = self.write('(defun loaded () "é")\n(format t "loading")\n')
+        path = self.file('(defun loaded () "é")\n(format t "loading")\n')
         for arguments in ({"path": path}, {"path": path, "compile": True}):
-            report = self.s.call("load-file", arguments)
-            self.assertFalse(report.is_error, report.text)
+            report = self.assertSucceeds(self.s.call("load-file", arguments))
             self.assertIn("loading", report.text)
             self.assertEvaluates("(loaded)", '"é"')
 
     def test_the_package_may_be_given_and_in_package_stays_in_the_file(self):
-        path = self.write("(defun where () :here)\n(cl:in-package :keyword)\n")
+        path = self.file("(defun where () :here)\n(cl:in-package :keyword)\n")
         self.s.evaluate("(defpackage :target (:use :cl))")
         self.assertFalse(self.s.call("load-file", path=path, package="TARGET").is_error)
         self.assertEvaluates("(target::where)", ":HERE")
         self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
 
     def test_an_error_says_where_it_came_from_and_keeps_what_was_loaded(self):
-        path = self.write('(defvar *first* 1)\n\n(error "third line")\n(defvar *last* 1)\n')
+        path = self.file('(defvar *first* 1)\n\n(error "third line")\n(defvar *last* 1)\n')
         report = self.assertErrorReport(self.s.call("load-file", path=path), "SIMPLE-ERROR")
         self.assertIn("third line", report.message)
         self.assertIn("file.lisp", report.text)
@@ -331,9 +295,8 @@ class LoadFile(mcp.SessionTest):
         self.assertOperational()
 
     def test_compiler_warnings_are_reported(self):
-        path = self.write("(defun f (unused) (no-such-function-here))\n")
-        report = self.s.call("load-file", path=path, compile=True)
-        self.assertFalse(report.is_error, report.text)
+        path = self.file("(defun f (unused) (no-such-function-here))\n")
+        report = self.assertSucceeds(self.s.call("load-file", path=path, compile=True))
         self.assertIn("STYLE-WARNING", report.text)
 
 

@@ -1,7 +1,6 @@
 """What ordinary but unusual programs do to the tools that look at them: second names of classes, accessors, parameters called VALUES,
 functions that were made unbound while they were watched, the program's own traces, instances that are functions."""
 
-import os
 import re
 
 import mcp
@@ -9,9 +8,7 @@ import mcp
 
 class Unusual(mcp.SessionTest):
     def test_warnings_of_a_file_whose_loading_fails_have_their_places_and_leave_no_package(self):
-        path = os.path.join(self.folder(), "fails.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("(in-package :cl-user)\n(defun bar (x) (list (no-1 x)\n  (no-2 x)))\n(bar 1)\n")
+        path = self.file("(in-package :cl-user)\n(defun bar (x) (list (no-1 x)\n  (no-2 x)))\n(bar 1)\n", "fails.lisp")
         text = self.s.call("load-file", path=path, compile=True).text
         self.assertIn("line 3, column 3: STYLE-WARNING: undefined function: NO-2", text)
         self.assertIn("line 1, column 14: STYLE-WARNING", self.s.evaluate("(defun after (x) 1)").text)

@@ -1,6 +1,5 @@
 """Tools that the code of sessions defines: listed, checked and called like the server's own; gone when the state that had them is."""
 
-import os
 import re
 
 import mcp
@@ -173,8 +172,7 @@ class UserTools(mcp.SessionTest):
 
     def test_tools_defined_by_a_file_are_in_every_session(self):
         path = self.folder() + "/tools.lisp"
-        with open(path, "w") as f:
-            f.write('(cl-mcp:define-tool hello () "Says hello." "hello")')
+        mcp.write(path, '(cl-mcp:define-tool hello () "Says hello." "hello")')
         client = self.start_server("--load", path)
         client.evaluate("1")
         self.assertEqual(["user-hello"], self.names(client))
@@ -241,9 +239,7 @@ class UserTools(mcp.SessionTest):
         self.assertValue(self.s.evaluate('(cl-mcp:call-tool "paint" :color \'red)'), '(RED "blue" T :GREEN RED)')
         text = self.s.call("session-history", format="lisp").text
         self.assertIn('(cl-mcp:call-tool "paint" :color "red")', text)
-        path = os.path.join(self.folder(), "history.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        path = self.file(text, "history.lisp")
         self.s.call("create-session", name="reader")
         self.assertValue(self.s.evaluate('(load "%s")' % path, session="reader"), "T")
         self.assertValue(self.s.evaluate("*chosen*", session="reader"), '(RED "blue" T :GREEN RED)')

@@ -64,9 +64,7 @@ static struct transport_origin *new_origin(struct answers *answers, const struct
 
 static void abandon_all(struct connection *c, struct answers *answers)
 {
-    size_t n;
-
-    for (n = 0; n < ORIGINS; n++) {
+    for (size_t n = 0; n < ORIGINS; n++) {
         if (answers->is_under_way[n])
             connection_abandon(c, &answers->origins[n]);
         answers->is_under_way[n] = false;
@@ -96,11 +94,10 @@ static void on_send(void *arg, const struct transport_message *message)
     struct answers *answers = arg;
     const char *bytes = message->bytes;
     size_t len = message->len;
-    json_t *answer;
 
     CHECK(!memchr(bytes, '\n', len));
     CHECK(!message->origin || answers->is_under_way[message->origin - answers->origins]);
-    answer = json_loadb(bytes, len, JSON_ALLOW_NUL, NULL);
+    json_t *answer = json_loadb(bytes, len, JSON_ALLOW_NUL, NULL);
     CHECK(answer);
     /* What has a method is a request to the client. */
     answers->count +=
@@ -129,11 +126,10 @@ static void hand_over(struct connection *c, struct answers *answers, struct tran
 static void come_or_go(struct sessions *sessions, const char *line, size_t len)
 {
     char name[100];
-    struct session *s;
     struct err err;
 
     snprintf(name, sizeof name, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
-    s = sessions_find(sessions, name);
+    struct session *s = sessions_find(sessions, name);
     if (*line == '+' && !s && sessions_count(sessions) < 20)
         sessions_create(sessions, name, &err);
     else if (*line == '-' && s)
@@ -163,7 +159,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .send = on_send,
                                          .on_over = on_over,
                                          .arg = &answers};
-    struct connection *c;
     const char *at = (const char *)data + 1, *end = (const char *)data + size, *newline, *revision;
     char hello[200];
 
@@ -179,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(answers.is_under_way, 0, sizeof answers.is_under_way);
     memset(answers.state, 'S', SECRET);
     memset(answers.task, 'T', SECRET);
-    c = connection_new(&options);
+    struct connection *c = connection_new(&options);
     revision = revisions[(data[0] & 7) % 5];
     if (revision) {
         snprintf(hello, sizeof hello,

@@ -57,10 +57,9 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
 
 FUZZ(text, size)
 {
-    struct scan_result result;
     char out[SCAN_EXPLAIN_SIZE], cut[40];
 
-    result = scan_text(text, size);
+    struct scan_result result = scan_text(text, size);
     check_place(&result.at, text, size);
     check_form(&result.form, text, size);
     check_form(&result.previous, text, size);

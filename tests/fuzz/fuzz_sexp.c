@@ -65,10 +65,9 @@ static void compare_values(const struct sexp *a, const struct sexp *b)
 FUZZ(bytes, size)
 {
     struct err err = {.code = ERR_NONE};
-    struct sexp_document *first, *second;
     struct strbuf out;
 
-    first = sexp_parse(bytes, size, &err);
+    struct sexp_document *first = sexp_parse(bytes, size, &err);
     memset(bytes, 0xff, size); /* nothing of it may be read after the return */
     if (!first) {
         CHECK(err.code == ERR_SYNTAX || err.code == ERR_TOO_DEEP || err.code == ERR_TOO_LARGE);
@@ -79,7 +78,7 @@ FUZZ(bytes, size)
     strbuf_init(&out, 0);
     write_value(&out, sexp_root(first));
     CHECK(utf8_is_valid(out.bytes, out.len));
-    second = sexp_parse(out.bytes, out.len, &err);
+    struct sexp_document *second = sexp_parse(out.bytes, out.len, &err);
     CHECK(second);
     compare_values(sexp_root(first), sexp_root(second));
     sexp_document_free(first);

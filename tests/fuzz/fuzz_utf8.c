@@ -11,10 +11,9 @@
 static void check_capped(const char *bytes, size_t len, const struct strbuf *whole, size_t limit)
 {
     struct strbuf out;
-    bool is_all;
 
     strbuf_init(&out, limit);
-    is_all = utf8_repair(&out, bytes, len);
+    bool is_all = utf8_repair(&out, bytes, len);
     CHECK(is_all == (whole->len <= limit));
     CHECK(out.is_overflown == !is_all);
     CHECK(out.len == utf8_floor(strbuf_string(whole), whole->len, limit));
@@ -25,9 +24,9 @@ static void check_capped(const char *bytes, size_t len, const struct strbuf *who
 FUZZ(bytes, size)
 {
     struct strbuf out;
-    size_t prefix, floor;
+    size_t floor;
 
-    prefix = utf8_valid_prefix(bytes, size);
+    size_t prefix = utf8_valid_prefix(bytes, size);
     CHECK(prefix <= size);
     CHECK(utf8_is_valid(bytes, prefix));
     CHECK(utf8_is_valid(bytes, size) == (prefix == size));

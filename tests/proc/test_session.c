@@ -210,6 +210,18 @@ static bool has_notice(void *arg)
     return session_notices(arg)->count > 0;
 }
 
+/* Stop what runs; its words, NULL if nothing runs. Valid until the next call. */
+static const char *stopped(struct fixture *f)
+{
+    static char words[400];
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    bool is_stopped = session_stop(f->s, &what);
+    snprintf(words, sizeof words, "%s", strbuf_string(&what));
+    strbuf_fini(&what);
+    return is_stopped ? words : NULL;
+}
+
 static const char *const settings[] = {"FAKE_BUILD",  "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK",
                                        "FAKE_FREEZE", "FAKE_TOOK",  "FAKE_COPY"};
 
@@ -334,18 +346,6 @@ CASE(the_first_operation_starts_a_process)
     assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
 }
 
-CASE(operations_run_one_after_the_other_in_the_order_given)
-{
-    struct call calls[20] = {{0}};
-    for (int i = 0; i < 20; i++)
-        submit(f, &calls[i], "count", 0, true);
-    wait_for(f, &calls[19]);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(calls[i].answers, 1);
-        assert_int_equal(atoi(calls[i].value), i + 1);
-    }
-}
-
 CASE(output_belongs_to_its_own_operation)
 {
     struct call one = evaluated(f, "print first;complain !!;value 1", 0),
@@ -428,30 +428,6 @@ CASE(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one)
     assert_int_equal(session_evaluations(f->s), 1);
 }
 
-CASE(the_history_keeps_the_last_thirty_two)
-{
-    char code[40], type[40];
-    for (int i = 1; i <= 40; i++) {
-        snprintf(code, sizeof code, "error E-%d", i);
-        evaluated(f, code, 0);
-    }
-    assert_int_equal(session_error_count(f->s), 32);
-    for (int i = 0; i < 32; i++) {
-        snprintf(type, sizeof type, "E-%d", 40 - i);
-        assert_string_equal(session_error(f->s, (size_t)i)->type, type);
-        assert_int_equal(session_error(f->s, (size_t)i)->sequence, 40 - i);
-    }
-    assert_null(session_error(f->s, 32));
-}
-
-CASE(a_record_survives_the_death_of_its_process)
-{
-    evaluated(f, "error FIRST", 0);
-    evaluated(f, "exit 9", 0);
-    assert_string_equal(session_error(f->s, 1)->type, "FIRST");
-    assert_string_equal(session_last_error(f->s)->type, "PROCESS-EXITED");
-}
-
 /* After a failure: how the request for the frames and the unwinding can go wrong. */
 CASE(a_failure_after_the_failure_does_not_change_the_reply)
 {
@@ -488,23 +464,6 @@ CASE(a_failure_after_the_failure_does_not_change_the_reply)
         /* The record is the same whether its frames could be examined or not. */
         assert_string_equal(session_error(f->s, 0)->type, "E");
     }
-}
-
-CASE(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact)
-{
-    assert_value(f, "value 1", "1");
-    pid_t pid = session_pid(f->s);
-    struct call c = evaluated(f, "print before;wait 1", 300);
-    assert_int_equal(c.kind, OUTCOME_ERROR);
-    assert_string_equal(c.type, "TIMEOUT");
-    assert_non_null(strstr(
-        c.message, "its time limit of 0.3 s. It was interrupted where it was; the session is intact."));
-    assert_non_null(strstr(c.message, "configure-limits"));
-    assert_string_equal(c.printed, "before");
-    assert_int_equal(c.frames, 2);
-    assert_string_equal(session_state_name(f->s), "standing");
-    assert_value(f, "count", "3");
-    assert_int_equal(session_pid(f->s), pid);
 }
 
 CASE(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact)
@@ -571,27 +530,6 @@ CASE(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound)
     }
 }
 
-CASE(the_limit_is_the_sessions_when_the_call_has_none)
-{
-    struct err err;
-    assert_true(limits_set(session_limits(f->s), LIMIT_TIMEOUT, 0.25, &err));
-    struct call c = evaluated(f, "wait 1", 0);
-    assert_non_null(strstr(c.message, "limit of 0.25 s."));
-}
-
-CASE(a_queued_operation_that_is_cancelled_never_runs)
-{
-    struct call first = {0}, second = {0}, third = {0};
-    submit(f, &first, "count", 0, true);
-    submit(f, &second, "count", 0, true);
-    submit(f, &third, "count", 0, true);
-    session_cancel(second.op);
-    wait_for(f, &third);
-    assert_string_equal(first.value, "1");
-    assert_string_equal(third.value, "2");
-    assert_int_equal(second.answers, 0);
-}
-
 CASE(the_only_operation_may_be_cancelled_while_the_process_starts)
 {
     struct call c = {0};
@@ -606,13 +544,11 @@ CASE(a_running_operation_that_is_cancelled_is_stopped_and_not_answered)
 {
     static const char *const codes[] = {"wait 1", "wait 2", "wait 0", "finish 1", "exit 4"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        struct call c = {0}, after = {0};
+        struct call c = {0};
         submit(f, &c, codes[i], 0, true);
         wait_for_state(f, "running");
         session_cancel(c.op);
-        submit(f, &after, "value after", 0, true);
-        wait_for(f, &after);
-        assert_string_equal(after.value, "after");
+        assert_value(f, "value after", "after");
         assert_int_equal(c.answers, 0);
     }
 }
@@ -620,54 +556,45 @@ CASE(a_running_operation_that_is_cancelled_is_stopped_and_not_answered)
 CASE(a_stopped_operation_says_that_it_was_cancelled)
 {
     struct call c = {0};
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_false(session_stop(f->s, &what));
+    assert_null(stopped(f));
     submit(f, &c, "wait 1", 0, true);
     wait_for_state(f, "running");
-    assert_true(session_stop(f->s, &what));
-    assert_string_equal(strbuf_string(&what), "wait 1");
+    assert_string_equal(stopped(f), "wait 1");
     assert_string_equal(session_state_name(f->s), "stopping");
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
     assert_non_null(strstr(c.message, "The evaluation was cancelled after "));
     assert_null(strstr(c.message, "configure-limits"));
     assert_string_equal(session_last_error(f->s)->type, "CANCELLED");
-    strbuf_fini(&what);
 }
 
 CASE(an_operation_may_be_stopped_again_and_again)
 {
     struct call c = {0};
-    struct strbuf what;
-    strbuf_init(&what, 0);
     submit(f, &c, "wait 0", 0, true);
     wait_for_state(f, "running");
     for (int i = 0; i < 10; i++)
-        assert_true(session_stop(f->s, &what));
+        assert_non_null(stopped(f));
     wait_for_state(f, "stopping");
-    session_stop(f->s, &what);
+    stopped(f);
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
     assert_non_null(strstr(c.message, "killed"));
-    strbuf_fini(&what);
 }
 
 CASE(running_code_is_reported_in_whole_characters)
 {
     struct call c = {0};
-    struct strbuf what;
     char code[400] = "wait 0;";
-    strbuf_init(&what, 0);
     while (strlen(code) < 300)
         strcat(code, "é");
     submit(f, &c, code, 0, true);
     wait_for_state(f, "running");
-    assert_true(session_stop(f->s, &what));
+    const char *what = stopped(f);
+    assert_non_null(what);
     session_cancel(c.op);
-    assert_true(what.len > 100);
-    assert_int_equal((unsigned char)what.bytes[what.len - 1] & 0xC0, 0x80);
-    strbuf_fini(&what);
+    assert_true(strlen(what) > 100);
+    assert_int_equal((unsigned char)what[strlen(what) - 1] & 0xC0, 0x80);
 }
 
 CASE(a_death_while_running_is_reported_with_how_and_what_was_printed)
@@ -776,31 +703,6 @@ static void with_checkpoints(struct fixture *f, int count)
 {
     f->checkpoints = count;
     open_again(f);
-}
-
-CASE(a_death_returns_to_the_state_before_it)
-{
-    with_checkpoints(f, 8);
-    assert_value(f, "count", "1");
-    assert_value(f, "count", "2");
-    wait_for_state(f, "idle");
-    pid_t pid = session_pid(f->s);
-    struct call c = evaluated(f, "exit 3", 0);
-    assert_string_equal(c.type, "PROCESS-EXITED");
-    assert_non_null(strstr(c.note, "The session continues from the state before this evaluation"));
-    assert_value(f, "count", "3");
-    assert_int_not_equal(session_pid(f->s), pid);
-}
-
-CASE(a_death_between_two_calls_returns_to_the_last_state)
-{
-    with_checkpoints(f, 8);
-    assert_value(f, "count", "1");
-    wait_for_state(f, "idle");
-    kill(session_pid(f->s), SIGTERM);
-    assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
-    assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process was killed by signal 15"));
-    assert_value(f, "count", "2");
 }
 
 CASE(a_state_that_never_lasts_is_given_up)
@@ -1070,10 +972,7 @@ CASE(a_question_whose_time_is_over_stops_nothing)
     assert_int_equal(asked.expired_count, 1);
     session_dismiss(c.op, 7);
     assert_string_equal(session_state_name(f->s), "running");
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_true(session_stop(f->s, &what));
-    strbuf_fini(&what);
+    assert_non_null(stopped(f));
     wait_for(f, &c);
     assert_string_equal(c.value, "done");
     c = (struct call){0};
@@ -1088,10 +987,7 @@ CASE(an_operation_that_asks_can_die_and_be_stopped)
     struct call c = {0};
     assert_value(f, "value ready", "ready");
     ask(f, &c, "ask 7;wait 1", 0);
-    struct strbuf what;
-    strbuf_init(&what, 0);
-    assert_true(session_stop(f->s, &what));
-    strbuf_fini(&what);
+    assert_non_null(stopped(f));
     session_answer(c.op, 7, "late", 4);
     wait_for(f, &c);
     assert_string_equal(c.type, "CANCELLED");
@@ -1834,10 +1730,7 @@ CASE(whatever_happens_each_operation_is_answered_exactly_once)
                                         "wait 1"};
     static struct call calls[COUNT];
     bool is_taken_back[COUNT] = {false};
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    unsigned seed = random_seed();
     f->most_processes = seed % 4 == 0 ? 5 : 0;
     with_checkpoints(f, seed % 3 == 0 ? 0 : 4);
     memset(calls, 0, sizeof calls);

@@ -32,17 +32,54 @@ static void add_repeated(struct capture *c, const char *text, size_t times)
         capture_add(c, text, strlen(text));
 }
 
-/* What is shown; valid UTF-8 in any case. Given. */
-static char *shown(const struct capture *c, size_t most, bool *is_cut)
+struct fixture {
+    struct capture capture;
+    struct strbuf out; /* what was shown of it */
+    bool is_cut;
+};
+
+static int set_up(void **state)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
-    *is_cut = capture_show(c, &out, most, 7);
-    if (!utf8_is_valid(strbuf_string(&out), out.len))
-        fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8", (unsigned long long)c->total,
-                 most);
-    strbuf_addc(&out, '\0');
-    return strbuf_steal(&out, NULL);
+    struct fixture *f = calloc(1, sizeof *f);
+    capture_init(&f->capture);
+    strbuf_init(&f->out, 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    capture_fini(&f->capture);
+    strbuf_fini(&f->out);
+    free(f);
+    return 0;
+}
+
+/* ${c} is the capture of the fixture ${f}, empty at first. */
+#define CASE(test)                                                                                           \
+    static void test(struct fixture *f, struct capture *c);                                                  \
+    REGISTER_TEST(test, run_##test, set_up, tear_down)                                                       \
+    {                                                                                                        \
+        test(*state, &((struct fixture *)*state)->capture);                                                  \
+    }                                                                                                        \
+    static void test(__attribute__((unused)) struct fixture *f, struct capture *c)
+
+static void start_again(struct capture *c)
+{
+    capture_fini(c);
+    capture_init(c);
+}
+
+/* What is shown; valid UTF-8 in any case. */
+static const char *shown(struct fixture *f, size_t most)
+{
+    strbuf_clear(&f->out);
+    f->is_cut = capture_show(&f->capture, &f->out, most, 7);
+    if (!utf8_is_valid(strbuf_string(&f->out), f->out.len))
+        fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8",
+                 (unsigned long long)f->capture.total, most);
+    return strbuf_string(&f->out);
 }
 
 /* The two numbers of the line between head and tail; what is around it must make up the rest. */
@@ -73,205 +110,153 @@ static void assert_counts(const char *text, uint64_t total)
         fail_msg("%zu bytes are shown, but %zu should be", around, left);
 }
 
-TEST(capture_of_nothing_is_empty)
+CASE(capture_of_nothing_is_empty)
 {
-    struct capture c;
-    bool is_cut;
     uint64_t start, end;
     char byte;
-    capture_init(&c);
-    assert_invariants(&c);
-    assert_false(capture_gap(&c, &start, &end));
-    assert_int_equal(capture_read(&c, 0, &byte, 1), 0);
-    assert_int_equal(capture_read(&c, UINT64_MAX, &byte, 1), 0);
-    char *text = shown(&c, 200, &is_cut);
+    assert_invariants(c);
+    assert_false(capture_gap(c, &start, &end));
+    assert_int_equal(capture_read(c, 0, &byte, 1), 0);
+    assert_int_equal(capture_read(c, UINT64_MAX, &byte, 1), 0);
+    const char *text = shown(f, 200);
     assert_string_equal(text, "");
-    assert_false(is_cut);
-    free(text);
-    capture_fini(&c);
+    assert_false(f->is_cut);
 }
 
-TEST(capture_shows_everything_within_the_limit)
+CASE(capture_shows_everything_within_the_limit)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    add_repeated(&c, "0123456789", 20);
-    char *text = shown(&c, 200, &is_cut);
-    assert_false(is_cut);
+    add_repeated(c, "0123456789", 20);
+    const char *text = shown(f, 200);
+    assert_false(f->is_cut);
     assert_int_equal(strlen(text), 200);
-    free(text);
-    capture_add(&c, "x", 1);
-    text = shown(&c, 200, &is_cut);
-    assert_true(is_cut);
+    capture_add(c, "x", 1);
+    text = shown(f, 200);
+    assert_true(f->is_cut);
     assert_counts(text, 201);
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_cuts_with_exact_counts_and_the_reference)
+CASE(capture_cuts_with_exact_counts_and_the_reference)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    add_repeated(&c, "a", 104304);
-    char *text = shown(&c, 6000, &is_cut);
-    assert_true(is_cut);
+    add_repeated(c, "a", 104304);
+    const char *text = shown(f, 6000);
+    assert_true(f->is_cut);
     const char *mark = strstr(text, "\n[… 98,304 of 104,304 bytes left out; get-output ref 7 …]\n");
     assert_non_null(mark);
     assert_int_equal(mark - text, 4000);
     assert_int_equal(strspn(text, "a"), 4000);
     assert_int_equal(strlen(strrchr(text, '\n') + 1), 2000);
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_cuts_at_line_ends_where_one_is_near)
+CASE(capture_cuts_at_line_ends_where_one_is_near)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    add_repeated(&c, "a line of thirty bytes, always\n", 1000);
-    char *text = shown(&c, 3000, &is_cut);
-    assert_true(is_cut);
-    assert_counts(text, c.total);
+    add_repeated(c, "a line of thirty bytes, always\n", 1000);
+    const char *text = shown(f, 3000);
+    assert_true(f->is_cut);
+    assert_counts(text, c->total);
     const char *line = text;
     while (*line != '\0') {
         if (strncmp(line, "a line of thirty bytes, always\n", 31) != 0 && strncmp(line, "[… ", 5) != 0)
             fail_msg("a line was cut: \"%.40s\"", line);
         line = strchr(line, '\n') + 1;
     }
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_cuts_no_character_in_two)
+CASE(capture_cuts_no_character_in_two)
 {
     static const char *const characters[] = {"é", "€", "𝄞"};
-    bool is_cut;
     for (size_t i = 0; i < 3; i++)
         for (size_t shift = 0; shift < 8; shift++)
             for (size_t most = 200; most < 212; most++) {
-                struct capture c;
-                capture_init(&c);
-                capture_add(&c, "xxxxxxxx", shift);
-                add_repeated(&c, characters[i], 500);
-                char *text = shown(&c, most, &is_cut);
-                assert_true(is_cut);
+                start_again(c);
+                capture_add(c, "xxxxxxxx", shift);
+                add_repeated(c, characters[i], 500);
+                const char *text = shown(f, most);
+                assert_true(f->is_cut);
                 assert_null(strstr(text, "\xEF\xBF\xBD"));
-                assert_counts(text, c.total);
-                free(text);
-                capture_fini(&c);
+                assert_counts(text, c->total);
             }
 }
 
-TEST(capture_shows_invalid_bytes_as_replacement_characters)
+CASE(capture_shows_invalid_bytes_as_replacement_characters)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    capture_add(&c,
+    capture_add(c,
                 "a\xFF"
                 "b\xE2\x82"
                 "c\xED\xA0\x80"
                 "d\0e",
                 12);
-    struct strbuf out;
-    strbuf_init(&out, 0);
-    assert_false(capture_show(&c, &out, 200, 1));
+    assert_false(capture_show(c, &f->out, 200, 1));
     static const char expected[] = "a\uFFFDb\uFFFDc\uFFFD\uFFFD\uFFFDd\0e";
-    assert_int_equal(out.len, sizeof expected - 1);
-    assert_memory_equal(out.bytes, expected, sizeof expected - 1);
-    strbuf_fini(&out);
-    capture_fini(&c);
+    assert_int_equal(f->out.len, sizeof expected - 1);
+    assert_memory_equal(f->out.bytes, expected, sizeof expected - 1);
     /* Nothing in it begins a character. */
-    capture_init(&c);
-    add_repeated(&c, "\x80", 5000);
-    char *text = shown(&c, 200, &is_cut);
-    assert_true(is_cut);
+    start_again(c);
+    add_repeated(c, "\x80", 5000);
+    const char *text = shown(f, 200);
+    assert_true(f->is_cut);
     assert_non_null(strstr(text, " of 5,000 bytes left out"));
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_shows_a_head_of_bytes_that_begin_no_character)
+CASE(capture_shows_a_head_of_bytes_that_begin_no_character)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    add_repeated(&c, "\x80", 5000);
-    char *text = shown(&c, 300, &is_cut);
+    add_repeated(c, "\x80", 5000);
+    const char *text = shown(f, 300);
     assert_true(strstr(text, "[…") >= text + 3 * 190);
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_keeps_everything_that_fits_into_head_and_tail)
+CASE(capture_keeps_everything_that_fits_into_head_and_tail)
 {
-    struct capture c;
     uint64_t start, end;
-    capture_init(&c);
     size_t len = 2 * CAPTURE_PART;
     char *bytes = malloc(len + 1), *read = malloc(len + 1);
     assert_true(bytes != NULL && read != NULL);
     for (size_t i = 0; i <= len; i++)
         bytes[i] = (char)('a' + i * 31 % 26 % 23);
-    capture_add(&c, bytes, len);
-    assert_invariants(&c);
-    assert_false(capture_gap(&c, &start, &end));
-    assert_int_equal(capture_read(&c, 0, read, len + 1), len);
+    capture_add(c, bytes, len);
+    assert_invariants(c);
+    assert_false(capture_gap(c, &start, &end));
+    assert_int_equal(capture_read(c, 0, read, len + 1), len);
     assert_memory_equal(read, bytes, len);
-    capture_add(&c, bytes + len, 1);
-    assert_invariants(&c);
-    assert_true(capture_gap(&c, &start, &end));
+    capture_add(c, bytes + len, 1);
+    assert_invariants(c);
+    assert_true(capture_gap(c, &start, &end));
     assert_int_equal(start, CAPTURE_PART);
     assert_int_equal(end, CAPTURE_PART + 1);
-    assert_int_equal(capture_read(&c, 0, read, len), CAPTURE_PART);
-    assert_int_equal(capture_read(&c, CAPTURE_PART, read, len), 0);
-    assert_int_equal(capture_read(&c, CAPTURE_PART + 1, read, len), CAPTURE_PART);
+    assert_int_equal(capture_read(c, 0, read, len), CAPTURE_PART);
+    assert_int_equal(capture_read(c, CAPTURE_PART, read, len), 0);
+    assert_int_equal(capture_read(c, CAPTURE_PART + 1, read, len), CAPTURE_PART);
     assert_memory_equal(read, bytes + CAPTURE_PART + 1, CAPTURE_PART);
     free(bytes);
     free(read);
-    capture_fini(&c);
 }
 
 /* The limit may be larger than either part: what is kept whole is shown whole, and nothing is shown twice. */
-TEST(capture_shows_everything_it_keeps_under_a_large_limit)
+CASE(capture_shows_everything_it_keeps_under_a_large_limit)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
     size_t total = 2 * CAPTURE_PART / 2;
     for (size_t i = 0; i < total / 16; i++) {
         char line[17];
         snprintf(line, sizeof line, "%015zu\n", i);
-        capture_add(&c, line, 16);
+        capture_add(c, line, 16);
     }
-    char *text = shown(&c, 4000000, &is_cut);
-    if (is_cut) {
+    const char *text = shown(f, 4000000);
+    if (f->is_cut) {
         const char *mark = strstr(text, "[… ");
         fail_msg("cut: \"%.70s\"", mark == NULL ? "?" : mark);
     }
     assert_int_equal(strlen(text), total);
-    free(text);
-    capture_fini(&c);
 }
 
-TEST(capture_counts_exactly_when_it_shows_both_parts_and_a_gap)
+CASE(capture_counts_exactly_when_it_shows_both_parts_and_a_gap)
 {
-    struct capture c;
-    bool is_cut;
-    capture_init(&c);
-    add_repeated(&c, "0123456789abcde\n", 3 * CAPTURE_PART / 16);
+    add_repeated(c, "0123456789abcde\n", 3 * CAPTURE_PART / 16);
     static const size_t limits[] = {200, 16384, 1000000, 1500000, 2500000, 4000000};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        char *text = shown(&c, limits[i], &is_cut);
-        assert_true(is_cut);
-        assert_counts(text, c.total);
+        const char *text = shown(f, limits[i]);
+        assert_true(f->is_cut);
+        assert_counts(text, c->total);
         assert_true(strlen(text) <= limits[i] + 100);
-        free(text);
     }
-    capture_fini(&c);
 }
 
 TEST(capture_of_small_parts_takes_little_memory)
@@ -323,29 +308,26 @@ static long peak_kib(void)
     return usage.ru_maxrss;
 }
 
-TEST(capture_of_a_hundred_megabytes_stays_small)
+CASE(capture_of_a_hundred_megabytes_stays_small)
 {
-    struct capture c;
     char chunk[65536], last[100];
-    capture_init(&c);
     memset(chunk, 'z', sizeof chunk);
     long before = peak_kib();
     uint64_t total = 0;
     for (size_t i = 0; total < 100u * 1000 * 1000; i++) {
         size_t len = sizeof chunk - i % 1000;
         chunk[0] = (char)('0' + i % 10);
-        capture_add(&c, chunk, len);
+        capture_add(c, chunk, len);
         total += len;
     }
-    capture_add(&c, "the end", 7);
-    assert_int_equal(c.total, total + 7);
-    assert_invariants(&c);
-    assert_int_equal(capture_read(&c, c.total - 7, last, sizeof last), 7);
+    capture_add(c, "the end", 7);
+    assert_int_equal(c->total, total + 7);
+    assert_invariants(c);
+    assert_int_equal(capture_read(c, c->total - 7, last, sizeof last), 7);
     assert_memory_equal(last, "the end", 7);
-    assert_between(c.head.capacity, CAPTURE_PART, 2 * CAPTURE_PART + 4096);
+    assert_between(c->head.capacity, CAPTURE_PART, 2 * CAPTURE_PART + 4096);
     if (peak_kib() - before > 16 * 1024)
         fail_msg("it took %ld KiB", peak_kib() - before);
-    capture_fini(&c);
 }
 
 /* The model: every byte, in one piece. */
@@ -382,18 +364,14 @@ static void assert_agrees(const struct capture *c, const struct model *m)
     }
 }
 
-TEST(capture_agrees_with_a_naive_model)
+CASE(capture_agrees_with_a_naive_model)
 {
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
+    random_seed();
     size_t most = 8u << 20;
     struct model m = {.bytes = malloc(most)};
     assert_non_null(m.bytes);
     for (int round = 0; round < 40; round++) {
-        struct capture c;
-        capture_init(&c);
+        start_again(c);
         m.len = 0;
         size_t goal = (size_t)random() % (round % 2 == 0 ? most : 3u << 20);
         while (m.len < goal) {
@@ -402,36 +380,31 @@ TEST(capture_agrees_with_a_naive_model)
                 len = most - m.len;
             for (size_t i = 0; i < len; i++)
                 m.bytes[m.len + i] = (char)((m.len + i) * 2654435761u >> 13);
-            capture_add(&c, m.bytes + m.len, len);
+            capture_add(c, m.bytes + m.len, len);
             m.len += len;
-            assert_invariants(&c);
+            assert_invariants(c);
         }
-        assert_agrees(&c, &m);
-        bool is_cut;
-        char *text = shown(&c, 200 + (size_t)random() % 20000, &is_cut);
-        free(text);
-        capture_fini(&c);
+        assert_agrees(c, &m);
+        shown(f, 200 + (size_t)random() % 20000);
     }
     free(m.bytes);
 }
 
-TEST(capture_shows_random_text_as_its_beginning_and_its_end)
+CASE(capture_shows_random_text_as_its_beginning_and_its_end)
 {
     static const char *const pieces[] = {"a", "é", "€", "𝄞", "\n", "word ", "0123456789\n"};
     for (int round = 0; round < 300; round++) {
-        struct capture c;
         struct strbuf all;
-        bool is_cut;
-        capture_init(&c);
+        start_again(c);
         strbuf_init(&all, 0);
         size_t goal = 300 + (size_t)random() % 5000;
         while (all.len < goal)
             strbuf_adds(&all, pieces[(size_t)random() % (sizeof pieces / sizeof pieces[0])]);
-        capture_add(&c, all.bytes, all.len);
+        capture_add(c, all.bytes, all.len);
         size_t most = 200 + (size_t)random() % 3000;
-        char *text = shown(&c, most, &is_cut);
-        assert_int_equal(is_cut, all.len > most);
-        if (!is_cut) {
+        const char *text = shown(f, most);
+        assert_int_equal(f->is_cut, all.len > most);
+        if (!f->is_cut) {
             assert_string_equal(text, all.bytes);
         } else {
             assert_counts(text, all.len);
@@ -442,36 +415,31 @@ TEST(capture_shows_random_text_as_its_beginning_and_its_end)
             assert_string_equal(tail, all.bytes + all.len - tail_len);
             assert_true(head + tail_len <= most + 1);
         }
-        free(text);
         strbuf_fini(&all);
-        capture_fini(&c);
     }
 }
 
-TEST(capture_forgets_an_end_that_is_cut)
+CASE(capture_forgets_an_end_that_is_cut)
 {
-    struct capture c;
     char text[8];
-    capture_init(&c);
-    capture_add(&c, "abcdef", 6);
-    assert_false(capture_cut(&c, 7));
-    assert_true(capture_cut(&c, 2));
-    assert_int_equal(c.total, 2);
-    capture_add(&c, "xy", 2);
-    assert_int_equal(capture_read(&c, 0, text, sizeof text), 4);
+    capture_add(c, "abcdef", 6);
+    assert_false(capture_cut(c, 7));
+    assert_true(capture_cut(c, 2));
+    assert_int_equal(c->total, 2);
+    capture_add(c, "xy", 2);
+    assert_int_equal(capture_read(c, 0, text, sizeof text), 4);
     assert_memory_equal(text, "abxy", 4);
-    assert_true(capture_cut(&c, 0));
-    assert_int_equal(capture_read(&c, 0, text, sizeof text), 0);
+    assert_true(capture_cut(c, 0));
+    assert_int_equal(capture_read(c, 0, text, sizeof text), 0);
     char *much = malloc(CAPTURE_PART + 1);
     memset(much, 'x', CAPTURE_PART + 1);
-    capture_add(&c, much, CAPTURE_PART + 1);
+    capture_add(c, much, CAPTURE_PART + 1);
     free(much);
-    assert_false(capture_cut(&c, 1));
-    assert_int_equal(c.total, CAPTURE_PART + 1);
-    capture_fini(&c);
+    assert_false(capture_cut(c, 1));
+    assert_int_equal(c->total, CAPTURE_PART + 1);
 }
 
-TEST(a_floor_is_the_beginning_of_a_character_that_is_not_complete)
+CASE(a_floor_is_the_beginning_of_a_character_that_is_not_complete)
 {
     static const struct {
         const char *text;
@@ -487,20 +455,17 @@ TEST(a_floor_is_the_beginning_of_a_character_that_is_not_complete)
         {"ab\xf0\x9f\x98\x80", 6},
         {"\x80\x80\x80\x80", 4}, /* no character begins there */
     };
-    struct capture c;
-
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        capture_init(&c);
-        capture_add(&c, cases[i].text, strlen(cases[i].text));
-        assert_int_equal(capture_floor(&c, c.total), cases[i].floor);
-        capture_add(&c, "z", 1);
-        assert_int_equal(capture_floor(&c, c.total - 1), cases[i].floor);
-        assert_int_equal(capture_floor(&c, c.total), c.total);
-        capture_fini(&c);
+        start_again(c);
+        capture_add(c, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(capture_floor(c, c->total), cases[i].floor);
+        capture_add(c, "z", 1);
+        assert_int_equal(capture_floor(c, c->total - 1), cases[i].floor);
+        assert_int_equal(capture_floor(c, c->total), c->total);
     }
 }
 
-TEST(the_last_line_is_the_last_that_is_not_blank)
+CASE(the_last_line_is_the_last_that_is_not_blank)
 {
     static const struct {
         const char *text, *line;
@@ -516,40 +481,30 @@ TEST(the_last_line_is_the_last_that_is_not_blank)
         {"\xff\n", "\xef\xbf\xbd"},
         {"12345678", "1234"},
     };
-    struct capture c;
-    struct strbuf out;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        capture_init(&c);
-        strbuf_init(&out, 0);
-        capture_add(&c, cases[i].text, strlen(cases[i].text));
-        capture_last_line(&c, &out, 4, false);
-        assert_string_equal(strbuf_string(&out), cases[i].line);
-        strbuf_fini(&out);
-        capture_fini(&c);
+        start_again(c);
+        strbuf_clear(&f->out);
+        capture_add(c, cases[i].text, strlen(cases[i].text));
+        capture_last_line(c, &f->out, 4, false);
+        assert_string_equal(strbuf_string(&f->out), cases[i].line);
     }
 }
 
-TEST(the_last_line_of_a_flood_is_found)
+CASE(the_last_line_of_a_flood_is_found)
 {
-    struct capture c;
-    struct strbuf out;
     char line[40];
 
-    capture_init(&c);
-    strbuf_init(&out, 0);
     for (int i = 0; i < 300000; i++) {
         int len = snprintf(line, sizeof line, "line %d\n", i);
-        capture_add(&c, line, (size_t)len);
+        capture_add(c, line, (size_t)len);
     }
-    capture_last_line(&c, &out, 200, false);
-    assert_string_equal(strbuf_string(&out), "line 299999");
-    strbuf_clear(&out);
+    capture_last_line(c, &f->out, 200, false);
+    assert_string_equal(strbuf_string(&f->out), "line 299999");
+    strbuf_clear(&f->out);
     for (int i = 0; i < 1000; i++)
-        capture_add(&c, "no end \xe2\x82\xac ", 11);
-    capture_last_line(&c, &out, 200, false);
-    assert_true(utf8_is_valid(out.bytes, out.len));
-    assert_between(out.len, 190, 200);
-    strbuf_fini(&out);
-    capture_fini(&c);
+        capture_add(c, "no end \xe2\x82\xac ", 11);
+    capture_last_line(c, &f->out, 200, false);
+    assert_true(utf8_is_valid(f->out.bytes, f->out.len));
+    assert_between(f->out.len, 190, 200);
 }

@@ -91,11 +91,6 @@ static void start_with(struct client *client, bool wants_structured)
     fake_cancel_count = 0;
 }
 
-static void start(struct client *client)
-{
-    start_with(client, false);
-}
-
 static void stop_client(struct client *client)
 {
     connection_free(client->connection);
@@ -188,7 +183,7 @@ static void shake_hands(struct client *client, const char *revision)
 static int set_up(void **state)
 {
     struct client *client = calloc(1, sizeof *client);
-    start(client);
+    start_with(client, false);
     *state = client;
     return 0;
 }
@@ -204,12 +199,12 @@ static int tear_down(void **state)
 
 CASE(initialize_answers_with_name_and_version)
 {
-    json_t *answer, *result;
+    json_t *result;
 
     say(client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
                 "{},\"clientInfo\":"
                 "{\"name\":\"t\",\"version\":\"0\"}},\"jsonrpc\":\"2.0\",\"id\":0}");
-    answer = json_loads(sent(client), 0, NULL);
+    json_t *answer = json_loads(sent(client), 0, NULL);
     assert_non_null(answer);
     assert_int_equal(json_integer_value(json_object_get(answer, "id")), 0);
     result = json_object_get(answer, "result");
@@ -274,12 +269,12 @@ CASE(requests_are_served_before_initialized_arrives)
 
 CASE(tools_list_is_one_page)
 {
-    json_t *answer, *tools;
+    json_t *tools;
 
     shake_hands(client, "2025-06-18");
     assert_int_equal(client->handshake_count, 1);
     say(client, BARE("1", "tools/list"));
-    answer = json_loads(sent(client), 0, NULL);
+    json_t *answer = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_object_size(json_object_get(answer, "result")), 1);
     tools = json_object_get(json_object_get(answer, "result"), "tools");
     assert_int_equal(json_array_size(tools), 2);
@@ -355,36 +350,32 @@ CASE(wrong_arguments_are_errors_first_and_results_later)
     assert_non_null(strstr(sent(client), "\"isError\":true"));
 }
 
-TEST(structured_content_is_sent_where_it_exists)
+CASE(structured_content_is_sent_where_it_exists)
 {
+    stop_client(client);
+    start_with(client, true);
     static const struct {
         const char *revision;
         bool has;
     } rows[] = {{"2024-11-05", false}, {"2025-03-26", false}, {"2025-06-18", true}, {"2025-11-25", true}};
-    struct client client;
-
-    start_with(&client, true);
     for (size_t i = 0; i < 4; i++) {
-        shake_hands(&client, rows[i].revision);
-        say(&client, CALL("1", "echo-text", "{\"code\":\"abc\"}"));
+        shake_hands(client, rows[i].revision);
+        say(client, CALL("1", "echo-text", "{\"code\":\"abc\"}"));
         assert_true(rows[i].has ==
-                    (strstr(sent(&client), ",\"structuredContent\":{\"len\":3},\"isError\"") != NULL));
+                    (strstr(sent(client), ",\"structuredContent\":{\"len\":3},\"isError\"") != NULL));
     }
-    stop_client(&client);
 }
 
-TEST(structured_content_is_an_object_until_it_may_be_anything)
+CASE(structured_content_is_an_object_until_it_may_be_anything)
 {
-    struct client client;
-
-    start_with(&client, true);
-    shake_hands(&client, "2025-11-25");
-    ask(&client, CALL("1", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("1", "\"x\""));
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
-                 "call\",\"params\":{\"name\":\"load-system\",\"arguments\":"
-                 "{\"system\":\"x\"}," MODERN "}}");
-    assert_non_null(strstr(sent(&client), "\"structuredContent\":[\"len\",1]"));
-    stop_client(&client);
+    stop_client(client);
+    start_with(client, true);
+    shake_hands(client, "2025-11-25");
+    ask(client, CALL("1", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("1", "\"x\""));
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                "call\",\"params\":{\"name\":\"load-system\",\"arguments\":"
+                "{\"system\":\"x\"}," MODERN "}}");
+    assert_non_null(strstr(sent(client), "\"structuredContent\":[\"len\",1]"));
 }
 
 CASE(ids_that_begin_alike_are_different)
@@ -410,7 +401,8 @@ CASE(ids_that_begin_alike_are_different)
 CASE(ids_are_echoed)
 {
     static const char *const ids[] = {
-        "0", "-1", "9223372036854775807", "\"\"", "\"1\"", "\"A/\\n\\u0000\"", "\"\xe2\x82\xac\""};
+        "0",    "-1",    "9007199254740993", "9223372036854775807",  "-9223372036854775808",
+        "\"\"", "\"1\"", "\"null\"",         "\"A/\\n\\u0000\\\"\"", "\"\xe2\x82\xac\xf0\x9f\x98\x80\""};
     char json[200], answer[200];
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -418,17 +410,21 @@ CASE(ids_are_echoed)
         snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
         ask(client, json, answer);
     }
+    ask(client, BARE("\"\\u00e9\\ud83d\\ude00\"", "ping"), DONE("\"\xc3\xa9\xf0\x9f\x98\x80\""));
 }
 
 CASE(ids_of_other_types_are_refused)
 {
-    static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
+    static const char *const ids[] = {"null", "1.5",   "-0.5", "1.0", "1e2",
+                                      "true", "false", "[]",   "[1]", "{}"};
     char json[200];
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
         ask_wrong(client, json, "null", -32600, "id must be");
     }
+    ask_wrong(client, BARE("1e400", "ping"), "null", -32600, "");
+    ask_wrong(client, BARE("9223372036854775808", "ping"), "null", -32600, "");
 }
 
 CASE(a_duplicate_of_an_id_under_way_is_refused)
@@ -468,7 +464,7 @@ TEST(idle_is_reported_when_the_last_request_ends)
 {
     struct client client;
 
-    start(&client);
+    start_with(&client, false);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
     say(&client, CALL("2", "wait", "{}"));
@@ -491,14 +487,14 @@ TEST(a_connection_may_be_freed_when_idle_is_reported)
 {
     struct client client;
 
-    start(&client);
+    start_with(&client, false);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
     client.frees_when_idle = true;
     fake_finish(0, "", false);
     assert_null(client.connection);
     stop_client(&client);
-    start(&client);
+    start_with(&client, false);
     client.frees_when_idle = true;
     say(&client, BARE("3", "ping"));
     assert_null(client.connection);
@@ -691,7 +687,7 @@ TEST(a_batch_is_answered_when_all_of_it_is_done)
 {
     struct client client;
 
-    start(&client);
+    start_with(&client, false);
     shake_hands(&client, "2025-03-26");
     ask_nothing(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "," CALL(
                              "3", "wait", "{}") "," CALL("4", "wait", "{}") "]");
@@ -713,7 +709,6 @@ TEST(a_batch_is_answered_when_all_of_it_is_done)
 
 CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
 {
-    json_t *answers;
     int codes[8], i;
 
     shake_hands(client, "2025-03-26");
@@ -725,7 +720,7 @@ CASE(wrong_messages_in_a_batch_are_answered_one_by_one)
         "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"ping\"},"
         "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\",\"params\":1},{}]");
     assert_int_equal(client->count, 1);
-    answers = json_loads(sent(client), 0, NULL);
+    json_t *answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 8);
     for (i = 0; i < 8; i++)
         codes[i] = (int)json_integer_value(
@@ -774,7 +769,6 @@ CASE(a_batch_whose_answers_are_too_many_is_answered_with_errors)
     size_t len = (16u << 20) + 1;
     char *text = malloc(len);
     struct strbuf json;
-    json_t *answers;
 
     shake_hands(client, "2025-03-26");
     memset(text, 'x', len);
@@ -788,7 +782,7 @@ CASE(a_batch_whose_answers_are_too_many_is_answered_with_errors)
     assert_int_equal(client->count, 0);
     fake_finish(0, "one", false);
     assert_int_equal(client->count, 1);
-    answers = json_loads(sent(client), 0, NULL);
+    json_t *answers = json_loads(sent(client), 0, NULL);
     assert_int_equal(json_array_size(answers), 3);
     for (size_t i = 0; i < 3; i++) {
         const json_t *answer = json_array_get(answers, i), *error = json_object_get(answer, "error");
@@ -815,6 +809,14 @@ CASE(texts_that_are_not_json_say_where)
               "Parse error: line 1, column 7 (byte 7): invalid token near 'garbage'");
     ask_wrong(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700,
               "unable to decode byte 0xff");
+    static const char *const wrong[] = {"\x80",     "\xc0\xaf",    "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                        "\xe2\x82", "\xf0\x9f\x98"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char json[100];
+        snprintf(json, sizeof json, NOTICE("ping", "{\"x\":\"%s\"}"), wrong[i]);
+        ask_wrong(client, json, "null", -32700, "");
+    }
+    ask_wrong(client, "\xef\xbb\xbf" BARE("1", "ping"), "null", -32700, "");
     say_bytes(client, "{\"id\":1\0}", 9);
     assert_non_null(strstr(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
     say_bytes(client, "", 0);
@@ -851,66 +853,66 @@ CASE(json_that_is_more_than_we_take_is_answered_with_its_id)
 CASE(lone_surrogates_become_replacement_characters)
 {
     shake_hands(client, "2025-11-25");
-    ask(client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
+    ask(client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00 \\udc00 \\ude00\\ud83d\"}"),
         TEXT_RESULT("1", "\"a\xef\xbf\xbd"
-                         "b\xf0\x9f\x98\x80\""));
+                         "b\xf0\x9f\x98\x80 \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\""));
 }
 
-TEST(a_message_of_the_largest_size_is_taken)
+CASE(the_last_of_duplicate_members_counts)
 {
-    struct client client;
+    ask(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"nothing\",\"method\":\"ping\"}",
+        DONE("2"));
+}
+
+CASE(a_message_of_the_largest_size_is_taken)
+{
     size_t len = TRANSPORT_MAX_MESSAGE;
-    char *bytes = malloc(len), *at;
+    char *bytes = malloc(len);
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"";
 
     assert_non_null(bytes);
     memset(bytes, 'x', len);
     memcpy(bytes, head, sizeof head - 1);
-    at = bytes + len - 3;
+    char *at = bytes + len - 3;
     memcpy(at, "\"}}", 3);
-    start(&client);
-    connection_message(client.connection, NULL, bytes, len);
-    assert_string_equal(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
-    forget(&client);
-    connection_oversized(client.connection);
-    assert_non_null(strstr(sent(&client), "\"id\":null,\"error\":{\"code\":-32600"));
-    stop_client(&client);
+    connection_message(client->connection, NULL, bytes, len);
+    assert_string_equal(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    forget(client);
+    connection_oversized(client->connection);
+    assert_non_null(strstr(sent(client), "\"id\":null,\"error\":{\"code\":-32600"));
     free(bytes);
 }
 
-TEST(too_much_under_way_is_refused)
+CASE(too_much_under_way_is_refused)
 {
-    struct client client;
-    size_t len = 60u << 20, i;
+    size_t len = 60u << 20;
     char *bytes = malloc(len), *again = malloc(len);
 
     assert_non_null(bytes);
     assert_non_null(again);
-    start(&client);
-    shake_hands(&client, "2025-11-25");
-    for (i = 0; i < 5; i++) {
+    shake_hands(client, "2025-11-25");
+    for (size_t i = 0; i < 5; i++) {
         static const char call[] = CALL("0", "wait", "{}");
 
         memset(bytes, ' ', len);
         memcpy(bytes + 0, call, sizeof call - 2);
         bytes[len - 1] = '}';
         bytes[22] = (char)('0' + i);
-        forget(&client);
-        connection_message(client.connection, NULL, bytes, len);
-        assert_int_equal(client.count, i == 4);
+        forget(client);
+        connection_message(client->connection, NULL, bytes, len);
+        assert_int_equal(client->count, i == 4);
     }
-    assert_non_null(strstr(sent(&client), "\"id\":4,\"error\":{\"code\":-32603"));
+    assert_non_null(strstr(sent(client), "\"id\":4,\"error\":{\"code\":-32603"));
     fake_finish(0, "", false);
-    ask_nothing(&client, CALL("77", "wait", "{}"));
+    ask_nothing(client, CALL("77", "wait", "{}"));
     fake_finish(0, "", false);
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         bytes[22] = (char)('5' + i);
-        forget(&client);
-        connection_message(client.connection, NULL, memcpy(again, bytes, len), len);
-        assert_int_equal(client.count, 0);
+        forget(client);
+        connection_message(client->connection, NULL, memcpy(again, bytes, len), len);
+        assert_int_equal(client->count, 0);
         fake_finish(fake_call_count - 1, "", false);
     }
-    stop_client(&client);
     free(again);
     free(bytes);
 }
@@ -943,44 +945,42 @@ static size_t random_below(size_t n)
     return (size_t)(random_state % n);
 }
 
-static const char *const fragments[] = {
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    ",",
-    "\"",
-    "\\",
-    "null",
-    "true",
-    "1e999",
-    "-",
-    "1.5",
-    "99999999999999999999",
-    "\\ud800",
-    "\\u0000",
-    "\"id\"",
-    "\"method\"",
-    "\"params\"",
-    "\"jsonrpc\"",
-    "\"2.0\"",
-    "\"_meta\"",
-    "\"name\"",
-    "\"arguments\"",
-    "\"tools/call\"",
-    "\"tools/list\"",
-    "\"progressToken\"",
-    "\"requestId\"",
-    "\"result\"",
-    " ",
-    "\xff",
-    "\xe2\x82\xac",
-    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
-    "\"protocolVersion\"",
-    "\n",
-    "0",
-};
+static const char *const fragments[] = {"{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ":",
+                                        ",",
+                                        "\"",
+                                        "\\",
+                                        "null",
+                                        "true",
+                                        "1e999",
+                                        "-",
+                                        "1.5",
+                                        "99999999999999999999",
+                                        "\\ud800",
+                                        "\\u0000",
+                                        "\"id\"",
+                                        "\"method\"",
+                                        "\"params\"",
+                                        "\"jsonrpc\"",
+                                        "\"2.0\"",
+                                        "\"_meta\"",
+                                        "\"name\"",
+                                        "\"arguments\"",
+                                        "\"tools/call\"",
+                                        "\"tools/list\"",
+                                        "\"progressToken\"",
+                                        "\"requestId\"",
+                                        "\"result\"",
+                                        " ",
+                                        "\xff",
+                                        "\xe2\x82\xac",
+                                        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
+                                        "\"protocolVersion\"",
+                                        "\n",
+                                        "0"};
 
 static const char *const bases[] = {
     REQUEST("1", "nope", "{}"),
@@ -995,18 +995,18 @@ static const char *const bases[] = {
 /* An invalid request, or at least one that was changed: at least 1 byte. */
 static size_t make_invalid(char *bytes, size_t room)
 {
-    size_t len = 0, i, n, part;
+    size_t len = 0, n, part;
     const char *base;
 
     switch (random_below(4)) {
     case 0: /* noise */
         len = 1 + random_below(60);
-        for (i = 0; i < len; i++)
+        for (size_t i = 0; i < len; i++)
             bytes[i] = (char)random_below(256);
         return len;
     case 1: /* pieces of messages in any order */
         n = 1 + random_below(12);
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             base = fragments[random_below(sizeof fragments / sizeof *fragments)];
             part = strlen(base);
             if (len + part < room) {
@@ -1024,7 +1024,7 @@ static size_t make_invalid(char *bytes, size_t room)
         len = strlen(base);
         memcpy(bytes, base, len);
         n = 1 + random_below(3);
-        for (i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
             bytes[random_below(len)] = (char)random_below(256);
         return random_below(3) == 0 ? 1 + random_below(len) : len;
     }
@@ -1032,15 +1032,12 @@ static size_t make_invalid(char *bytes, size_t room)
 
 CASE(ten_thousand_invalid_requests_are_survived)
 {
-    const char *given = getenv("CL_MCP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     char bytes[1024];
-    size_t i, len, answered = 0;
+    size_t len, answered = 0;
 
-    print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
-    random_state = seed | 1;
+    random_state = random_seed() | 1;
     shake_hands(client, "2025-11-25");
-    for (i = 0; i < 10000; i++) {
+    for (size_t i = 0; i < 10000; i++) {
         len = make_invalid(bytes, sizeof bytes);
         say_bytes(client, bytes, len);
         /* Damage can make a valid request of an invalid one, such as another method's name: not counted on.
@@ -1073,15 +1070,15 @@ CASE(every_truncation_and_every_changed_byte_gets_at_most_one_answer)
     static const char whole[] = REQUEST(
         "12", "tools/call", "{\"name\":\"wait\",\"_meta\":{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}");
     char copy[sizeof whole];
-    size_t at, len = sizeof whole - 1;
+    size_t len = sizeof whole - 1;
 
     shake_hands(client, "2025-11-25");
-    for (at = 0; at < len; at++) {
+    for (size_t at = 0; at < len; at++) {
         say_bytes(client, whole, at);
         assert_int_equal(client->count, 1);
         check_answers(client, whole, at, true);
     }
-    for (at = 0; at < len; at++) {
+    for (size_t at = 0; at < len; at++) {
         for (int byte = 0; byte < 256; byte += 3) {
             memcpy(copy, whole, sizeof whole);
             copy[at] = (char)byte;
@@ -1197,7 +1194,6 @@ CASE(a_batch_goes_back_the_way_it_came)
 /* A client that shows forms has called a tool, whose code asks. */
 static void start_asking(struct client *client)
 {
-    start(client);
     say(client, REQUEST("0", "initialize",
                         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}"));
     ask_nothing(client, CALL("1", "wait", "{}"));
@@ -1205,34 +1201,28 @@ static void start_asking(struct client *client)
     fake_ask("Name?");
 }
 
-TEST(a_question_whose_time_is_over_is_withdrawn)
+CASE(a_question_whose_time_is_over_is_withdrawn)
 {
-    struct client client;
-
-    start_asking(&client);
-    assert_non_null(strstr(sent(&client), "\"id\":\"cl-mcp-1\",\"method\":\"elicitation/create\""));
-    forget(&client);
+    start_asking(client);
+    assert_non_null(strstr(sent(client), "\"id\":\"cl-mcp-1\",\"method\":\"elicitation/create\""));
+    forget(client);
     fake_expire();
-    assert_int_equal(client.count, 1);
-    assert_non_null(strstr(sent(&client), "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-                                          "\"cl-mcp-1\""));
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
+    assert_int_equal(client->count, 1);
+    assert_non_null(strstr(sent(client), "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+                                         "\"cl-mcp-1\""));
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
     assert_int_equal(fake_dismiss_count, 0);
-    forget(&client);
+    forget(client);
     fake_finish(0, "end", false);
-    assert_int_equal(client.count, 1);
-    stop_client(&client);
+    assert_int_equal(client->count, 1);
 }
 
-TEST(a_question_that_is_dismissed_stops_the_code)
+CASE(a_question_that_is_dismissed_stops_the_code)
 {
-    struct client client;
-
-    start_asking(&client);
-    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
+    start_asking(client);
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
     assert_int_equal(fake_dismiss_count, 1);
     fake_finish(0, "cancelled", true);
-    stop_client(&client);
 }
 
 #define ASKED_CALL(id, more)                                                                                 \

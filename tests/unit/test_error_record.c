@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../cases.h"
 #include "session/records/error_history.h"
 #include "session/records/error_record.h"
+#include "strbuf_test.h"
 
 static struct sexp_document *parsed(const char *text)
 {
@@ -118,16 +118,13 @@ TEST(record_takes_the_frames_of_a_crash)
     error_record_free(r);
 }
 
-TEST(record_takes_at_most_twenty_frames_of_a_crash)
+STRBUF_TEST(text, record_takes_at_most_twenty_frames_of_a_crash)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
     for (int i = 0; i < 100; i++)
-        strbuf_addf(&text, "%4d: fp=0x7f%02x pc=0x53%02x F%d\n", i, i, i, i);
-    struct error_record *r = error_record_make("STORAGE-CONDITION", "", strbuf_string(&text));
+        strbuf_addf(text, "%4d: fp=0x7f%02x pc=0x53%02x F%d\n", i, i, i, i);
+    struct error_record *r = error_record_make("STORAGE-CONDITION", "", strbuf_string(text));
     assert_int_equal(sexp_count(error_record_frames(r)), 20);
     error_record_free(r);
-    strbuf_fini(&text);
 }
 
 /* A program may print what looks like a crash, or a part of one. */

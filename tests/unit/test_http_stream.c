@@ -73,13 +73,12 @@ TEST(events_without_a_log_have_no_ids)
 TEST(events_of_a_log_have_ids_and_can_be_had_again)
 {
     struct event_log log;
-    struct stream *s;
     struct client first, second;
 
     event_log_init(&log, 10, 1000);
     client_init(&first);
     client_init(&second);
-    s = stream_new(&log, 3);
+    struct stream *s = stream_new(&log, 3);
     stream_attach(s, &first.reader);
     stream_prime(s);
     stream_send(s, "1", 1);
@@ -123,14 +122,13 @@ TEST(a_client_that_does_not_read_is_disconnected)
 {
     static char large[1 << 20];
     struct event_log log;
-    struct stream *s;
     struct client c;
     size_t i;
 
     event_log_init(&log, 10, 1000);
     memset(large, 'x', sizeof large);
     client_init(&c);
-    s = stream_new(&log, 1);
+    struct stream *s = stream_new(&log, 1);
     stream_attach(s, &c.reader);
     for (i = 0; i < 100 && c.overrun_count == 0; i++)
         stream_send(s, large, sizeof large);

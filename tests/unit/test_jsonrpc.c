@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
 #include "mcp/jsonrpc.h"
+#include "strbuf_test.h"
 
 static const struct {
     const char *json;
@@ -55,9 +55,8 @@ TEST(messages_are_distinguished_by_their_members)
 {
     struct jsonrpc_message m;
     json_t *object;
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         object = json_loads(rows[i].json, JSON_ALLOW_NUL, NULL);
         assert_non_null(object);
         m = jsonrpc_classify(object);
@@ -72,39 +71,36 @@ TEST(messages_are_distinguished_by_their_members)
     }
 }
 
-TEST(envelopes_hold_what_they_are_given)
+STRBUF_TEST(out, envelopes_hold_what_they_are_given)
 {
     struct jsonrpc_slice id = {"\"i\"", 3}, none = {NULL, 0};
-    struct strbuf out;
 
-    strbuf_init(&out, 0);
-    jsonrpc_begin_result(&out, id);
-    strbuf_adds(&out, "\"a\":1");
-    jsonrpc_end_result(&out);
-    assert_string_equal(out.bytes, "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"result\":{\"a\":1}}");
-    strbuf_clear(&out);
-    jsonrpc_begin_notification(&out, "notifications/progress");
-    jsonrpc_end_notification(&out);
-    assert_string_equal(out.bytes,
+    jsonrpc_begin_result(out, id);
+    strbuf_adds(out, "\"a\":1");
+    jsonrpc_end_result(out);
+    assert_string_equal(out->bytes, "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"result\":{\"a\":1}}");
+    strbuf_clear(out);
+    jsonrpc_begin_notification(out, "notifications/progress");
+    jsonrpc_end_notification(out);
+    assert_string_equal(out->bytes,
                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}");
-    strbuf_clear(&out);
-    jsonrpc_add_error(&out, none, JSONRPC_PARSE_ERROR, "x \"y\"\n", NULL);
+    strbuf_clear(out);
+    jsonrpc_add_error(out, none, JSONRPC_PARSE_ERROR, "x \"y\"\n", NULL);
     assert_string_equal(
-        out.bytes,
+        out->bytes,
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"x \\\"y\\\"\\n\"}}");
-    strbuf_clear(&out);
-    jsonrpc_add_error(&out, id, JSONRPC_UNSUPPORTED_VERSION, "v", "{\"q\":[]}");
-    assert_string_equal(out.bytes, "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"error\":{\"code\":-32022,\"message\":"
-                                   "\"v\",\"data\":{\"q\":[]}}}");
-    strbuf_fini(&out);
+    strbuf_clear(out);
+    jsonrpc_add_error(out, id, JSONRPC_UNSUPPORTED_VERSION, "v", "{\"q\":[]}");
+    assert_string_equal(out->bytes,
+                        "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"error\":{\"code\":-32022,\"message\":"
+                        "\"v\",\"data\":{\"q\":[]}}}");
 }
 
 TEST(a_long_name_is_cut_between_characters)
 {
     char name[201];
-    size_t i;
 
-    for (i = 0; i < 200; i += 2)
+    for (size_t i = 0; i < 200; i += 2)
         memcpy(name + i, "\xc3\xa9", 2);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 200}), 100);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name + 1, 199}), 99);

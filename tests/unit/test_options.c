@@ -127,9 +127,9 @@ TEST(wrong_command_lines_are_refused)
         {"--checkpoints", "yes"},
         {"--log-level", "loud"},
         {"--node", ""},
-        {"--node", "a-b"},
+        {"--node", "-ab"},
         {"--tools", "no-such-one"},
-        {"--node", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+        {"--node", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct options o;

@@ -105,11 +105,10 @@ TEST(arguments_get_their_canonical_names)
 TEST(arguments_that_are_null_count_as_absent)
 {
     struct err err;
-    json_t *checked;
 
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
-    checked = arguments_check(&fake_wait, NULL, &err);
+    json_t *checked = arguments_check(&fake_wait, NULL, &err);
     assert_non_null(checked);
     json_decref(checked);
     assert_null(arguments_check(&fake_echo, NULL, &err));
@@ -212,11 +211,10 @@ static char *listing(const char *spec)
 {
     struct err err;
     json_t *tools = listing_of(spec, &err);
-    char *dumped;
 
     if (!tools)
         fail_msg("%s: %s", spec, err.message);
-    dumped = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *dumped = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(tools);
     return dumped;
 }

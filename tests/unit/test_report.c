@@ -204,24 +204,77 @@ static void assert_report(struct fixture *f, const char *expected)
 
 #define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
 
-CASE(report_of_a_value_is_one_line)
-{
-    reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
-    assert_report(f, "=> 3");
-}
+/* An outcome and its whole report. */
+static const struct {
+    const char *what, *reply, *report;
+} reports[] = {
+    {"report of a value is one line", "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))", "=> 3"},
+    {"report of several values has a line each", "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))",
+     "=> 1\n=> (A\n B)\n=> "},
+    {"report of no values states this", "(1 :ok :values ())", "; No values"},
+    {"report of no values states this", "(1 :ok)", "; No values"},
+    {"report warnings do not suppress values",
+     "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))", "[warnings]\nWARNING: beware\n\n=> 42"},
+    {"report rounds times to milliseconds", "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))",
+     "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed"},
+    {"report rounds times to milliseconds", "(1 :ok :values (\"1\") :timing (1500))", "=> 1"},
+    {"report marks where printing was stopped", "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))",
+     "=> (1 2 [… printing stopped here …]\n=> 3"},
+    {"report of an error does not repeat its message",
+     "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
+     "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) "
+     ":hint \"A STORAGE-CONDITION.\")",
+     "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
+     "[Hint]\nA STORAGE-CONDITION.\n\n(error 1)"},
+    {"frames of uiop are of loading only where something is loaded",
+     "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
+     "(\"(F)\" nil)) "
+     ":total-frames 3)",
+     "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)\n\n(error 1)"},
+    {"frames of uiop are of loading only where something is loaded",
+     "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
+     "(\"(LOAD 1)\" nil)) "
+     ":total-frames 3)",
+     "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)\n\n(error 1)"},
+    {"report of the lisps own error omits slots that say nothing",
+     "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
+     "3, a "
+     "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
+     "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))",
+     "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 "
+     "2)\n\n(error 1)"},
+    {"report of an error leaves out what is empty",
+     "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())",
+     "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)"},
+    {"report of an error without a message keeps its type",
+     "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))",
+     "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)\n\n(error 1)"},
+    {"warnings of files are grouped by file and kind",
+     "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
+     "(X))\") (\"WARNING\" \"typed\")"
+     " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
+     "\"/p/a:b.lisp:5\" nil)"
+     " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))",
+     "[warnings]\nWARNING: typed\n"
+     "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
+     "  line 3, column 14: STYLE-WARNING: unused X (2 times; also line 5)\n    in (DEFUN F (X))\n"
+     "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values"},
+    {"warnings of evaluated code have line column and form",
+     "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
+     "\":3:1\" nil)))",
+     "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
+     "line 3, column 1: WARNING: b\n\n; No values"},
+};
 
-CASE(report_of_several_values_has_a_line_each)
+CASE(each_outcome_has_its_report)
 {
-    reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
-    assert_report(f, "=> 1\n=> (A\n B)\n=> ");
-}
-
-CASE(report_of_no_values_states_this)
-{
-    reply(f, "(1 :ok :values ())");
-    assert_report(f, "; No values");
-    reply(f, "(1 :ok)");
-    assert_report(f, "; No values");
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+        reply(f, reports[i].reply);
+        strbuf_clear(&f->out);
+        report_evaluation(&f->out, &f->outcome, 16384);
+        if (strcmp(text_of(f), reports[i].report) != 0)
+            fail_msg("%s: %s", reports[i].what, text_of(f));
+    }
 }
 
 CASE(report_has_its_sections_in_order_with_a_blank_line_between)
@@ -264,25 +317,11 @@ CASE(report_shows_output_between_calls_and_notices_only_once)
     assert_report(f, "=> 1");
 }
 
-CASE(report_warnings_do_not_suppress_values)
-{
-    reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
-    assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
-}
-
 CASE(report_leaves_the_users_headings_alone)
 {
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
-}
-
-CASE(report_rounds_times_to_milliseconds)
-{
-    reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
-    assert_report(f, "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed");
-    reply(f, "(1 :ok :values (\"1\") :timing (1500))");
-    assert_report(f, "=> 1");
 }
 
 CASE(report_makes_valid_text_of_any_output)
@@ -351,12 +390,6 @@ CASE(report_cuts_values_and_keeps_them)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-CASE(report_marks_where_printing_was_stopped)
-{
-    reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
-    assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
-}
-
 static const char division[] =
     "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\")"
     " :message \"arithmetic error DIVISION-BY-ZERO signalled\nOperation was (/ 1 0).\""
@@ -390,40 +423,6 @@ CASE(report_of_an_error_has_all_its_sections)
                      "(error 1)");
 }
 
-CASE(report_of_an_error_does_not_repeat_its_message)
-{
-    reply(
-        f,
-        "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
-        "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) "
-        ":hint \"A STORAGE-CONDITION.\")");
-    assert_report(f, "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
-                     "[Hint]\nA STORAGE-CONDITION.\n\n(error 1)");
-}
-
-CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
-{
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
-             "(\"(F)\" nil)) "
-             ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)\n\n(error 1)");
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
-             "(\"(LOAD 1)\" nil)) "
-             ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)\n\n(error 1)");
-}
-
-CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
-{
-    reply(f,
-          "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
-          "3, a "
-          "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
-          "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))");
-    assert_report(f, "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 "
-                     "2)\n\n(error 1)");
-}
-
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
 CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
 {
@@ -431,18 +430,6 @@ CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
              "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
-}
-
-CASE(report_of_an_error_leaves_out_what_is_empty)
-{
-    reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
-    assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)");
-}
-
-CASE(report_of_an_error_without_a_message_keeps_its_type)
-{
-    reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
-    assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)\n\n(error 1)");
 }
 
 CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
@@ -724,28 +711,6 @@ CASE(definitions_that_are_left_out_are_counted)
     assert_true(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f),
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
-}
-
-CASE(warnings_of_files_are_grouped_by_file_and_kind)
-{
-    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
-             "(X))\") (\"WARNING\" \"typed\")"
-             " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
-             "\"/p/a:b.lisp:5\" nil)"
-             " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
-    assert_report(
-        f, "[warnings]\nWARNING: typed\n"
-           "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
-           "  line 3, column 14: STYLE-WARNING: unused X (2 times; also line 5)\n    in (DEFUN F (X))\n"
-           "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
-}
-
-CASE(warnings_of_evaluated_code_have_line_column_and_form)
-{
-    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
-             "\":3:1\" nil)))");
-    assert_report(f, "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
-                     "line 3, column 1: WARNING: b\n\n; No values");
 }
 
 CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)

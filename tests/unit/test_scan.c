@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
 #include "guarded.h"
 #include "scan/scan.h"
+#include "strbuf_test.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
@@ -191,149 +191,109 @@ static const char three_definitions[] = "(in-package :x)\n"
                                         "\n"
                                         "(defun baz ())\n";
 
-TEST(an_open_form_is_named_with_the_form_that_should_not_be_in_it)
+/* What a diagnosis names, and where. */
+static void describe(const struct scan_result *r, struct strbuf *out)
 {
-    struct scan_result result = scan_text(BYTES(three_definitions));
-
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.forms, 1);
-    assert_int_equal(result.depth, 1);
-    assert_int_equal(result.form.start.line, 3);
-    assert_string_equal(result.form.head, "(defun foo …)");
-    assert_int_equal(result.form.end.line, 0);
-    assert_int_equal(result.restart.start.line, 7);
-    assert_string_equal(result.restart.head, "(defun bar …)");
-    assert_int_equal(result.inner.start.line, 0);
-    assert_int_equal(result.innermost.line, 3);
-    assert_int_equal(result.innermost.column, 1);
-    assert_int_equal(result.suspect.line, 5);
-    assert_int_equal(result.suspect.column, 12);
+    const struct {
+        const char *name;
+        size_t line, column;
+        const char *head;
+    } parts[] = {
+        {"at", r->at.line, r->at.column, ""},
+        {"form", r->form.start.line, 0, r->form.head},
+        {"to", r->form.end.line, r->form.end.column, ""},
+        {"previous", r->previous.start.line, 0, r->previous.head},
+        {"inner", r->inner.start.line, 0, r->inner.head},
+        {"restart", r->restart.start.line, 0, r->restart.head},
+        {"innermost", r->innermost.line, r->innermost.column, ""},
+        {"suspect", r->suspect.line, r->suspect.column, ""},
+        {"runaway", r->runaway.line, r->runaway.column, ""},
+        {"up to", r->runaway_line.line, 0, ""},
+    };
+    strbuf_addf(out, "%zu forms, depth %zu", r->forms, r->depth);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i].line == 0)
+            continue;
+        strbuf_addf(out, ", %s %zu", parts[i].name, parts[i].line);
+        if (parts[i].column > 0)
+            strbuf_addf(out, ":%zu", parts[i].column);
+        if (parts[i].head[0] != '\0')
+            strbuf_addf(out, " %s", parts[i].head);
+    }
 }
 
-TEST(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation)
+struct diagnosis_row {
+    const char *what, *text;
+    enum scan_fault fault;
+    const char *diagnosis;
+};
+
+static const struct diagnosis_row diagnosis_rows[] = {
+    {"an open form is named with the form that should not be in it", three_definitions, SCAN_UNCLOSED_LIST,
+     "1 forms, depth 1, at 11:1, form 3 (defun foo …), restart 7 (defun bar …), innermost 3:1, suspect 5:12"},
+    {"the list whose parenthesis is missing is seen by the indentation",
+     "(defun foo (x)\n"
+     "  (when (a x)\n"
+     "    (b x)\n"
+     "  (c x))\n",
+     SCAN_UNCLOSED_LIST, "0 forms, depth 1, at 5:1, form 1 (defun foo …), innermost 1:1, suspect 3:9"},
+    {"a conditional in column one is no sign of a missing parenthesis",
+     "(defun foo ()\n"
+     "  (a)\n"
+     "#+x (b)\n"
+     "  (c)\n"
+     "(defun bar ())\n",
+     SCAN_UNCLOSED_LIST,
+     "0 forms, depth 1, at 6:1, form 1 (defun foo …), restart 5 (defun bar …), innermost 1:1, suspect 4:5"},
+    {"the innermost parenthesis is the one at the restart", "(a\n  (b\n(defun c ()\n", SCAN_UNCLOSED_LIST,
+     "0 forms, depth 3, at 4:1, form 1 (a (b (defun c (), restart 3 (defun c …), innermost 2:3, suspect 2:4"},
+    {"an open form at the end has no restart", "(a)\n(defun foo (x)\n  (bar\n", SCAN_UNCLOSED_LIST,
+     "1 forms, depth 2, at 4:1, form 2 (defun foo …), innermost 3:3"},
+    {"a wrapper may have its body in column one", "(eval-when (:execute)\n(defun a ())\n(defun b ())\n)\n",
+     SCAN_VALID, "1 forms, depth 0"},
+    {"a conditional wrapper too", "#+x (progn\n(a)\n(b))", SCAN_VALID, "1 forms, depth 0"},
+    {"within a wrapper the definition left open is named too",
+     "(eval-when (:execute)\n"
+     "(defvar *a* 1)\n"
+     "(defun foo ()\n"
+     "   (a)\n"
+     "(defun bar () 2)\n"
+     ")\n"
+     "(defun baz ())\n",
+     SCAN_UNCLOSED_LIST,
+     "0 forms, depth 1, at 8:1, form 1 (eval-when (:execute) …), inner 3 (defun foo …), restart 5 (defun bar "
+     "…), innermost 3:1, suspect 4:6"},
+    {"column one in strings and comments starts nothing", "(a \"\n(b\" #|\n(c |#\n; x\n(d e",
+     SCAN_UNCLOSED_LIST,
+     "0 forms, depth 2, at 5:5, form 1 (a \" (b\" …), restart 5 (d e, innermost 1:1, suspect 2:3"},
+    {"a form that closed too early is named with its end",
+     "(defun foo (x)\n"
+     "  (let ((y 1)))\n"
+     "    (+ x y)))\n"
+     "(defun bar ())\n",
+     SCAN_UNMATCHED_CLOSE,
+     "1 forms, depth 0, at 3:13, form 1 (defun foo …), to 3:12, previous 1 (defun foo …), suspect 2:15"},
+    {"lists in one column do not suggest a parenthesis too many", "(defun foo ()\n  (a)\n  (b))\n  (c))\n",
+     SCAN_UNMATCHED_CLOSE,
+     "2 forms, depth 0, at 4:6, form 1 (defun foo …), to 3:6, previous 4 (c), suspect 3:6"},
+    {"the last datum before an extra parenthesis is reported", "(+ 1 2) (foo 3))", SCAN_UNMATCHED_CLOSE,
+     "2 forms, depth 0, at 1:16, form 1 (+ 1 …), to 1:7, previous 1 (foo 3)"},
+    {"a string that runs over a form is suspected",
+     "(defun foo ()\n  \"doc\n  1)\n(defun bar () \"a, b\" 2)\n", SCAN_STRAY_COMMA,
+     "0 forms, depth 1, at 4:17, form 1 (defun foo …), runaway 2:3, up to 4"},
+};
+
+STRBUF_TEST(out, each_diagnosis_names_the_forms_and_places)
 {
-    struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
-                                                "  (when (a x)\n"
-                                                "    (b x)\n"
-                                                "  (c x))\n"));
+    for (size_t i = 0; i < sizeof(diagnosis_rows) / sizeof(diagnosis_rows[0]); i++) {
+        const struct diagnosis_row *row = &diagnosis_rows[i];
+        struct scan_result result = scan_text(row->text, strlen(row->text));
 
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.innermost.line, 1);
-    assert_int_equal(result.suspect.line, 3);
-    assert_int_equal(result.suspect.column, 9);
-}
-
-TEST(a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis)
-{
-    struct scan_result result = scan_text(BYTES("(defun foo ()\n"
-                                                "  (a)\n"
-                                                "#+x (b)\n"
-                                                "  (c)\n"
-                                                "(defun bar ())\n"));
-
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.suspect.line, 4);
-    assert_int_equal(result.suspect.column, 5);
-}
-
-TEST(the_innermost_parenthesis_is_the_one_at_the_restart)
-{
-    struct scan_result result = scan_text(BYTES("(a\n  (b\n(defun c ()\n"));
-
-    assert_int_equal(result.depth, 3);
-    assert_int_equal(result.restart.start.line, 3);
-    assert_int_equal(result.innermost.line, 2);
-}
-
-TEST(an_open_form_at_the_end_has_no_restart)
-{
-    struct scan_result result = scan_text(BYTES("(a)\n(defun foo (x)\n  (bar\n"));
-
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.depth, 2);
-    assert_int_equal(result.form.start.line, 2);
-    assert_int_equal(result.restart.start.line, 0);
-    assert_int_equal(result.innermost.line, 3);
-    assert_int_equal(result.innermost.column, 3);
-}
-
-TEST(a_wrapper_with_its_body_in_column_one_is_not_a_fault)
-{
-    assert_int_equal(scan_text(BYTES("(eval-when (:execute)\n(defun a ())\n(defun b ())\n)\n")).fault,
-                     SCAN_VALID);
-    assert_int_equal(scan_text(BYTES("#+x (progn\n(a)\n(b))")).fault, SCAN_VALID);
-}
-
-TEST(within_a_wrapper_the_definition_left_open_is_named_too)
-{
-    struct scan_result result = scan_text(BYTES("(eval-when (:execute)\n"
-                                                "(defvar *a* 1)\n"
-                                                "(defun foo ()\n"
-                                                "   (a)\n"
-                                                "(defun bar () 2)\n"
-                                                ")\n"
-                                                "(defun baz ())\n"));
-
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.form.start.line, 1);
-    assert_int_equal(result.inner.start.line, 3);
-    assert_string_equal(result.inner.head, "(defun foo …)");
-    assert_int_equal(result.restart.start.line, 5);
-    assert_int_equal(result.suspect.line, 4);
-}
-
-TEST(column_one_in_strings_and_comments_starts_nothing)
-{
-    struct scan_result result = scan_text(BYTES("(a \"\n(b\" #|\n(c |#\n; x\n(d e"));
-
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_int_equal(result.restart.start.line, 5);
-}
-
-TEST(a_form_that_closed_too_early_is_named_with_its_end)
-{
-    struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
-                                                "  (let ((y 1)))\n"
-                                                "    (+ x y)))\n"
-                                                "(defun bar ())\n"));
-
-    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
-    assert_int_equal(result.at.line, 3);
-    assert_int_equal(result.at.column, 13);
-    assert_int_equal(result.form.start.line, 1);
-    assert_int_equal(result.form.end.line, 3);
-    assert_int_equal(result.form.end.column, 12);
-    assert_int_equal(result.suspect.line, 2);
-    assert_int_equal(result.suspect.column, 15);
-}
-
-TEST(lists_in_one_column_do_not_suggest_a_parenthesis_too_many)
-{
-    struct scan_result result = scan_text(BYTES("(defun foo ()\n  (a)\n  (b))\n  (c))\n"));
-
-    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
-    assert_int_equal(result.suspect.line, 3);
-    assert_int_equal(result.suspect.column, 6);
-}
-
-TEST(the_last_datum_before_an_extra_parenthesis_is_reported)
-{
-    struct scan_result result = scan_text(BYTES("(+ 1 2) (foo 3))"));
-
-    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
-    assert_string_equal(result.form.head, "(+ 1 …)");
-    assert_string_equal(result.previous.head, "(foo 3)");
-}
-
-TEST(a_string_that_runs_over_a_form_is_suspected)
-{
-    struct scan_result result = scan_text(BYTES("(defun foo ()\n  \"doc\n  1)\n(defun bar () \"a, b\" 2)\n"));
-
-    assert_int_equal(result.fault, SCAN_STRAY_COMMA);
-    assert_int_equal(result.form.start.line, 1);
-    assert_int_equal(result.runaway.line, 2);
-    assert_int_equal(result.runaway.column, 3);
-    assert_int_equal(result.runaway_line.line, 4);
+        strbuf_clear(out);
+        describe(&result, out);
+        if (result.fault != row->fault || strcmp(strbuf_string(out), row->diagnosis) != 0)
+            fail_msg("%s: fault %d, %s", row->what, (int)result.fault, strbuf_string(out));
+    }
 }
 
 /* ${count} copies of ${piece}. */
@@ -354,7 +314,6 @@ TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
     enum { DEPTH = 1000000 };
     char *text = repeat("(", 2 * DEPTH);
     struct scan_result result = scan_text(text, DEPTH);
-    struct scan_match match;
 
     assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
     assert_int_equal(result.depth, DEPTH);
@@ -364,7 +323,7 @@ TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
     result = scan_text(text, 2 * DEPTH - DEPTH / 2);
     assert_int_equal(result.depth, DEPTH / 2);
     assert_int_equal(result.innermost.column, DEPTH / 2);
-    match = scan_match_paren(text, 2 * DEPTH, 1, DEPTH + 10);
+    struct scan_match match = scan_match_paren(text, 2 * DEPTH, 1, DEPTH + 10);
     assert_int_equal(match.status, SCAN_MATCH_FOUND);
     assert_int_equal(match.partner.column, DEPTH - 9);
     free(text);
@@ -376,10 +335,9 @@ TEST(beyond_the_tracked_depth_nothing_good_is_called_bad)
     char *open = repeat("`(a ,@'(b . ", DEPTH);
     char *close = repeat("c) d)", DEPTH);
     char *text = malloc(strlen(open) + strlen(close) + 1);
-    size_t len;
 
     assert_non_null(text);
-    len = (size_t)sprintf(text, "%s%s", open, close);
+    size_t len = (size_t)sprintf(text, "%s%s", open, close);
     /* Within the tracked depth the second datum behind the dot is a fault; there is none here. */
     for (char *at = strstr(text, "c) d)"); at; at = strstr(at + 5, "c) d)"))
         memcpy(at, ")  ) ", 5);
@@ -441,11 +399,10 @@ TEST(explanation_puts_the_caret_under_the_character)
 TEST(explanation_shows_a_window_of_a_long_line)
 {
     char *text = repeat("(abcdefg) ", 1000);
-    struct scan_result result;
     char out[SCAN_EXPLAIN_SIZE];
 
     text[5009] = ')';
-    result = scan_text(text, strlen(text));
+    struct scan_result result = scan_text(text, strlen(text));
     assert_int_equal(result.at.column, 5010);
     scan_explain(&result, text, strlen(text), out, sizeof(out));
     assert_true(strlen(out) < 700);

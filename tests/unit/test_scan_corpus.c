@@ -73,10 +73,9 @@ static bool read_file(const char *path, char **text, size_t *len)
 static void read_own_syntax(void)
 {
     char path[MAX_PATH_LENGTH], line[MAX_PATH_LENGTH];
-    FILE *list;
 
     snprintf(path, sizeof(path), "%s/scan-own-syntax.txt", TEST_DATA);
-    list = fopen(path, "r");
+    FILE *list = fopen(path, "r");
     if (!list)
         fail_msg("cannot read %s", path);
     while (fgets(line, sizeof(line), list) && own_syntax_count < MAX_OWN_SYNTAX) {
@@ -266,15 +265,12 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
     size_t count, place = 0, changed_len;
     struct scan_lexer lexer;
     struct extent extent = {0, 0};
-    struct scan_result result;
-    char *changed;
-    bool is_named;
 
     find_place(text, len, change, SIZE_MAX, &count, &place);
     if (count == 0)
         return;
     find_place(text, len, change, (size_t)(next_random(random) % count), &count, &place);
-    changed = malloc(len + 1);
+    char *changed = malloc(len + 1);
     assert_non_null(changed);
     memcpy(changed, text, place);
     if (change == REMOVE_OPEN || change == REMOVE_CLOSE) {
@@ -288,9 +284,9 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
     scan_lexer_init(&lexer, text, len);
     while (next_extent(&lexer, &extent) && extent.end <= place)
         ;
-    result = scan_text(changed, changed_len);
+    struct scan_result result = scan_text(changed, changed_len);
     /* The change is at the form's first byte or after it, so the form still starts where it did. */
-    is_named = result.form.start.line > 0 && result.form.start.offset == extent.start;
+    bool is_named = result.form.start.line > 0 && result.form.start.offset == extent.start;
     tally->tried++;
     tally->found += result.fault != SCAN_VALID;
     tally->named += is_named;
@@ -305,17 +301,11 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
 
 TEST(one_parenthesis_off_is_found_in_the_right_form)
 {
-    const char *given = getenv("CL_MCP_TEST_SEED");
-    uint64_t seed = given == NULL ? 0 : strtoull(given, NULL, 10);
     struct tally tallies[CHANGES] = {{0}};
     struct tally sum = {0};
-    uint64_t random;
 
     skip_without_sources();
-    if (seed == 0)
-        seed = (uint64_t)time(NULL);
-    print_message("# CL_MCP_TEST_SEED=%llu\n", (unsigned long long)seed);
-    random = seed;
+    uint64_t random = random_seed();
     for (size_t i = 0; i < CHANGED_FILES; i++) {
         const char *path = files[next_random(&random) % file_count];
         char *text;

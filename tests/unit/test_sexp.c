@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
 #include "base/utf8.h"
 #include "guarded.h"
+#include "strbuf_test.h"
 #include "wire/sexp.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
@@ -224,12 +223,10 @@ static struct sexp_document *parse_text(const char *text)
     return document;
 }
 
-TEST(parser_accepts_the_good_rows)
+STRBUF_TEST(out, parser_accepts_the_good_rows)
 {
     struct err err;
-    struct strbuf out;
 
-    strbuf_init(&out, 0);
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
         struct sexp_document *document = sexp_parse(g.bytes, row->len, &err);
@@ -237,12 +234,11 @@ TEST(parser_accepts_the_good_rows)
         if (!document)
             fail_msg("%s: %s", row->bytes, err.message);
         guarded_free(&g); /* the document must not point into it */
-        strbuf_clear(&out);
-        show(&out, sexp_root(document));
-        assert_string_equal(strbuf_string(&out), row->written);
+        strbuf_clear(out);
+        show(out, sexp_root(document));
+        assert_string_equal(strbuf_string(out), row->written);
         sexp_document_free(document);
     }
-    strbuf_fini(&out);
 }
 
 TEST(parser_refuses_the_bad_rows_and_blames_the_right_byte)
@@ -289,12 +285,10 @@ TEST(parser_refuses_every_truncation)
 }
 
 /* No byte of a good payload can be replaced by anything that reads outside it or breaks the document. */
-TEST(parser_survives_every_replacement_of_every_byte)
+STRBUF_TEST(out, parser_survives_every_replacement_of_every_byte)
 {
     struct err err;
-    struct strbuf out;
 
-    strbuf_init(&out, 0);
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
 
@@ -305,8 +299,8 @@ TEST(parser_survives_every_replacement_of_every_byte)
                 g.bytes[at] = (char)c;
                 document = sexp_parse(g.bytes, row->len, &err);
                 if (document) {
-                    strbuf_clear(&out);
-                    show(&out, sexp_root(document));
+                    strbuf_clear(out);
+                    show(out, sexp_root(document));
                     sexp_document_free(document);
                 } else {
                     assert_int_equal(err.code, ERR_SYNTAX);
@@ -317,18 +311,16 @@ TEST(parser_survives_every_replacement_of_every_byte)
         }
         guarded_free(&g);
     }
-    strbuf_fini(&out);
 }
 
 TEST(parser_keeps_nul_bytes_in_strings)
 {
     static const char text[] = "(\"a\0b\" \"\0\" \"1234567\0\")";
     struct sexp_document *document = sexp_parse(text, sizeof text - 1, NULL);
-    const char *bytes;
     size_t len;
 
     assert_non_null(document);
-    bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
+    const char *bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
     assert_int_equal(len, 3);
     assert_memory_equal(bytes, "a\0b", 4);
     bytes = sexp_string(sexp_nth(sexp_root(document), 1), &len);
@@ -340,19 +332,14 @@ TEST(parser_keeps_nul_bytes_in_strings)
     sexp_document_free(document);
 }
 
-TEST(parser_accepts_as_many_levels_as_are_allowed)
+STRBUF_TEST(text, parser_accepts_as_many_levels_as_are_allowed)
 {
-    struct strbuf text;
-    struct sexp_document *document;
-    const struct sexp *value;
-
-    strbuf_init(&text, 0);
     for (int i = 0; i < SEXP_MAX_DEPTH; i++)
-        strbuf_adds(&text, i ? " (7" : "(7");
+        strbuf_adds(text, i ? " (7" : "(7");
     for (int i = 0; i < SEXP_MAX_DEPTH; i++)
-        strbuf_addc(&text, ')');
-    document = parse_text(strbuf_string(&text));
-    value = sexp_root(document);
+        strbuf_addc(text, ')');
+    struct sexp_document *document = parse_text(strbuf_string(text));
+    const struct sexp *value = sexp_root(document);
     for (int i = 1; i < SEXP_MAX_DEPTH; i++) {
         assert_int_equal(sexp_count(value), 2);
         assert_int_equal(sexp_integer(sexp_nth(value, 0), 0), 7);
@@ -360,61 +347,50 @@ TEST(parser_accepts_as_many_levels_as_are_allowed)
     }
     assert_int_equal(sexp_count(value), 1);
     sexp_document_free(document);
-    strbuf_fini(&text);
 }
 
 /* Depth is how deep, not how often: many lists side by side are fine. */
-TEST(parser_counts_levels_and_not_lists)
+STRBUF_TEST(text, parser_counts_levels_and_not_lists)
 {
-    struct strbuf text;
-    struct sexp_document *document;
-
-    strbuf_init(&text, 0);
-    strbuf_addc(&text, '(');
+    strbuf_addc(text, '(');
     for (int i = 0; i < 1000; i++)
-        strbuf_adds(&text, "((1 2)) ");
-    strbuf_addc(&text, ')');
-    document = parse_text(strbuf_string(&text));
+        strbuf_adds(text, "((1 2)) ");
+    strbuf_addc(text, ')');
+    struct sexp_document *document = parse_text(strbuf_string(text));
     assert_int_equal(sexp_count(sexp_root(document)), 1000);
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(sexp_integer(sexp_nth(sexp_nth(sexp_nth(sexp_root(document), i), 0), 1), 0), 2);
     sexp_document_free(document);
-    strbuf_fini(&text);
 }
 
-TEST(parser_bounds_the_number_of_values)
+STRBUF_TEST(text, parser_bounds_the_number_of_values)
 {
-    struct strbuf text;
-    struct sexp_document *document;
     struct err err;
 
-    strbuf_init(&text, 0);
-    strbuf_addc(&text, '(');
+    strbuf_addc(text, '(');
     for (size_t i = 1; i < SEXP_MAX_VALUES; i++)
-        strbuf_add(&text, "1 ", 2);
-    strbuf_addc(&text, ')');
-    document = sexp_parse(text.bytes, text.len, &err);
+        strbuf_add(text, "1 ", 2);
+    strbuf_addc(text, ')');
+    struct sexp_document *document = sexp_parse(text->bytes, text->len, &err);
     assert_non_null(document);
     assert_int_equal(sexp_count(sexp_root(document)), SEXP_MAX_VALUES - 1);
     sexp_document_free(document);
-    text.bytes[text.len - 1] = '1';
-    strbuf_addc(&text, ')');
-    assert_null(sexp_parse(text.bytes, text.len, &err));
+    text->bytes[text->len - 1] = '1';
+    strbuf_addc(text, ')');
+    assert_null(sexp_parse(text->bytes, text->len, &err));
     assert_int_equal(err.code, ERR_TOO_LARGE);
-    assert_int_equal(err.position, text.len - 2);
-    strbuf_fini(&text);
+    assert_int_equal(err.position, text->len - 2);
 }
 
 TEST(parser_bounds_the_length_of_the_payload)
 {
     size_t len = SEXP_MAX_PAYLOAD;
     char *text = malloc(len + 1);
-    struct sexp_document *document;
     struct err err;
 
     memset(text, 'x', len + 1);
     text[0] = text[len - 1] = '"';
-    document = sexp_parse(text, len, &err);
+    struct sexp_document *document = sexp_parse(text, len, &err);
     assert_non_null(document);
     assert_int_equal(sexp_root(document)->text.len, len - 2);
     sexp_document_free(document);
@@ -523,28 +499,24 @@ TEST(accessors_give_nothing_for_the_wrong_type)
     sexp_document_free(NULL);
 }
 
-TEST(writer_puts_spaces_only_between_values)
+STRBUF_TEST(out, writer_puts_spaces_only_between_values)
 {
-    struct strbuf out;
-
-    strbuf_init(&out, 0);
-    sexp_write_open(&out);
-    sexp_write_integer(&out, 12);
-    sexp_write_symbol(&out, "evaluate");
-    sexp_write_string(&out, "(", 1);
-    sexp_write_string(&out, NULL, 0);
-    sexp_write_open(&out);
-    sexp_write_close(&out);
-    sexp_write_open(&out);
-    sexp_write_boolean(&out, true);
-    sexp_write_boolean(&out, false);
-    sexp_write_close(&out);
-    sexp_write_close(&out);
-    assert_string_equal(strbuf_string(&out), "(12 :evaluate \"(\" \"\" () (t nil))");
-    strbuf_fini(&out);
+    sexp_write_open(out);
+    sexp_write_integer(out, 12);
+    sexp_write_symbol(out, "evaluate");
+    sexp_write_string(out, "(", 1);
+    sexp_write_string(out, NULL, 0);
+    sexp_write_open(out);
+    sexp_write_close(out);
+    sexp_write_open(out);
+    sexp_write_boolean(out, true);
+    sexp_write_boolean(out, false);
+    sexp_write_close(out);
+    sexp_write_close(out);
+    assert_string_equal(strbuf_string(out), "(12 :evaluate \"(\" \"\" () (t nil))");
 }
 
-TEST(writer_escapes_and_repairs_strings)
+STRBUF_TEST(out, writer_escapes_and_repairs_strings)
 {
     static const struct {
         const char *bytes;
@@ -561,19 +533,16 @@ TEST(writer_escapes_and_repairs_strings)
         {BYTES("\xe2\x82\"\xff\\"), BYTES("\"\xef\xbf\xbd\\\"\xef\xbf\xbd\\\\\"")},
         {BYTES("a\xed\xa0\x80"), BYTES("\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"")},
     };
-    struct strbuf out;
 
-    strbuf_init(&out, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct guarded g = guarded_copy(rows[i].bytes, rows[i].len);
 
-        strbuf_clear(&out);
-        sexp_write_string(&out, g.bytes, rows[i].len);
-        if (out.len != rows[i].written_len || memcmp(out.bytes, rows[i].written, out.len) != 0)
-            fail_msg("row %zu: %s", i, out.bytes);
+        strbuf_clear(out);
+        sexp_write_string(out, g.bytes, rows[i].len);
+        if (out->len != rows[i].written_len || memcmp(out->bytes, rows[i].written, out->len) != 0)
+            fail_msg("row %zu: %s", i, out->bytes);
         guarded_free(&g);
     }
-    strbuf_fini(&out);
 }
 
 TEST(writer_stops_at_the_cap)
@@ -696,15 +665,10 @@ static void compare_node(const struct node *node, const struct sexp *value)
     }
 }
 
-TEST(the_parser_reads_what_the_writer_writes)
+STRBUF_TEST(out, the_parser_reads_what_the_writer_writes)
 {
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-    struct strbuf out;
+    random_seed();
 
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
-    strbuf_init(&out, 0);
     for (int round = 0; round < 5000; round++) {
         struct node node;
         struct guarded g;
@@ -712,10 +676,10 @@ TEST(the_parser_reads_what_the_writer_writes)
         struct err err = {.code = ERR_NONE};
 
         make_node(&node, 0);
-        strbuf_clear(&out);
-        write_node(&out, &node);
-        g = guarded_copy(out.bytes, out.len);
-        document = sexp_parse(g.bytes, out.len, &err);
+        strbuf_clear(out);
+        write_node(out, &node);
+        g = guarded_copy(out->bytes, out->len);
+        document = sexp_parse(g.bytes, out->len, &err);
         guarded_free(&g);
         if (!document)
             fail_msg("round %d: %s", round, err.message);
@@ -723,29 +687,25 @@ TEST(the_parser_reads_what_the_writer_writes)
         sexp_document_free(document);
         free_node(&node);
     }
-    strbuf_fini(&out);
 }
 
-TEST(integers_at_the_ends_of_the_range_come_back)
+STRBUF_TEST(out, integers_at_the_ends_of_the_range_come_back)
 {
     static const int64_t integers[] = {
         0, 1, -1, 9, 10, -10, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
-    struct strbuf out;
 
-    strbuf_init(&out, 0);
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         struct sexp_document *document;
         char expected[32];
 
-        strbuf_clear(&out);
-        sexp_write_integer(&out, integers[i]);
+        strbuf_clear(out);
+        sexp_write_integer(out, integers[i]);
         snprintf(expected, sizeof expected, "%" PRId64, integers[i]);
-        assert_string_equal(strbuf_string(&out), expected);
+        assert_string_equal(strbuf_string(out), expected);
         document = parse_text(expected);
         assert_true(sexp_integer(sexp_root(document), 77) == integers[i]);
         sexp_document_free(document);
     }
-    strbuf_fini(&out);
 }
 
 /* What was parsed is written so that it parses to the same. */

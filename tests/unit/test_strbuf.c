@@ -3,8 +3,7 @@
  */
 #include <string.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
+#include "strbuf_test.h"
 
 static void assert_invariants(const struct strbuf *b)
 {
@@ -25,55 +24,40 @@ static void assert_invariants(const struct strbuf *b)
         assert_int_equal((b)->len, strlen(text));                                                            \
     } while (0)
 
-TEST(strbuf_is_an_empty_string_before_anything_is_added)
+STRBUF_TEST(b, strbuf_is_an_empty_string_before_anything_is_added)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
-    assert_null(b.bytes);
-    assert_holds(&b, "");
-    strbuf_fini(&b);
+    assert_null(b->bytes);
+    assert_holds(b, "");
 }
 
-TEST(strbuf_appends_in_every_way)
+STRBUF_TEST(b, strbuf_appends_in_every_way)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
-    assert_true(strbuf_add(&b, "one ", 4));
-    assert_true(strbuf_adds(&b, "two "));
-    assert_true(strbuf_addc(&b, '3'));
-    assert_true(strbuf_addf(&b, " %s %d", "four", 5));
-    assert_true(strbuf_add(&b, NULL, 0));
-    assert_holds(&b, "one two 3 four 5");
-    strbuf_fini(&b);
-    assert_null(b.bytes);
+    assert_true(strbuf_add(b, "one ", 4));
+    assert_true(strbuf_adds(b, "two "));
+    assert_true(strbuf_addc(b, '3'));
+    assert_true(strbuf_addf(b, " %s %d", "four", 5));
+    assert_true(strbuf_add(b, NULL, 0));
+    assert_holds(b, "one two 3 four 5");
+    strbuf_fini(b);
+    assert_null(b->bytes);
 }
 
-TEST(strbuf_holds_nul_bytes)
+STRBUF_TEST(b, strbuf_holds_nul_bytes)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
-    assert_true(strbuf_add(&b, "a\0b", 3));
-    assert_true(strbuf_addc(&b, '\0'));
-    assert_int_equal(b.len, 4);
-    assert_memory_equal(b.bytes, "a\0b\0", 5);
-    strbuf_fini(&b);
+    assert_true(strbuf_add(b, "a\0b", 3));
+    assert_true(strbuf_addc(b, '\0'));
+    assert_int_equal(b->len, 4);
+    assert_memory_equal(b->bytes, "a\0b\0", 5);
 }
 
-TEST(strbuf_grows_by_single_bytes)
+STRBUF_TEST(b, strbuf_grows_by_single_bytes)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
     for (int i = 0; i < 10000; i++) {
-        assert_true(strbuf_addc(&b, (char)('a' + i % 26)));
-        assert_invariants(&b);
+        assert_true(strbuf_addc(b, (char)('a' + i % 26)));
+        assert_invariants(b);
     }
     for (int i = 0; i < 10000; i++)
-        assert_int_equal(b.bytes[i], 'a' + i % 26);
-    strbuf_fini(&b);
+        assert_int_equal(b->bytes[i], 'a' + i % 26);
 }
 
 TEST(strbuf_addf_formats_text_longer_than_its_buffer)
@@ -190,11 +174,10 @@ TEST(strbuf_survives_sizes_that_wrap_around)
 TEST(strbuf_reserve_makes_room_at_the_end)
 {
     struct strbuf b;
-    char *room;
 
     strbuf_init(&b, 1000);
     strbuf_adds(&b, "ab");
-    room = strbuf_reserve(&b, 998);
+    char *room = strbuf_reserve(&b, 998);
     assert_ptr_equal(room, b.bytes + 2);
     memset(room, 'x', 998);
     strbuf_added(&b, 3);
@@ -205,47 +188,38 @@ TEST(strbuf_reserve_makes_room_at_the_end)
     strbuf_fini(&b);
 }
 
-TEST(strbuf_reserve_of_nothing_makes_a_string)
+STRBUF_TEST(b, strbuf_reserve_of_nothing_makes_a_string)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
-    assert_null(b.bytes);
-    assert_non_null(strbuf_reserve(&b, 0));
-    strbuf_added(&b, 0);
-    assert_non_null(b.bytes);
-    assert_int_equal(b.bytes[0], '\0');
-    assert_holds(&b, "");
-    strbuf_fini(&b);
+    assert_null(b->bytes);
+    assert_non_null(strbuf_reserve(b, 0));
+    strbuf_added(b, 0);
+    assert_non_null(b->bytes);
+    assert_int_equal(b->bytes[0], '\0');
+    assert_holds(b, "");
 }
 
-TEST(strbuf_consume_drops_from_the_front)
+STRBUF_TEST(b, strbuf_consume_drops_from_the_front)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 0);
-    strbuf_consume(&b, 1);
-    assert_holds(&b, "");
-    strbuf_adds(&b, "abcdef");
-    strbuf_consume(&b, 0);
-    assert_holds(&b, "abcdef");
-    strbuf_consume(&b, 2);
-    assert_holds(&b, "cdef");
-    strbuf_consume(&b, 100);
-    assert_holds(&b, "");
-    strbuf_adds(&b, "g");
-    assert_holds(&b, "g");
-    strbuf_fini(&b);
+    strbuf_consume(b, 1);
+    assert_holds(b, "");
+    strbuf_adds(b, "abcdef");
+    strbuf_consume(b, 0);
+    assert_holds(b, "abcdef");
+    strbuf_consume(b, 2);
+    assert_holds(b, "cdef");
+    strbuf_consume(b, 100);
+    assert_holds(b, "");
+    strbuf_adds(b, "g");
+    assert_holds(b, "g");
 }
 
 TEST(strbuf_steal_hands_over_and_starts_again)
 {
     struct strbuf b;
     size_t len = 99;
-    char *bytes;
 
     strbuf_init(&b, 6);
-    bytes = strbuf_steal(&b, &len);
+    char *bytes = strbuf_steal(&b, &len);
     assert_string_equal(bytes, "");
     assert_int_equal(len, 0);
     free(bytes);
@@ -263,18 +237,15 @@ TEST(strbuf_steal_hands_over_and_starts_again)
     strbuf_fini(&b);
 }
 
-TEST(strbuf_clear_keeps_the_memory)
+STRBUF_TEST(b, strbuf_clear_keeps_the_memory)
 {
-    struct strbuf b;
     char *bytes;
 
-    strbuf_init(&b, 0);
-    strbuf_clear(&b);
-    assert_holds(&b, "");
-    strbuf_adds(&b, "abc");
-    bytes = b.bytes;
-    strbuf_clear(&b);
-    assert_ptr_equal(b.bytes, bytes);
-    assert_holds(&b, "");
-    strbuf_fini(&b);
+    strbuf_clear(b);
+    assert_holds(b, "");
+    strbuf_adds(b, "abc");
+    bytes = b->bytes;
+    strbuf_clear(b);
+    assert_ptr_equal(b->bytes, bytes);
+    assert_holds(b, "");
 }

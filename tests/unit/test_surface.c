@@ -41,15 +41,18 @@ static void on_send(void *arg, const struct transport_message *message)
     client->count++;
 }
 
-static void start(struct client *client, const char *revision);
+static void forget(struct client *client)
+{
+    strbuf_clear(&client->sent);
+    client->count = 0;
+}
 
 /* Hand over a message; what was sent before is forgotten. */
 static void say(struct client *client, const char *json)
 {
     struct guarded g = guarded_copy(json, strlen(json));
 
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
     connection_message(client->connection, NULL, g.bytes, strlen(json));
     guarded_free(&g);
 }
@@ -87,8 +90,7 @@ static void start(struct client *client, const char *revision)
         say(client, json);
         say(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     }
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
 }
 
 static void stop_client(struct client *client)
@@ -103,12 +105,10 @@ static void stop_client(struct client *client)
 
 static struct session *create(struct client *client, const char *name)
 {
-    struct session *s;
     struct err err;
 
-    strbuf_clear(&client->sent);
-    client->count = 0;
-    s = sessions_create(client->toolbox.sessions, name, &err);
+    forget(client);
+    struct session *s = sessions_create(client->toolbox.sessions, name, &err);
     assert_non_null(s);
     return s;
 }
@@ -128,9 +128,15 @@ static void ask(struct client *client, const char *method, const char *params, c
 
 static int set_up(void **state)
 {
-    struct client *client = calloc(1, sizeof *client);
-    start(client, "2025-11-25");
-    *state = client;
+    *state = calloc(1, sizeof(struct client));
+    start(*state, "2025-11-25");
+    return 0;
+}
+
+static int set_up_modern(void **state)
+{
+    *state = calloc(1, sizeof(struct client));
+    start(*state, NULL);
     return 0;
 }
 
@@ -142,14 +148,13 @@ static int tear_down(void **state)
 }
 
 #define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
+#define MODERN_CASE(test) TEST_WITH(struct client, client, test, set_up_modern, tear_down)
 
 CASE(resources_of_sessions_come_and_go_with_them)
 {
-    struct session *s;
-
     ask(client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
     assert_null(strstr(sent(client), "session"));
-    s = create(client, "work");
+    struct session *s = create(client, "work");
     assert_string_equal(
         sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
@@ -207,24 +212,22 @@ CASE(reading_starts_no_session)
 
 CASE(a_missing_resource_is_reported_as_the_revision_requires)
 {
-    static const char *const uris[] = {
-        "lisp://nothing",
-        "lisp://guide/",
-        "",
-        "file:///etc/passwd",
-        "lisp://session/nobody/transcript",
-        "lisp://session//transcript",
-        "lisp://session/default/nothing",
-        "lisp://symbol/CL/",
-        "lisp://symbol//car",
-        "lisp://symbol/CL/%",
-        "lisp://symbol/CL/%4",
-        "lisp://symbol/CL/%zz",
-        "lisp://symbol/CL/%00",
-        "lisp://symbol/CL/%ff",
-        "lisp://symbol/CL/absent",
-        "lisp://session/{session}/transcript",
-    };
+    static const char *const uris[] = {"lisp://nothing",
+                                       "lisp://guide/",
+                                       "",
+                                       "file:///etc/passwd",
+                                       "lisp://session/nobody/transcript",
+                                       "lisp://session//transcript",
+                                       "lisp://session/default/nothing",
+                                       "lisp://symbol/CL/",
+                                       "lisp://symbol//car",
+                                       "lisp://symbol/CL/%",
+                                       "lisp://symbol/CL/%4",
+                                       "lisp://symbol/CL/%zz",
+                                       "lisp://symbol/CL/%00",
+                                       "lisp://symbol/CL/%ff",
+                                       "lisp://symbol/CL/absent",
+                                       "lisp://session/{session}/transcript"};
     char params[400];
 
     create(client, "default");
@@ -245,12 +248,10 @@ CASE(a_missing_resource_is_reported_as_the_revision_requires)
 
 CASE(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
 {
-    struct session *s;
-
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    s = create(client, "default");
+    struct session *s = create(client, "default");
     assert_non_null(strstr(sent(client),
                            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
                            "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
@@ -307,77 +308,60 @@ CASE(subscriptions_are_bounded)
     "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
     ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter "," MODERN_META("") "}}"
 
-TEST(a_listen_is_acknowledged_first_and_tags_what_it_sends)
+MODERN_CASE(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 {
-    struct client client;
-    struct session *s;
-
-    start(&client, NULL);
-    say(&client,
-        LISTEN("\"L1\"",
-               "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
-               "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
-               "\"lisp://session/a/last-error\"]}"));
+    say(client, LISTEN("\"L1\"",
+                       "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
+                       "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
+                       "\"lisp://session/a/last-error\"]}"));
     assert_string_equal(
-        sent(&client),
+        sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
         "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
         "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
-    assert_true(connection_is_idle(client.connection));
-    s = create(&client, "a");
+    assert_true(connection_is_idle(client->connection));
+    struct session *s = create(client, "a");
     assert_string_equal(
-        sent(&client),
+        sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"
         "{" SUBSCRIPTION("\"L1\"") "}}\n"
                                    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
                                    "updated\",\"params\":{\"uri\":"
                                    "\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}}\n");
-    say(&client,
+    say(client,
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
     sessions_close(s);
-    assert_int_equal(client.count, 0);
-    stop_client(&client);
+    assert_int_equal(client->count, 0);
 }
 
-TEST(only_requested_notifications_are_sent)
+MODERN_CASE(only_requested_notifications_are_sent)
 {
-    struct client client;
-
-    start(&client, NULL);
-    say(&client, LISTEN("1", "{\"toolsListChanged\":true}"));
+    say(client, LISTEN("1", "{\"toolsListChanged\":true}"));
+    assert_non_null(strstr(sent(client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
+    say(client, LISTEN("2", "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}"));
     assert_non_null(
-        strstr(sent(&client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
-    say(&client, LISTEN("2", "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}"));
-    assert_non_null(strstr(sent(&client),
-                           "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
-    say(&client, LISTEN("3", "{\"toolsListChanged\":false}"));
-    assert_non_null(strstr(sent(&client), "\"notifications\":{}," SUBSCRIPTION("3")));
-    create(&client, "a");
-    assert_int_equal(client.count, 0);
-    create(&client, "b");
-    assert_int_equal(client.count, 1);
-    assert_non_null(strstr(sent(&client), SUBSCRIPTION("2")));
-    stop_client(&client);
+        strstr(sent(client), "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
+    say(client, LISTEN("3", "{\"toolsListChanged\":false}"));
+    assert_non_null(strstr(sent(client), "\"notifications\":{}," SUBSCRIPTION("3")));
+    create(client, "a");
+    assert_int_equal(client->count, 0);
+    create(client, "b");
+    assert_int_equal(client->count, 1);
+    assert_non_null(strstr(sent(client), SUBSCRIPTION("2")));
 }
 
-TEST(a_listen_ends_with_a_result_when_the_server_does)
+MODERN_CASE(a_listen_ends_with_a_result_when_the_server_does)
 {
-    struct client client;
-
-    start(&client, NULL);
-    say(&client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
-    say(&client, LISTEN("-1234567890123456789", "{}"));
-    strbuf_clear(&client.sent);
-    client.count = 0;
-    connection_end(client.connection);
-    assert_int_equal(client.count, 2);
-    assert_non_null(
-        strstr(sent(&client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
-    assert_non_null(strstr(sent(&client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
-    assert_non_null(strstr(sent(&client), "subscriptionId\":-1234567890123456789}}}\n"));
-    say(&client, LISTEN("\"a\"", "{}"));
-    assert_int_equal(client.count, 1);
-    stop_client(&client);
+    say(client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
+    say(client, LISTEN("-1234567890123456789", "{}"));
+    forget(client);
+    connection_end(client->connection);
+    assert_int_equal(client->count, 2);
+    assert_non_null(strstr(sent(client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
+    assert_non_null(strstr(sent(client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
+    assert_non_null(strstr(sent(client), "subscriptionId\":-1234567890123456789}}}\n"));
+    say(client, LISTEN("\"a\"", "{}"));
+    assert_int_equal(client->count, 1);
 }
 
 CASE(a_call_after_the_end_is_refused)
@@ -388,14 +372,12 @@ CASE(a_call_after_the_end_is_refused)
 
 CASE(a_wrong_listen_is_refused)
 {
-    static const char *const filters[] = {
-        "1",
-        "null",
-        "[]",
-        "{\"toolsListChanged\":1}",
-        "{\"resourceSubscriptions\":{}}",
-        "{\"resourceSubscriptions\":[1]}",
-    };
+    static const char *const filters[] = {"1",
+                                          "null",
+                                          "[]",
+                                          "{\"toolsListChanged\":1}",
+                                          "{\"resourceSubscriptions\":{}}",
+                                          "{\"resourceSubscriptions\":[1]}"};
     char json[500];
 
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
@@ -505,31 +487,26 @@ CASE(completion_of_anything_unknown_is_refused)
         ask(client, "completion/complete", wrong[i], "\"code\":-32602");
 }
 
-TEST(the_log_is_sent_from_the_level_that_was_set)
+CASE(the_log_is_sent_from_the_level_that_was_set)
 {
-    struct client client;
-
-    start(&client, "2025-11-25");
     log_set_level(LOG_LEVEL_ERROR);
     log_info("unheard");
-    assert_int_equal(client.count, 0);
-    ask(&client, "logging/setLevel", "{\"level\":\"info\"}", "\"result\":{}}");
-    client.count = 0;
-    strbuf_clear(&client.sent);
+    assert_int_equal(client->count, 0);
+    ask(client, "logging/setLevel", "{\"level\":\"info\"}", "\"result\":{}}");
+    forget(client);
     log_info("told \"%s\"\n", "once");
     log_debug("unheard");
     assert_string_equal(
-        sent(&client),
+        sent(client),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","
         "\"logger\":\"cl-mcp-server\",\"data\":\"told \\\"once\\\"?\"}}\n");
-    ask(&client, "logging/setLevel", "{\"level\":\"emergency\"}", "\"result\":{}}");
-    client.count = 0;
+    ask(client, "logging/setLevel", "{\"level\":\"emergency\"}", "\"result\":{}}");
+    client->count = 0;
     log_info("unheard");
-    assert_int_equal(client.count, 0);
-    ask(&client, "logging/setLevel", "{\"level\":\"loud\"}", "\"code\":-32602");
-    ask(&client, "logging/setLevel", "{}", "\"code\":-32602");
-    ask(&client, "logging/setLevel", "{\"level\":\"info\"," MODERN_META("") "}", "\"code\":-32601");
-    stop_client(&client);
+    assert_int_equal(client->count, 0);
+    ask(client, "logging/setLevel", "{\"level\":\"loud\"}", "\"code\":-32602");
+    ask(client, "logging/setLevel", "{}", "\"code\":-32602");
+    ask(client, "logging/setLevel", "{\"level\":\"info\"," MODERN_META("") "}", "\"code\":-32601");
     log_info("nobody is left to hear");
     log_set_level(LOG_LEVEL_WARNING);
 }
@@ -539,36 +516,32 @@ TEST(the_log_is_sent_from_the_level_that_was_set)
     ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
         ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
 
-TEST(a_modern_request_receives_the_log_while_it_runs)
+MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
 {
-    struct client client;
-
-    start(&client, NULL);
     log_set_level(LOG_LEVEL_ERROR);
-    say(&client, WAIT("1", "info"));
-    say(&client, WAIT("2", "warning"));
+    say(client, WAIT("1", "info"));
+    say(client, WAIT("2", "warning"));
     log_info("one");
-    assert_int_equal(client.count, 1);
+    assert_int_equal(client->count, 1);
     log_warning("two");
-    assert_int_equal(client.count, 2); /* on a transport without origins once */
-    assert_non_null(strstr(sent(&client), "\"data\":\"two\""));
+    assert_int_equal(client->count, 2); /* on a transport without origins once */
+    assert_non_null(strstr(sent(client), "\"data\":\"two\""));
     fake_finish(0, "done", false);
-    client.count = 0;
+    client->count = 0;
     log_info("three");
-    assert_int_equal(client.count, 0);
+    assert_int_equal(client->count, 0);
     log_warning("four");
-    assert_int_equal(client.count, 1);
+    assert_int_equal(client->count, 1);
     fake_finish(0, "done", false);
-    client.count = 0;
+    client->count = 0;
     log_warning("five");
-    assert_int_equal(client.count, 0);
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/"
-                 "listen\",\"params\":{\"notifications\":{}," MODERN_META(
-                     ",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
-    client.count = 0;
+    assert_int_equal(client->count, 0);
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/"
+                "listen\",\"params\":{\"notifications\":{}," MODERN_META(
+                    ",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
+    client->count = 0;
     log_warning("six");
-    assert_int_equal(client.count, 0);
-    stop_client(&client);
+    assert_int_equal(client->count, 0);
     log_set_level(LOG_LEVEL_WARNING);
 }
 
@@ -577,34 +550,31 @@ TEST(a_modern_request_receives_the_log_while_it_runs)
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},"                                    \
     "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"
 
-TEST(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
+MODERN_CASE(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
-    struct client client;
     char get[400], update[600], id[33];
 
-    start(&client, NULL);
-    client.toolbox.tasks = tasks_new(uv_default_loop(), NULL);
+    client->toolbox.tasks = tasks_new(uv_default_loop(), NULL);
     fake_dismiss_count = 0;
-    say(&client,
+    say(client,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," TASK_META
         "}}");
-    assert_int_equal(client.count, 0);
+    assert_int_equal(client->count, 0);
     fake_ask("Name?");
-    const char *at = strstr(sent(&client), "\"taskId\":\"");
+    const char *at = strstr(sent(client), "\"taskId\":\"");
     assert_non_null(at);
     snprintf(id, sizeof id, "%s", at + strlen("\"taskId\":\""));
     snprintf(get, sizeof get, "{\"taskId\":\"%s\"," TASK_META "}", id);
     snprintf(update, sizeof update,
              "{\"taskId\":\"%s\",\"inputResponses\":{\"input\":{\"action\":\"cancel\"}}," TASK_META "}", id);
-    ask(&client, "tasks/get", get, "\"status\":\"input_required\"");
+    ask(client, "tasks/get", get, "\"status\":\"input_required\"");
     fake_expire();
-    ask(&client, "tasks/get", get, "\"status\":\"working\"");
-    assert_null(strstr(sent(&client), "inputRequests"));
-    ask(&client, "tasks/update", update, "\"result\":{");
+    ask(client, "tasks/get", get, "\"status\":\"working\"");
+    assert_null(strstr(sent(client), "inputRequests"));
+    ask(client, "tasks/update", update, "\"result\":{");
     assert_int_equal(fake_dismiss_count, 0);
     fake_finish(0, "end of file", false);
-    ask(&client, "tasks/get", get, "\"status\":\"completed\"");
-    tasks_free(client.toolbox.tasks);
-    client.toolbox.tasks = NULL;
-    stop_client(&client);
+    ask(client, "tasks/get", get, "\"status\":\"completed\"");
+    tasks_free(client->toolbox.tasks);
+    client->toolbox.tasks = NULL;
 }

@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
 #include "mcp/task_note.h"
 #include "mcp/tasks.h"
+#include "strbuf_test.h"
 
 TEST(a_task_that_has_ended_does_not_change)
 {
@@ -36,23 +35,20 @@ static void count(void *arg)
     ++*(int *)arg;
 }
 
-TEST(a_task_is_given_up_once_and_not_after_its_end)
+STRBUF_TEST(result, a_task_is_given_up_once_and_not_after_its_end)
 {
     int given_up = 0;
-    struct strbuf result;
     struct tasks *all = tasks_new(uv_default_loop(), NULL);
     struct task *one = task_new(all, count, &given_up), *two = task_new(all, count, &given_up);
     task_cancel(one);
     task_cancel(one);
     assert_int_equal(given_up, 1);
-    strbuf_init(&result, 0);
-    task_end(two, &result);
+    task_end(two, result);
     task_cancel(two);
     assert_int_equal(given_up, 1);
     task_new(all, count, &given_up);
     tasks_free(all);
     assert_int_equal(given_up, 2);
-    strbuf_fini(&result);
 }
 
 TEST(their_number_is_bounded)

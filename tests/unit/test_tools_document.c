@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
 #include "../assert_between.h"
-#include "base/strbuf.h"
 #include "base/utf8.h"
+#include "strbuf_test.h"
 #include "tools/document.h"
 #include "tools/registry.h"
 #include "tools/toolbox.h"
@@ -17,26 +16,23 @@
 
 #define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
 
-TEST(the_document_is_what_the_tables_print)
+STRBUF_TEST(page, the_document_is_what_the_tables_print)
 {
-    struct strbuf page;
-    strbuf_init(&page, 0);
     struct err err;
-    if (!tools_document(&page, TEST_DATA "/tools", &err))
+    if (!tools_document(page, TEST_DATA "/tools", &err))
         fail_msg("%s", err.message);
     FILE *f = fopen(DOCUMENT, "re");
     if (f == NULL)
         fail_msg("cannot read %s", DOCUMENT);
-    char *text = calloc(1, page.len + 2);
-    size_t n = fread(text, 1, page.len + 1, f), same = 0;
+    char *text = calloc(1, page->len + 2);
+    size_t n = fread(text, 1, page->len + 1, f), same = 0;
     fclose(f);
-    while (same < n && same < page.len && text[same] == page.bytes[same])
+    while (same < n && same < page->len && text[same] == page->bytes[same])
         same++;
-    if (n != page.len || same != n)
+    if (n != page->len || same != n)
         fail_msg("%s is not what print_tools prints, from here on: \"%.60s\", not \"%.60s\"", DOCUMENT,
-                 text + same, page.bytes + same);
+                 text + same, page->bytes + same);
     free(text);
-    strbuf_fini(&page);
 }
 
 static size_t count_sentences(const char *text)
@@ -108,7 +104,13 @@ TEST(every_listed_schema_is_what_strict_clients_accept)
     size_t i;
     json_array_foreach(listing, i, tool)
     {
-        const json_t *schema = json_object_get(tool, "inputSchema");
+        static const char *const refused[] = {"oneOf", "anyOf", "allOf", "$schema", "$ref"};
+        const json_t *schema = json_object_get(tool, "inputSchema"), *required;
+        for (size_t n = 0; n < sizeof refused / sizeof refused[0]; n++)
+            assert_null(json_object_get(schema, refused[n]));
+        size_t n;
+        json_array_foreach(json_object_get(schema, "required"), n, required) assert_non_null(
+            json_object_get(json_object_get(schema, "properties"), json_string_value(required)));
         assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
         assert_true(json_is_object(json_object_get(schema, "properties")));
         const char *key;
@@ -117,6 +119,7 @@ TEST(every_listed_schema_is_what_strict_clients_accept)
         {
             const char *type = json_string_value(json_object_get(property, "type"));
             assert_non_null(type);
+            assert_non_null(strstr("string integer number boolean array", type));
             if (strcmp(type, "array") == 0)
                 assert_non_null(json_object_get(property, "items"));
             assert_non_null(json_object_get(property, "description"));
@@ -166,23 +169,20 @@ TEST(guide_is_one_page)
     strbuf_fini(&g.text);
 }
 
-TEST(guide_has_every_topic_and_no_other_text)
+STRBUF_TEST(joined, guide_has_every_topic_and_no_other_text)
 {
     struct guide all, part;
-    struct strbuf joined;
-    strbuf_init(&joined, 0);
     const struct tool_argument *topic = &registry_find("get-usage-guide")->arguments[0];
     for (size_t i = 0; topic->choices[i] != NULL; i++) {
         read_guide(&part, topic->choices[i]);
         assert_true(part.text.len > 100);
         if (strcmp(topic->choices[i], "threads") != 0) /* its own page */
-            strbuf_addf(&joined, "%s%s", i == 0 ? "" : "\n\n", strbuf_string(&part.text));
+            strbuf_addf(joined, "%s%s", i == 0 ? "" : "\n\n", strbuf_string(&part.text));
         strbuf_fini(&part.text);
     }
     read_guide(&all, NULL);
-    assert_string_equal(strbuf_string(&joined), strbuf_string(&all.text));
+    assert_string_equal(strbuf_string(joined), strbuf_string(&all.text));
     strbuf_fini(&all.text);
-    strbuf_fini(&joined);
 }
 
 static bool is_argument(const char *name, const struct tool *tool)

@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #define OWN_MAIN
-#include "../cases.h"
 #include "../assert_between.h"
-#include "base/strbuf.h"
 #include "mcp/transport_stdio.h"
+#include "strbuf_test.h"
 
 /* The longest that any single event may take. */
 #define LIMIT_MS 20000
@@ -218,21 +217,18 @@ TEST(lines_are_messages)
     expect_output(&p, "7:{\"a\":1}\n2:bb\n3:c\rd\n4:last\nend\n", 4);
 }
 
-TEST(lines_may_come_byte_by_byte)
+STRBUF_TEST(out, lines_may_come_byte_by_byte)
 {
     static const char input[] = "abc\n\r\n de \nf";
     struct pipes p = start_with_pipes(0);
-    struct strbuf out;
     size_t i;
 
-    strbuf_init(&out, 0);
     for (i = 0; i < 4; i++)
         write_all(p.to_child, input + i, 1);
-    read_some(p.from_child, &out, 6);
-    assert_string_equal(out.bytes, "3:abc\n");
+    read_some(p.from_child, out, 6);
+    assert_string_equal(out->bytes, "3:abc\n");
     for (; i < sizeof input - 1; i++)
         write_all(p.to_child, input + i, 1);
-    strbuf_fini(&out);
     expect_output(&p, "4: de \n1:f\nend\n", 3);
 }
 
@@ -243,20 +239,16 @@ TEST(an_empty_input_ends)
     expect_output(&p, "end\n", 0);
 }
 
-TEST(a_socket_can_be_both_ends)
+STRBUF_TEST(out, a_socket_can_be_both_ends)
 {
     int pair[2];
-    pid_t pid;
-    struct strbuf out;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    pid = start(pair[0], pair[0], pair[1], -1, 0);
+    pid_t pid = start(pair[0], pair[0], pair[1], -1, 0);
     write_all(pair[1], "x\ny\n", 4);
     shutdown(pair[1], SHUT_WR);
-    strbuf_init(&out, 0);
-    read_some(pair[1], &out, SIZE_MAX);
-    assert_string_equal(out.bytes, "1:x\n1:y\nend\n");
-    strbuf_fini(&out);
+    read_some(pair[1], out, SIZE_MAX);
+    assert_string_equal(out->bytes, "1:x\n1:y\nend\n");
     close(pair[1]);
     assert_int_equal(wait_for(pid), 2);
 }
@@ -277,11 +269,10 @@ TEST(regular_files_work_for_both_ends)
 {
     int in = temporary_file("x\nyy", 4), out = temporary_file("", 0), kept = dup(out);
     char bytes[64];
-    ssize_t n;
 
     assert_int_equal(wait_for(start(in, out, -1, -1, 0)), 2);
     assert_int_equal(lseek(kept, 0, SEEK_SET), 0);
-    n = read(kept, bytes, sizeof bytes);
+    ssize_t n = read(kept, bytes, sizeof bytes);
     assert_int_equal(n, 13);
     assert_memory_equal(bytes, "1:x\n2:yy\nend\n", 13);
     close(kept);
@@ -310,10 +301,9 @@ TEST(a_broken_output_is_reported)
 TEST(the_descriptors_flags_are_put_back)
 {
     int pair[2];
-    pid_t pid;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    pid = start(dup(pair[0]), dup(pair[0]), pair[1], -1, 0);
+    pid_t pid = start(dup(pair[0]), dup(pair[0]), pair[1], -1, 0);
     shutdown(pair[1], SHUT_WR);
     assert_int_equal(wait_for(pid), 0);
     assert_int_equal(fcntl(pair[0], F_GETFL) & O_NONBLOCK, 0);
@@ -322,13 +312,12 @@ TEST(the_descriptors_flags_are_put_back)
 }
 
 /* A client that sends and does not read stops being read; when it reads, everything comes, in order. */
-TEST(a_reader_that_sleeps_stops_the_reading)
+STRBUF_TEST(out, a_reader_that_sleeps_stops_the_reading)
 {
     const size_t answer_len = 1 << 20;
     struct pipes p = start_with_pipes(answer_len);
     struct pollfd wait = {.fd = p.to_child, .events = POLLOUT};
-    struct strbuf out;
-    size_t written = 0, i;
+    size_t written = 0;
     char message[4096];
     ssize_t n;
 
@@ -349,16 +338,14 @@ TEST(a_reader_that_sleeps_stops_the_reading)
     fcntl(p.to_child, F_SETFL, 0);
     written -= written % 2048;
     close(p.to_child);
-    strbuf_init(&out, 0);
-    read_some(p.from_child, &out, SIZE_MAX);
+    read_some(p.from_child, out, SIZE_MAX);
     /* A last message without its end may be there too. */
-    assert_between(out.len, written / 2048 * (answer_len + 1), (written / 2048 + 1) * (answer_len + 1));
-    for (i = 0; i < written / 2048; i++) {
-        assert_int_equal(out.bytes[i * (answer_len + 1)], 'a' + (int)((i + 1) % 26));
-        assert_int_equal(out.bytes[i * (answer_len + 1) + answer_len - 1], 'a' + (int)((i + 1) % 26));
-        assert_int_equal(out.bytes[i * (answer_len + 1) + answer_len], '\n');
+    assert_between(out->len, written / 2048 * (answer_len + 1), (written / 2048 + 1) * (answer_len + 1));
+    for (size_t i = 0; i < written / 2048; i++) {
+        assert_int_equal(out->bytes[i * (answer_len + 1)], 'a' + (int)((i + 1) % 26));
+        assert_int_equal(out->bytes[i * (answer_len + 1) + answer_len - 1], 'a' + (int)((i + 1) % 26));
+        assert_int_equal(out->bytes[i * (answer_len + 1) + answer_len], '\n');
     }
-    strbuf_fini(&out);
     close(p.from_child);
     assert_between(wait_for(p.pid), 1, 100);
 }
@@ -380,21 +367,21 @@ TEST(closing_gives_up_on_a_reader_that_never_reads)
 TEST(a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped)
 {
     struct pipes p = start_with_pipes(0);
-    size_t chunk_len = 1 << 20, i;
+    size_t chunk_len = 1 << 20;
     char *chunk = malloc(chunk_len);
 
     assert_non_null(chunk);
     memset(chunk, 'z', chunk_len);
-    for (i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "\r\n", 2);
-    for (i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "z\nx\n", 4);
-    for (i = 0; i < 50; i++)
+    for (size_t i = 0; i < 50; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "\ny\n", 3);
-    for (i = 0; i < 20; i++)
+    for (size_t i = 0; i < 20; i++)
         write_all(p.to_child, chunk, chunk_len);
     free(chunk);
     expect_output(&p, "16777216:zzzzzzzzzz\noversized\n1:x\noversized\n1:y\noversized\nend\n", 3);

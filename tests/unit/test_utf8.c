@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
-#include "base/strbuf.h"
 #include "base/utf8.h"
 #include "guarded.h"
+#include "strbuf_test.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -60,22 +59,11 @@ static const struct row rows[] = {
 };
 #define ROW_COUNT (sizeof rows / sizeof *rows)
 
-static unsigned seed_random(void)
-{
-    const char *wanted = getenv("TEST_SEED");
-    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
-
-    print_message("# TEST_SEED=%u\n", seed);
-    srandom(seed);
-    return seed;
-}
-
 /* The definition itself: decode, and compare with the smallest number that needs so many bytes. 0 if
  * ill-formed. */
 static size_t slow_character_len(const unsigned char *s, size_t len)
 {
     static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned number;
     size_t n;
 
     if (s[0] < 0x80)
@@ -85,7 +73,7 @@ static size_t slow_character_len(const unsigned char *s, size_t len)
             break;
     if (n > 4 || n > len)
         return 0;
-    number = s[0] & ((1u << (7 - n)) - 1);
+    unsigned number = s[0] & ((1u << (7 - n)) - 1);
     for (size_t i = 1; i < n; i++) {
         if (s[i] >> 6 != 2)
             return 0;
@@ -174,50 +162,46 @@ TEST(utf8_repair_replaces_maximal_parts)
     }
 }
 
-TEST(utf8_repair_of_random_bytes_is_valid_and_stays)
+STRBUF_TEST(once, utf8_repair_of_random_bytes_is_valid_and_stays)
 {
     static const unsigned char likely[] = {0x00, 'a',  0x7f, 0x80, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xdf,
                                            0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf3, 0xf4, 0xf5, 0xff};
     char bytes[40];
-    struct strbuf once, twice;
+    struct strbuf twice;
 
-    seed_random();
-    strbuf_init(&once, 0);
+    random_seed();
     strbuf_init(&twice, 0);
     for (int round = 0; round < 20000; round++) {
         size_t len = (size_t)random() % sizeof bytes;
 
         for (size_t i = 0; i < len; i++)
             bytes[i] = (char)likely[(size_t)random() % sizeof likely];
-        strbuf_clear(&once);
+        strbuf_clear(once);
         strbuf_clear(&twice);
         assert_int_equal(utf8_valid_prefix(bytes, len), slow_valid_prefix(bytes, len));
-        assert_true(utf8_repair(&once, bytes, len));
-        assert_true(utf8_is_valid(strbuf_string(&once), once.len));
-        assert_true(utf8_repair(&twice, strbuf_string(&once), once.len));
-        assert_int_equal(once.len, twice.len);
-        assert_memory_equal(strbuf_string(&once), strbuf_string(&twice), once.len);
+        assert_true(utf8_repair(once, bytes, len));
+        assert_true(utf8_is_valid(strbuf_string(once), once->len));
+        assert_true(utf8_repair(&twice, strbuf_string(once), once->len));
+        assert_int_equal(once->len, twice.len);
+        assert_memory_equal(strbuf_string(once), strbuf_string(&twice), once->len);
     }
-    strbuf_fini(&once);
     strbuf_fini(&twice);
 }
 
-TEST(utf8_repair_stops_at_the_cap_between_characters)
+STRBUF_TEST(whole, utf8_repair_stops_at_the_cap_between_characters)
 {
     static const char text[] = "ab\xc3\xa9\xe2\x82\xac\xff\xf0\x9f\x8c\xb2z";
-    struct strbuf whole, out;
+    struct strbuf out;
 
-    strbuf_init(&whole, 0);
-    assert_true(utf8_repair(&whole, text, sizeof text - 1));
-    for (size_t limit = 1; limit <= whole.len; limit++) {
+    assert_true(utf8_repair(whole, text, sizeof text - 1));
+    for (size_t limit = 1; limit <= whole->len; limit++) {
         strbuf_init(&out, limit);
-        assert_int_equal(utf8_repair(&out, text, sizeof text - 1), limit == whole.len);
-        assert_int_equal(out.is_overflown, limit < whole.len);
-        assert_int_equal(out.len, utf8_floor(whole.bytes, whole.len, limit));
-        assert_memory_equal(strbuf_string(&out), whole.bytes, out.len);
+        assert_int_equal(utf8_repair(&out, text, sizeof text - 1), limit == whole->len);
+        assert_int_equal(out.is_overflown, limit < whole->len);
+        assert_int_equal(out.len, utf8_floor(whole->bytes, whole->len, limit));
+        assert_memory_equal(strbuf_string(&out), whole->bytes, out.len);
         strbuf_fini(&out);
     }
-    strbuf_fini(&whole);
 }
 
 TEST(utf8_mask_keeps_the_length)

@@ -115,11 +115,30 @@
 
 ;;; What keeps an object alive
 
-(defun root-text (root)
-  "Return in words where a path begins, or NIL for what is never collected; second, whether it is this thread's own stack."
+(defconstant +stack-searched+ (ash 256 10)
+  "How many octets of a thread's stack are searched, from its first frame on.")
+
+(defun thread-with-on-stack (object)
+  "Return another thread whose stack seems to hold OBJECT, or NIL; a word there may be left of a frame that has ended."
+  (sb-sys:with-pinned-objects (object)
+    (let ((address (sb-kernel:get-lisp-obj-address object)))
+      (find-if (lambda (thread)
+                 (let ((start (sb-thread::thread-control-stack-start thread))
+                       (end (sb-thread::thread-control-stack-end thread)))
+                   ;; Its far half has guard pages; if the thread ends, it may be gone.
+                   (ignore-errors
+                    (loop for place from (max (ash (+ start end) -1) (- end +stack-searched+)) below end by sb-vm:n-word-bytes
+                          thereis (= address (sb-sys:sap-ref-word (sb-sys:int-sap place) 0))))))
+               (remove sb-thread:*current-thread* (sb-thread:list-all-threads))))))
+
+(defun root-text (root object)
+  "Return in words where a path to OBJECT begins, or NIL for what is never collected; second, whether it is this thread's own stack."
   (cond ((eq root :static) nil)
         ;; In a process with one thread it is what this search has left there.
-        ((atom root) (values "perhaps the stack of a thread" (only-thread-p)))
+        ((atom root)
+         (let ((thread (thread-with-on-stack object)))
+           (values (format nil "perhaps the stack of ~:[a thread~;the thread ~:*~a~]" (and thread (sb-thread:thread-name thread)))
+                   (only-thread-p))))
         (t
          (destructuring-bind (thread place &rest binding) root
            (let ((name (if (stringp thread) thread (sb-thread:thread-name thread))))
@@ -149,7 +168,8 @@
   (sb-sys:scrub-control-stack)
   (destructuring-bind (&optional root &rest nodes)
       (rest (first (sb-ext:search-roots pointer :print nil :ignore ignored)))
-    (multiple-value-bind (text own) (root-text root)
+    (multiple-value-bind (text own)
+        (root-text root (if nodes (car (first nodes)) (sb-ext:weak-pointer-value pointer)))
       (unless (or own (and (null text) (null nodes)))
         ;; The packages that a symbol is reached by say nothing.
         (let ((named (member-if (lambda (node) (and (symbolp (car node)) (car node))) nodes)))

@@ -66,8 +66,8 @@
     (funcall function)))
 
 ;;; Where a signal may interrupt a function so that SBCL's debugger does not find it: in a routine of SBCL's in assembly,
-;;; which has no frame (GENERIC-+), before a function that was called has put the return address into its frame, and
-;;; where a function has left its frame and is about to return.
+;;; which has no frame (GENERIC-+), where a function has made the frame of one that it is about to call, before that one
+;;; has put the return address into its frame, and where a function has left its frame and is about to return.
 
 #+x86-64
 (progn
@@ -78,6 +78,8 @@
     "POP [RBP+8], with which functions begin.")
   (defconstant +jump+ #xe9)
   (defconstant +return+ #xc3)
+  (defconstant +set-frame+ #xe88b48
+    "MOV RBP, REGISTER, without the bits that tell which register.")
   (defconstant +words-of-routine+ 4
     "The most that a routine pushes upon its return address.")
 
@@ -88,6 +90,10 @@
             ((typep (sb-kernel:%code-debug-info code) 'sb-c::compiled-debug-info) :function)
             (t :routine))))
 
+  (defun octets-at (place size)
+    "Return the SIZE bits, at most 32, at the address PLACE."
+    (ldb (byte size 0) (sb-sys:sap-ref-32 (sb-sys:int-sap place) 0)))
+
   (defun caller-of-routine (stack frame)
     "Return the address in the function that called the routine without a frame that runs, or NIL."
     (loop for place from (sb-sys:sap-int stack) below (sb-sys:sap-int frame) by sb-vm:n-word-bytes
@@ -96,13 +102,7 @@
           when (and (eq :function (kind-of-code word))
                     ;; It has made a frame, and continues with a function.
                     (/= word (sb-sys:sap-ref-word frame 8)))
-            return word)))
-
-#+x86-64
-(progn
-  (defun octets-at (place size)
-    "Return the SIZE bits, at most 32, at the address PLACE."
-    (ldb (byte size 0) (sb-sys:sap-ref-32 (sb-sys:int-sap place) 0)))
+            return word))
 
   (defun caller-of-returning (address stack)
     "Return the address to which the instruction at ADDRESS returns, or NIL if it does not return to a function."
@@ -110,6 +110,18 @@
                        (= +return+ (octets-at address 8))
                        (sb-sys:sap-ref-word stack 0))))
       (and caller (eq :function (kind-of-code caller)) caller)))
+
+  (defun frame-of-calling (address frame)
+    "Return the frame of the function at ADDRESS if it has made FRAME for one that it is about to call, or FRAME."
+    (flet ((sets-frame-p (end)
+             (= +set-frame+ (logand #xf8fffe (octets-at (- end 3) 24)))))
+      (if (and (eq :function (kind-of-code address))
+               (or (sets-frame-p address)
+                   ;; MOV EAX, ADDRESS (SBCL 2.2) or MOV RAX, [R12+OFFSET] (2.6) tells whom it calls.
+                   (and (member (octets-at (- address 5) 8) '(#xb8 #x49))
+                        (sets-frame-p (- address 5)))))
+          (sb-sys:sap-ref-sap frame 0)
+          frame)))
 
   (defun enters-function-p (address)
     "True if the instruction at ADDRESS is the first of a function, or jumps there, as the code of an fdefinition does."
@@ -127,18 +139,21 @@
   #+x86-64
   (let* ((address (sb-sys:sap-ref-word context +rip-in-context+))
          (stack (sb-sys:sap-ref-sap context +rsp-in-context+))
-         (frame (sb-sys:sap-ref-sap context +rbp-in-context+))
-         (caller (if (eq :routine (kind-of-code address))
-                     (caller-of-routine stack frame)
-                     (caller-of-returning address stack))))
+         (frame (sb-sys:sap-ref-sap context +rbp-in-context+)))
     (when (enters-function-p address)
       (setf (sb-sys:sap-ref-word frame 8) (sb-sys:sap-ref-word stack 0)))
-    (when caller
-      (return-from call-where-function-is-found
-        (unwind-protect
-             (progn (setf (sb-sys:sap-ref-word context +rip-in-context+) caller)
-                    (funcall function))
-          (setf (sb-sys:sap-ref-word context +rip-in-context+) address)))))
+    (unwind-protect
+         (progn
+           (setf (sb-sys:sap-ref-word context +rip-in-context+)
+                 (or (if (eq :routine (kind-of-code address))
+                         (caller-of-routine stack frame)
+                         (caller-of-returning address stack))
+                     address)
+                 (sb-sys:sap-ref-sap context +rbp-in-context+) (frame-of-calling address frame))
+           (funcall function))
+      (setf (sb-sys:sap-ref-word context +rip-in-context+) address
+            (sb-sys:sap-ref-sap context +rbp-in-context+) frame)))
+  #-x86-64
   (funcall function))
 
 ;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps

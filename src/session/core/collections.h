@@ -17,6 +17,7 @@
 
 struct confinements;
 struct control_groups;
+struct leases;
 struct memory_watch;
 struct orphans;
 
@@ -52,6 +53,7 @@ struct session_host {
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
+    struct leases *leases;             /* borrowed; NULL: no other server has the same sessions */
     struct orphans *orphans;           /* owned */
     bool redacts;
     struct list idle; /* of struct session: the longest idle first */

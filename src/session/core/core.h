@@ -24,6 +24,7 @@ struct session {
         struct hash_node by_name;
         char *name;
         uint64_t created_at;
+        struct lease *lease; /* NULL: none, so other servers may use the same save */
     } id;
     struct sessions *all;
     struct session_host *host;
@@ -45,6 +46,7 @@ struct session {
     struct session_numbers {
         uint64_t evaluations; /* the number of the last one */
         uint64_t skipped;     /* how many numbers up to that were of evaluations that never began */
+        uint64_t saved;       /* the last save of that name holds the state after this one */
         uint64_t last;        /* the highest that a client was told; the journal gets it later, or never */
     } numbers;
     struct journal journal;

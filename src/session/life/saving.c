@@ -21,6 +21,7 @@
 #include "session/core/eviction.h"
 #include "session/process/process.h"
 #include "session/snapshots/copies.h"
+#include "session/store/leases.h"
 #include "session/store/saved.h"
 #include "session/work/answer.h"
 
@@ -57,7 +58,9 @@ static void commit_first(struct session *s)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
-            saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+            bool is_own = s->id.lease != NULL && strcmp(v->saved.name, s->id.name) == 0;
+            saved_commit(s->all->store, &v->saved, &v->journal, is_own ? lease_holder(s->id.lease) : NULL,
+                         on_committed, v);
         }
         return;
     }
@@ -172,8 +175,10 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
         answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
         return;
     }
-    if (strcmp(v->saved.name, v->session->id.name) == 0)
+    if (strcmp(v->saved.name, v->session->id.name) == 0) {
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
+        v->session->numbers.saved = v->saved.evaluations;
+    }
     answer_with(v, OUTCOME_OK,
                 FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
                      .numbers = {v->saved.evaluations, size},

@@ -25,6 +25,7 @@
 #include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
+#include "session/store/leases.h"
 #include "session/store/saved_description.h"
 
 #define OLD_ANNOUNCEMENT_S 600
@@ -54,6 +55,8 @@ struct commit {
     char *image;               /* path */
     char *announcement;        /* path of a file that may be missing */
     char *loss;                /* likewise */
+    char *lease;               /* path */
+    char *holder;              /* what it must contain; NULL: there is no lease */
     json_t *content;
     uint64_t size;
     struct err err;
@@ -70,6 +73,8 @@ static void commit_free(struct commit *c)
     free(c->image);
     free(c->announcement);
     free(c->loss);
+    free(c->lease);
+    free(c->holder);
     free(c);
 }
 
@@ -277,6 +282,13 @@ static void drop_attempts(const struct commit *c, const char *directory)
     closedir(entries);
 }
 
+/* This server may have been stopped for so long that another has restored the earlier save. */
+static bool is_ours(const struct commit *c, struct err *err)
+{
+    return c->holder == NULL || lease_is_held(c->lease, c->holder) ||
+           err_set(err, ERR_BUSY, "It was not saved: another server has the session now.");
+}
+
 static void commit_work(uv_work_t *work)
 {
     struct commit *c = work->data;
@@ -289,7 +301,7 @@ static void commit_work(uv_work_t *work)
         char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
         json_object_set_new(c->content, "hash", json_string(hash));
-        c->ok = write_description(c, &c->err);
+        c->ok = is_ours(c, &c->err) && write_description(c, &c->err);
         if (c->ok && old != NULL && strcmp(old, c->image) != 0)
             unlink(old);
         free(old);
@@ -338,7 +350,7 @@ static void begin_next_commit(struct saved_store *store, const char *description
 }
 
 void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
-                  saved_done *done, void *arg)
+                  const char *holder, saved_done *done, void *arg)
 {
     struct commit *c = xcalloc(1, sizeof *c);
     c->work.data = c;
@@ -346,6 +358,8 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     c->description = path_of(store, s->name, ".json");
     c->announcement = path_of(store, s->name, ".coming");
     c->loss = path_of(store, s->name, ".lost");
+    c->lease = path_of(store, s->name, ".lease");
+    c->holder = holder == NULL ? NULL : xstrdup(holder);
     c->image = xstrdup(s->image);
     c->done = done;
     c->arg = arg;

@@ -38,18 +38,19 @@ void saved_unique_suffix(char out[SAVED_SUFFIX]);
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err);
 
 /*
- * saved_commit(store, s, journal, done, arg):
+ * saved_commit(store, s, journal, holder, done, arg):
  * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the old
  * image. Runs in a thread of libuv's pool, since syncing takes time.
  *
  * s           borrowed, copied; all but ${size} and ${when} is read
  * journal     borrowed, copied; may be NULL
- * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after
- *             saved_store_free()
+ * holder      borrowed, copied: the lease of ${s->name} must still contain it, as lease_is_held(); NULL:
+ * there is no lease done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not
+ * called after saved_store_free()
  */
 typedef void saved_done(void *arg, uint64_t size, const struct err *err);
 void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
-                  saved_done *done, void *arg);
+                  const char *holder, saved_done *done, void *arg);
 
 /*
  * saved_find(store, name, lisp, s, journal, err):

@@ -1,0 +1,431 @@
+/*
+ * Responsible for the leases of one server: taking, renewing and losing them.
+ */
+#include "session/store/leases.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/regular_file.h"
+#include "base/strbuf.h"
+#include "base/user_directory.h"
+#include "proc/loop_handle.h"
+
+#define WANTED "wanted/"
+#define RENEW_S 10
+#define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
+#define GONE_S 60
+#define MOST_WANTED 1000 /* files that are read at a time */
+#define MOST_TRIES 3     /* another server may be taking the same lease over */
+
+/* "NODE NUMBER\n" in a lease, "NUMBER\n" in a server's own file, where it is always written as a whole. */
+#define MOST_TEXT (LEASE_MOST_NODE + 1 + RANDOM_SECRET_DIGITS + 1)
+
+struct leases {
+    uv_timer_t *timer;
+    char *root;   /* directory */
+    char *nodes;  /* directory in it */
+    char *wanted; /* the same: what others ask of this server */
+    char *own;    /* path of this server's file there */
+    char number[RANDOM_SECRET_DIGITS + 1];
+    char text[MOST_TEXT + 1]; /* of its leases */
+    struct list all;
+    int64_t renewed_at;  /* on this machine's clock, before the last renewal */
+    time_t renewed_time; /* of that renewal, on the file system's */
+    bool is_replaced;    /* another server has this one's name */
+};
+
+struct lease {
+    struct list node;
+    struct leases *leases;
+    char *path, *name;
+    bool is_lost;
+    void (*on_lost)(void *arg);
+    void (*on_wanted)(void *arg);
+    void *arg;
+};
+
+/* Who has a lease, as its file and that of its holder tell. */
+struct holding {
+    enum { FREE, OURS, GONE, HELD } state;
+    char text[MOST_TEXT + 1], node[LEASE_MOST_NODE + 1];
+    int64_t silent_s; /* HELD: since its holder has renewed it */
+};
+
+/* It goes on while the server is stopped and while the machine sleeps. */
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec;
+}
+
+static char *path_of(const char *directory, const char *name, const char *suffix)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
+    return strbuf_steal(&b, NULL);
+}
+
+/* The text of an open file, empty if it is too long, and its time; false if it cannot be read. */
+static bool read_open(int fd, char text[MOST_TEXT + 1], struct stat *status)
+{
+    if (fd < 0 || fstat(fd, status) != 0 || !S_ISREG(status->st_mode))
+        return false;
+    ssize_t n = pread(fd, text, MOST_TEXT + 1, 0);
+    text[n < 0 || n > MOST_TEXT ? 0 : n] = '\0';
+    return n >= 0;
+}
+
+/* False with errno set, ENOENT if there is none. */
+static bool read_file(const char *path, char text[MOST_TEXT + 1], struct stat *status)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int e = errno;
+    bool ok = read_open(fd, text, status);
+    if (fd >= 0)
+        close(fd);
+    errno = fd < 0 ? e : EINVAL;
+    return ok;
+}
+
+bool lease_is_held(const char *path, const char *holder)
+{
+    char text[MOST_TEXT + 1];
+    struct stat status;
+    return read_file(path, text, &status) && strcmp(text, holder) == 0;
+}
+
+static struct holding find_holding(const struct leases *l, const char *path)
+{
+    struct holding h = {.state = HELD};
+    struct stat lease, holder;
+    if (!read_file(path, h.text, &lease)) {
+        h.state = errno == ENOENT ? FREE : HELD;
+        return h;
+    }
+    if (strcmp(h.text, l->text) == 0) {
+        h.state = OURS;
+        return h;
+    }
+    size_t len = strcspn(h.text, " /");
+    snprintf(h.node, sizeof h.node, "%.*s", (int)len, h.text);
+    char *path_of_holder = path_of(l->nodes, h.node, ""), number[MOST_TEXT + 1];
+    bool is_there = len > 0 && h.node[0] != '.' && read_file(path_of_holder, number, &holder);
+    free(path_of_holder);
+    bool is_known = is_there && h.text[len] == ' ' && strcmp(h.text + len + 1, number) == 0;
+    /* Without its holder's file, for example in a copy of the directory, the lease itself is as old as it is.
+     */
+    h.silent_s = l->renewed_time - (is_known ? holder.st_mtim.tv_sec : lease.st_mtim.tv_sec);
+    bool has_successor = is_there && !is_known && strlen(number) == RANDOM_SECRET_DIGITS + 1;
+    h.state = has_successor || h.silent_s > GONE_S ? GONE : HELD;
+    return h;
+}
+
+/* Takes away a lease that was ours or whose holder is gone. Two servers may try at once, and one of them may
+ * have been slow: the other's new lease must stay. So the file is renamed, which only one can do, then read
+ * again, and put back if it is not the one that was found. */
+static void take_away(const struct leases *l, const char *path, const struct holding *found)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s.%s", path, l->number);
+    const char *away = strbuf_string(&b);
+    if (rename(path, away) == 0) {
+        struct holding now = find_holding(l, away);
+        if ((now.state == HELD || strcmp(now.text, found->text) != 0) && link(away, path) != 0)
+            log_warning("cannot put %s back: %s", path, strerror(errno));
+        unlink(away);
+    }
+    strbuf_fini(&b);
+}
+
+static bool refuse(const struct leases *l, const char *name, const struct holding *h, struct err *err)
+{
+    if (l->is_replaced)
+        return err_set(err, ERR_BUSY, "Another server with this one's name (--node) has its sessions now.");
+    if (h->silent_s > RENEW_S * 2)
+        return err_set(err, ERR_BUSY,
+                       "Session %s is held by node %s, which was last heard of %" PRId64
+                       " s ago. If it does not return, the session can be used here in %" PRId64
+                       " s; try again then.",
+                       name, h->node, h->silent_s, h->silent_s < GONE_S ? GONE_S - h->silent_s : RENEW_S);
+    return err_set(
+        err, ERR_BUSY,
+        "Session %s is open on another server, node %s, which is asked to save it and give it up. Try "
+        "again in a few seconds.",
+        name, h->node);
+}
+
+/* The name of a file that asks for the lease at ${path}. */
+static char *name_of_wish(const struct leases *l, const char *path)
+{
+    char *name = xstrdup(path + strlen(l->root) + 1);
+    for (char *c = name; *c != '\0'; c++)
+        if (*c == '/')
+            *c = '%';
+    return name;
+}
+
+static void ask_for(const struct leases *l, const char *path, const struct holding *h)
+{
+    struct err err;
+    char *name = name_of_wish(l, path), *directory = path_of(l->root, WANTED, h->node);
+    char *wish = path_of(directory, name, "");
+    bool ok = user_directory_make(directory, &err);
+    int fd = ok ? open(wish, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+    else
+        log_warning("cannot ask for %s: %s", path, ok ? strerror(errno) : err.message);
+    free(wish);
+    free(directory);
+    free(name);
+}
+
+static void grant(struct leases *l, const char *wish)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &l->all)
+    {
+        struct lease *lease = list_entry(node, struct lease, node);
+        char *name = name_of_wish(l, lease->path);
+        if (strcmp(name, wish) == 0 && !lease->is_lost && lease->on_wanted != NULL)
+            lease->on_wanted(lease->arg);
+        free(name);
+    }
+}
+
+/* What other servers have asked for since the last time. */
+static void grant_all(struct leases *l)
+{
+    DIR *directory = opendir(l->wanted);
+    struct dirent *e;
+    for (int i = 0; directory != NULL && i < MOST_WANTED && (e = readdir(directory)) != NULL; i++)
+        if (unlinkat(dirfd(directory), e->d_name, 0) == 0)
+            grant(l, e->d_name);
+    if (directory != NULL)
+        closedir(directory);
+}
+
+static bool claim(const struct leases *l, const char *path, const char *name, struct err *err)
+{
+    struct holding h = {.state = FREE};
+    for (int i = 0; i < MOST_TRIES && !l->is_replaced; i++) {
+        if (regular_file_create(path, 0600, l->text, strlen(l->text), err))
+            return true;
+        h = find_holding(l, path);
+        if (h.state == FREE)
+            continue; /* given back since; or ${err} says why nothing can be written there */
+        if (h.state == HELD)
+            break;
+        take_away(l, path, &h);
+    }
+    return h.state == FREE && !l->is_replaced ? false : refuse(l, name, &h, err);
+}
+
+static void lose(struct lease *lease, const struct err *err)
+{
+    log_error("session %s was lost to another server: %s", lease->name, err->message);
+    lease->is_lost = true;
+    if (lease->on_lost != NULL)
+        lease->on_lost(lease->arg);
+}
+
+/* This server was stopped, or could not reach the directory, for so long that others may have taken its
+ * leases over: it takes each one again, as if it were another's. */
+static void check_all(struct leases *l)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &l->all)
+    {
+        struct lease *lease = list_entry(node, struct lease, node);
+        struct err err;
+        if (!lease->is_lost && !claim(l, lease->path, lease->name, &err))
+            lose(lease, &err);
+    }
+}
+
+static bool write_own(int fd, const char *number)
+{
+    char text[MOST_TEXT + 1];
+    int len = snprintf(text, sizeof text, "%s\n", number);
+    return pwrite(fd, text, (size_t)len, 0) == len && ftruncate(fd, len) == 0;
+}
+
+/* Renew the file at ${fd}; ${*is_late}: others may have noticed that it was not. */
+static bool renew_open(struct leases *l, int fd, bool *is_late)
+{
+    char text[MOST_TEXT + 1];
+    struct stat before, after;
+    if (!read_open(fd, text, &before))
+        return false;
+    if (text[0] == '\0' && !write_own(fd, l->number)) /* somebody has removed it */
+        return false;
+    l->is_replaced = text[0] != '\0' && strncmp(text, l->number, strlen(l->number)) != 0;
+    if (l->is_replaced)
+        return true;
+    if (futimens(fd, NULL) != 0 || fstat(fd, &after) != 0)
+        return false;
+    /* The file system's clock counts too: that of a paused virtual machine stands still. */
+    *is_late = text[0] == '\0' || after.st_mtim.tv_sec - before.st_mtim.tv_sec > HELD_S;
+    l->renewed_time = after.st_mtim.tv_sec;
+    return true;
+}
+
+static void renew(struct leases *l)
+{
+    int64_t now = now_s();
+    bool is_late = false;
+    int fd = open(l->own, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && renew_open(l, fd, &is_late);
+    if (!ok)
+        log_error("cannot renew %s: %s", l->own, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (ok) {
+        is_late = is_late || now - l->renewed_at > HELD_S;
+        l->renewed_at = now;
+    }
+    if (l->is_replaced || (ok && is_late))
+        check_all(l);
+    if (l->is_replaced)
+        uv_timer_stop(l->timer);
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    renew(timer->data);
+    grant_all(timer->data);
+}
+
+/* Write this server's file, in place: a path that other machines remember leads to it. */
+static bool begin(struct leases *l, struct err *err)
+{
+    struct stat status;
+    if (!user_directory_make(l->nodes, err))
+        return false;
+    int fd = open(l->own, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write_own(fd, l->number) && futimens(fd, NULL) == 0 && fstat(fd, &status) == 0;
+    if (!ok)
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", l->own);
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        return false;
+    l->renewed_at = now_s();
+    l->renewed_time = status.st_mtim.tv_sec;
+    char *trial = path_of(l->nodes, l->number, "");
+    ok = link(l->own, trial) == 0 ||
+         err_set_errno(err, ERR_SYSTEM, errno,
+                       "--node and --persist need a --state-dir with hard links: cannot link %s", trial);
+    unlink(trial);
+    free(trial);
+    return ok;
+}
+
+struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *node, struct err *err)
+{
+    struct leases *l = xcalloc(1, sizeof *l);
+    list_init(&l->all);
+    l->root = xstrdup(directory);
+    l->nodes = path_of(directory, "nodes", "");
+    l->wanted = path_of(directory, WANTED, node);
+    l->own = path_of(l->nodes, node, "");
+    l->timer = loop_handle_timer(loop, l);
+    bool ok = random_secret(l->number) ||
+              err_set(err, ERR_SYSTEM, "The kernel's random numbers are not ready yet.");
+    snprintf(l->text, sizeof l->text, "%.*s %s\n", LEASE_MOST_NODE, node, l->number);
+    if (!ok || !begin(l, err)) {
+        leases_free(l);
+        return NULL;
+    }
+    uv_timer_start(l->timer, on_time, (uint64_t)RENEW_S * 1000, (uint64_t)RENEW_S * 1000);
+    return l;
+}
+
+void leases_free(struct leases *l)
+{
+    if (l == NULL)
+        return;
+    loop_handle_free(l->timer);
+    free(l->root);
+    free(l->nodes);
+    free(l->wanted);
+    free(l->own);
+    free(l);
+}
+
+struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)
+{
+    if (!user_directory_make(directory, err))
+        return NULL;
+    char *path = path_of(directory, name, ".lease");
+    if (!claim(l, path, name, err)) {
+        struct holding h = find_holding(l, path);
+        if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
+            ask_for(l, path, &h);
+        free(path);
+        return NULL;
+    }
+    struct lease *lease = xcalloc(1, sizeof *lease);
+    lease->leases = l;
+    lease->path = path;
+    lease->name = xstrdup(name);
+    list_init(&lease->node);
+    list_append(&l->all, &lease->node);
+    return lease;
+}
+
+void lease_release(struct lease *lease)
+{
+    if (lease == NULL)
+        return;
+    if (!lease->is_lost && lease_is_held(lease->path, lease->leases->text))
+        unlink(lease->path);
+    list_remove(&lease->node);
+    free(lease->path);
+    free(lease->name);
+    free(lease);
+}
+
+void lease_watch(struct lease *lease, void (*on_lost)(void *arg), void (*on_wanted)(void *arg), void *arg)
+{
+    lease->on_lost = on_lost;
+    lease->on_wanted = on_wanted;
+    lease->arg = arg;
+}
+
+bool lease_confirm(struct lease *lease, struct err *err)
+{
+    struct leases *l = lease->leases;
+    if (now_s() - l->renewed_at > HELD_S)
+        renew(l);
+    if (!lease->is_lost && now_s() - l->renewed_at <= HELD_S)
+        return true;
+    return err_set(err, ERR_BUSY,
+                   lease->is_lost
+                       ? "Session %s continues on another server: this one did not answer for a minute. What "
+                         "was evaluated since its last save is lost."
+                       : "Session %s cannot be used now: its lease in the state directory cannot be renewed.",
+                   lease->name);
+}
+
+const char *lease_holder(const struct lease *lease)
+{
+    return lease->leases->text;
+}
