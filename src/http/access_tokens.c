@@ -159,8 +159,7 @@ void access_tokens_free(struct access_tokens *a)
 
 bool access_tokens_check(struct access_tokens *a, const char *token, time_t at, char **user, const char **why)
 {
-    struct strbuf payload;
-    strbuf_init(&payload, 0);
+    struct strbuf payload = {0};
     if (has_changed(a))
         access_tokens_reload(a);
     *why = "this bearer token is not known, and no access token that a key of the issuer has signed";

@@ -262,10 +262,12 @@ struct principal *checks_principal(const struct check_rules *rules, struct excha
                                    struct refusal *refusal)
 {
     const char *trusted = rules->principals->options.trust_header;
+    const union MHD_ConnectionInfo *client =
+        daemon_mhd(e->daemon)->get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct credentials credentials = {
         .authorization = exchange_header(e, "Authorization"),
         .user = trusted != NULL ? exchange_header(e, trusted) : NULL,
-        .from = daemon_listener(e->daemon)->is_unix ? NULL : exchange_client(e),
+        .from = daemon_listener(e->daemon)->is_unix ? NULL : client->client_addr,
         .at = time(NULL) - (time_t)(uv_hrtime() / 1000000 - e->began_ms) / 1000,
     };
     return principals_find(rules->principals, &credentials, refusal);

@@ -136,13 +136,12 @@ static const struct kind *kind_of_key(const json_t *key)
 static bool import(const struct gnutls *g, const json_t *json, const struct kind *kind,
                    gnutls_pubkey_t *public)
 {
-    struct strbuf bytes[2];
+    struct strbuf bytes[2] = {{0}};
     gnutls_datum_t number[2];
     bool is_good = true;
     for (size_t i = 0; i < 2; i++) {
         const char *text =
             kind->numbers[i] == NULL ? "" : json_string_value(json_object_get(json, kind->numbers[i]));
-        strbuf_init(&bytes[i], 0);
         is_good = is_good && text != NULL && decode(&bytes[i], text, strlen(text));
         number[i] = (gnutls_datum_t){(unsigned char *)bytes[i].bytes, (unsigned)bytes[i].len};
     }
@@ -230,9 +229,7 @@ bool jose_verify(const struct jose_keys *k, const char *token, struct strbuf *pa
            covered_len = header_len + 1 + payload_len;
     if (token[header_len] == '\0' || token[covered_len] == '\0')
         return false;
-    struct strbuf decoded, signature;
-    strbuf_init(&decoded, 0);
-    strbuf_init(&signature, 0);
+    struct strbuf decoded = {0}, signature = {0};
     json_t *header = decode(&decoded, token, header_len)
                          ? json_loadb(strbuf_string(&decoded), decoded.len, JSON_REJECT_DUPLICATES, NULL)
                          : NULL;

@@ -262,15 +262,11 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     s->daemons[s->daemon_count++] = daemon;
     const char *name = daemon_listener(daemon)->name;
-    if (is_open(s, daemon) && !principals_are_anybody(&s->principals))
+    if (is_open(s, daemon))
         log_warning(
-            "every user of this machine can be any user at %s, because --trust-from has an address of "
-            "this machine; --http unix:PATH prevents this",
+            "every user of this machine can evaluate code as you through %s; --http unix:PATH prevents "
+            "this, or --token-file FILE without a --trust-from that has this machine",
             name);
-    else if (is_open(s, daemon))
-        log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
-                    "--http unix:PATH prevents this",
-                    name);
     if (daemon_listener(daemon)->is_unix)
         log_info("listening on %s", name);
     else

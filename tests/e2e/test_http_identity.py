@@ -85,7 +85,7 @@ class Proxies(mcp_http.TestCase):
         self.assertEqual(["%252E%252E", "%2E.", "%2E.%2F..%2Fx", "a%20b", "auth0%7C7"], sorted(os.listdir(os.path.join(state, "principals"))))
 
     def test_who_connects_from_this_machine_is_warned_of(self):
-        says = "every user of this machine can be any user"
+        says = "every user of this machine can evaluate code as you"
         self.assertIn(says, self.start_http(*TRUST, "--trust-from", "127.0.0.1").stderr())
         self.assertNotIn("every user", self.start_http(*TRUST, "--trust-from", "192.0.2.1").stderr())
 

@@ -27,8 +27,7 @@ static const struct access_tokens_options options = {
 
 static void check_token(const struct jose_keys *keys, const char *text)
 {
-    struct strbuf payload;
-    strbuf_init(&payload, 0);
+    struct strbuf payload = {0};
     if (jose_verify(keys, text, &payload))
         CHECK(strcmp(strbuf_string(&payload), signed_payload) == 0);
     strbuf_fini(&payload);
