@@ -25,6 +25,7 @@
 #include "proc/loop_handle.h"
 
 #define WANTED "wanted/"
+#define LOOK_S 2 /* for what others want */
 #define RENEW_S 10
 #define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
 #define GONE_S 60
@@ -309,8 +310,10 @@ static void renew(struct leases *l)
 
 static void on_time(uv_timer_t *timer)
 {
-    renew(timer->data);
-    grant_all(timer->data);
+    struct leases *l = timer->data;
+    if (now_s() - l->renewed_at >= RENEW_S)
+        renew(l);
+    grant_all(l);
 }
 
 /* Write this server's file, in place: a path that other machines remember leads to it. */
@@ -354,7 +357,7 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
         leases_free(l);
         return NULL;
     }
-    uv_timer_start(l->timer, on_time, (uint64_t)RENEW_S * 1000, (uint64_t)RENEW_S * 1000);
+    uv_timer_start(l->timer, on_time, (uint64_t)LOOK_S * 1000, (uint64_t)LOOK_S * 1000);
     return l;
 }
 

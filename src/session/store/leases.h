@@ -8,7 +8,7 @@
  * server.
  *
  * A server that finds a lease held asks for it with a file in wanted/HOLDER, whose name is the path of the
- * lease with % for /. The holder looks there at each renewal.
+ * lease with % for /. The holder looks there every two seconds.
  *
  * What this relies on holds on network file systems too: link(2) never replaces a file, rename(2) of one file
  * succeeds once, and open(2) sees what was written to a file before it was last closed elsewhere. Times are
