@@ -3,6 +3,7 @@
 CL_MCP_FLEET_SECONDS and CL_MCP_FLEET_SESSIONS make the random test longer; scripts/fleet runs it for two minutes with 500 sessions.
 """
 
+import json
 import os
 import random
 import re
@@ -38,6 +39,11 @@ class Base(mcp_http.TestCase):
     def setUp(self):
         super().setUp()
         self.fleet = fleet.Fleet(self, ADDRESSES, own=OWN)
+
+    def tearDown(self):
+        for name in list(self.fleet.nodes):
+            self.fleet.kill_node(name)  # nobody looks at what they would save at their ends
+        super().tearDown()
 
     def homes(self, who="ann"):
         """Which nodes have each session."""
@@ -110,6 +116,155 @@ class Routing(Base):
         for _ in range(3):
             self.assertEqual(200, left.post(mcp_http.legacy("ping")).status)
         self.assertEqual("=> 1", f.ask("ann", "evaluate-lisp", code="1"))
+
+
+class Scaling(Base):
+    """The rows of the table "When nodes come and go" in docs/operations.md."""
+
+    OPTIONS = ("--persist", "--save-every", "1", "--checkpoints", "off")
+    KEYS = ["s%d" % n for n in range(8)]
+
+    def start(self, *options):
+        """Three nodes with sessions of both eras; where each is."""
+        f = self.fleet
+        f.start(NAMES[:3], *(options or self.OPTIONS))
+        for key in self.KEYS:
+            f.ask("ann", "create-session", name=key)
+            self.assertEqual("=> 1", f.ask("ann", "evaluate-lisp", key, code='(progn (defvar *n* 1) *n*)'))
+        self.legacy = [Session(f.through(), headers={"Authorization": "Bearer " + "ann" * 12}) for _ in range(3)]
+        for client in self.legacy:
+            self.assertEqual("=> 1", client.call("evaluate-lisp", code="(progn (defvar *n* 1) *n*)"))
+        homes = {key: nodes[0] for key, nodes in self.homes().items()}
+        self.assertEqual(set(NAMES[:3]), {homes[key] for key in self.KEYS}, "each node has some")
+        return homes
+
+    def at(self, node):
+        return next(client for client in self.legacy if client.id.startswith(node + "-"))
+
+    def saved(self, key, evaluations):
+        path = os.path.join(self.fleet.directory, "state", "principals", "ann", key + ".json")
+
+        def is_there():
+            try:
+                with open(path) as file:
+                    return json.load(file)["evaluations"] >= evaluations
+            except FileNotFoundError:
+                return False
+
+        mcp.wait_until(is_there, 60, "session %s is saved" % key)
+
+    def hear(self, key, code="*n*", seconds=60):
+        """The answer of the session, and what its client heard before."""
+        heard = []
+
+        def answered():
+            heard.append(self.fleet.ask("ann", "evaluate-lisp", key, code=code) or "")
+            return heard[-1].startswith("=>") or "No session named" in heard[-1]
+
+        mcp.wait_until(answered, seconds, "session %s answers" % key)
+        return heard.pop(), "\n".join(heard)
+
+    def age(self, node):
+        """As if the node had been silent for two minutes."""
+        then = time.time() - 120
+        os.utime(os.path.join(self.fleet.directory, "state", "nodes", node), (then, then))
+
+    def test_a_node_is_added(self):
+        f = self.fleet
+        homes = self.start()
+        f.start_node("lisp-3", *self.OPTIONS)
+        f.publish(NAMES[:4])
+        f.wait_for(NAMES[:4])
+        moved = 0
+        for key in self.KEYS:
+            text, before = self.hear(key)
+            self.assertRegex(text, r"^=> 1\b")
+            if before or "Restored session" in text:
+                moved += 1
+                self.assertIn("Session %s is open on another server, node %s, which is asked" % (key, homes[key]), before)
+                self.assertEqual(["lisp-3"], self.homes()[key])
+            else:
+                self.assertEqual([homes[key]], self.homes()[key])
+        self.assertTrue(0 < moved < len(self.KEYS), moved)
+        for client in self.legacy:
+            self.assertEqual("=> 1", client.call("evaluate-lisp", code="*n*"))
+
+    def test_a_node_is_drained_and_comes_back(self):
+        f = self.fleet
+        homes = self.start()
+        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        client = self.at("lisp-1")
+        f.ask("ann", "create-session", name="unused")
+        f.ask("ann", "evaluate-lisp", key, code="(incf *n*)")
+        f.nodes.pop("lisp-1").end(wait=60)
+        text, before = self.hear(key)
+        self.assertRegex(text, r"^=> 2\n\n\[Session\]\nRestored session %s" % key)
+        self.assertNotEqual(["lisp-1"], self.homes()[key])
+        self.assertEqual(404, client.post(mcp_http.legacy("ping")).status)
+        # Its successor gets them back.
+        f.start_node("lisp-1", *self.OPTIONS)
+        f.wait_for(NAMES[:3])
+        text, before = self.hear(key)
+        self.assertRegex(text, r"^=> 2\n\n\[Session\]\nRestored session %s" % key)
+        self.assertIn("is open on another server", before)
+        self.assertEqual(["lisp-1"], self.homes()[key])
+
+    def test_a_session_that_cannot_be_saved_is_lost_when_its_node_is_drained(self):
+        f = self.fleet
+        homes = self.start("--persist", "--checkpoints", "off")
+        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        f.ask("ann", "evaluate-lisp", key, code="(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        f.nodes.pop("lisp-1").end(wait=60)
+        text, _ = self.hear(key)
+        self.assertRegex(text, r"session %s, the state after evaluation 2, was lost\." % key)
+        self.assertIn("No session named", text)
+
+    def test_a_node_is_killed_and_comes_back(self):
+        f = self.fleet
+        homes = self.start()
+        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        client = self.at("lisp-1")
+        self.saved(key, 1)
+        f.kill_node("lisp-1")
+        f.start_node("lisp-1", *self.OPTIONS)
+        text, _ = self.hear(key)
+        self.assertRegex(text, r"^=> 1\n\n\[Session\]\nRestored session %s" % key)
+        mcp.wait_until(lambda: client.post(mcp_http.legacy("ping")).status == 404, 30, "the id is unknown")
+
+    def test_a_node_is_killed_for_good(self):
+        f = self.fleet
+        homes = self.start("--persist", "--checkpoints", "off")
+        saved, unsaved = [key for key in self.KEYS if homes[key] == "lisp-1"][:2]
+        self.assertIn("Saved", f.ask("ann", "save-session", saved))
+        f.ask("ann", "evaluate-lisp", saved, code="(incf *n*)")
+        f.kill_node("lisp-1")
+        f.wait_for(["lisp-0", "lisp-2"])
+        self.assertRegex(f.ask("ann", "evaluate-lisp", saved, code="*n*"), "is (held by|open on another server,) node lisp-1")
+        self.age("lisp-1")
+        text, _ = self.hear(saved)
+        self.assertRegex(text, r"^=> 1\n\n\[Session\]\nRestored session %s" % saved)
+        self.assertIn("No session named", self.hear(unsaved)[0])
+
+    def test_a_node_is_stopped_for_longer_than_a_minute(self):
+        f = self.fleet
+        homes = self.start()
+        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        self.saved(key, 1)
+        node = f.nodes["lisp-1"]
+        os.kill(node.pid, signal.SIGSTOP)
+        try:
+            f.wait_for(["lisp-0", "lisp-2"])
+            self.age("lisp-1")
+            text, _ = self.hear(key)
+            self.assertRegex(text, r"^=> 1\n\n\[Session\]\nRestored session %s" % key)
+            self.assertEqual("=> 2", f.ask("ann", "evaluate-lisp", key, code="(incf *n*)"))
+        finally:
+            os.kill(node.pid, signal.SIGCONT)
+        mcp.wait_until(lambda: "session %s was lost to another server" % key in node.stderr(), 30, "it has noticed")
+        f.wait_for(NAMES[:3])
+        text, before = self.hear(key)
+        self.assertRegex(text, r"^=> 2\b")
+        self.assertEqual(1, len(self.homes()[key]))
 
 
 class Worker(threading.Thread):
@@ -205,8 +360,6 @@ class Random(Base):
         try:
             self.disturb(f, chance, events)
         finally:
-            # What they would save at their ends is no part of this.
-            self.addCleanup(lambda: [f.kill_node(name) for name in list(f.nodes)])
             for worker in workers:
                 worker.is_over.set()
             for worker in workers:
@@ -229,7 +382,7 @@ class Random(Base):
         self.assertEqual({}, twice)
 
     def disturb(self, f, chance, events):
-        self.present, self.background = list(NAMES), []
+        self.present, self.background, self.draining = list(NAMES), [], set()
         end = time.monotonic() + SECONDS
         what = ["kill", "drain", "pause", "add"]
         # A node that is stopped for longer than a minute loses its sessions to others.
@@ -270,7 +423,9 @@ class Random(Base):
         os.kill(f.nodes[node].pid, signal.SIGCONT)
 
     def add(self, f, node, chance):
-        new = next(name for name in ADDRESSES if name not in self.present)
+        new = next((name for name in ADDRESSES if name not in self.present and name not in self.draining), None)
+        if new is None:
+            return
         f.start_node(new, *self.OPTIONS)
         self.present.append(new)
         f.publish(self.present)
@@ -278,7 +433,8 @@ class Random(Base):
     def remove(self, f, node, chance):
         self.present.remove(node)
         f.publish(self.present)
-        self.later(lambda ended: ended.end(wait=120), f.nodes.pop(node))
+        self.draining.add(node)
+        self.later(lambda ended: (ended.end(wait=120), self.draining.discard(node)), f.nodes.pop(node))
 
     def later(self, function, node):
         """Draining takes its time; the other events go on."""

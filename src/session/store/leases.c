@@ -373,15 +373,24 @@ void leases_free(struct leases *l)
     free(l);
 }
 
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err)
+{
+    char *path = path_of(directory, name, ".lease");
+    struct holding h = find_holding(l, path);
+    if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
+        ask_for(l, path, &h);
+    free(path);
+    return h.state == HELD && !refuse(l, name, &h, err);
+}
+
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)
 {
     if (!user_directory_make(directory, err))
         return NULL;
     char *path = path_of(directory, name, ".lease");
     if (!claim(l, path, name, err)) {
-        struct holding h = find_holding(l, path);
-        if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
-            ask_for(l, path, &h);
+        struct err same;
+        lease_is_elsewhere(l, directory, name, &same);
         free(path);
         return NULL;
     }

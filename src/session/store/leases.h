@@ -47,6 +47,10 @@ void leases_free(struct leases *l);
  */
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err);
 
+/* lease_is_elsewhere(l, directory, name, err): whether another server has it, or may; if so, ${err} says
+ * which, as from lease_take(), and it is asked for it. */
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err);
+
 /* lease_release(lease): give it back; NULL does nothing. */
 void lease_release(struct lease *lease);
 
