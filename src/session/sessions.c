@@ -165,6 +165,12 @@ void sessions_close(struct session *s)
     session_free(s);
 }
 
+bool sessions_are_elsewhere(const struct sessions *all, const char *name, struct err *err)
+{
+    return all->host->leases != NULL && all->store != NULL &&
+           lease_is_elsewhere(all->host->leases, saved_store_directory(all->store), name, err);
+}
+
 bool sessions_confirm(struct session *s, struct err *err)
 {
     return s->id.lease == NULL || lease_confirm(s->id.lease, err);

@@ -216,6 +216,10 @@ bool call_find_session(struct tool_call *call, struct session **s)
             session_restore(*s, name, NULL, NULL); /* calls made now wait their turn */
         return *s != NULL;
     }
+    if (may_be_saved && sessions_are_elsewhere(toolbox->sessions, name, &err)) {
+        call_answer(call, true, "%s", err.message);
+        return false;
+    }
     if (strcmp(name, call->default_session) == 0)
         return true;
     if (take_loss(call, name, &call->text))

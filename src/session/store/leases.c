@@ -25,6 +25,7 @@
 #include "proc/loop_handle.h"
 
 #define WANTED "wanted/"
+#define LOOK_S 2 /* for what others want */
 #define RENEW_S 10
 #define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
 #define GONE_S 60
@@ -309,8 +310,10 @@ static void renew(struct leases *l)
 
 static void on_time(uv_timer_t *timer)
 {
-    renew(timer->data);
-    grant_all(timer->data);
+    struct leases *l = timer->data;
+    if (now_s() - l->renewed_at >= RENEW_S)
+        renew(l);
+    grant_all(l);
 }
 
 /* Write this server's file, in place: a path that other machines remember leads to it. */
@@ -354,7 +357,7 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
         leases_free(l);
         return NULL;
     }
-    uv_timer_start(l->timer, on_time, (uint64_t)RENEW_S * 1000, (uint64_t)RENEW_S * 1000);
+    uv_timer_start(l->timer, on_time, (uint64_t)LOOK_S * 1000, (uint64_t)LOOK_S * 1000);
     return l;
 }
 
@@ -370,15 +373,24 @@ void leases_free(struct leases *l)
     free(l);
 }
 
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err)
+{
+    char *path = path_of(directory, name, ".lease");
+    struct holding h = find_holding(l, path);
+    if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
+        ask_for(l, path, &h);
+    free(path);
+    return h.state == HELD && !refuse(l, name, &h, err);
+}
+
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)
 {
     if (!user_directory_make(directory, err))
         return NULL;
     char *path = path_of(directory, name, ".lease");
     if (!claim(l, path, name, err)) {
-        struct holding h = find_holding(l, path);
-        if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
-            ask_for(l, path, &h);
+        struct err same;
+        lease_is_elsewhere(l, directory, name, &same);
         free(path);
         return NULL;
     }

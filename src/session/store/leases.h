@@ -8,7 +8,7 @@
  * server.
  *
  * A server that finds a lease held asks for it with a file in wanted/HOLDER, whose name is the path of the
- * lease with % for /. The holder looks there at each renewal.
+ * lease with % for /. The holder looks there every two seconds.
  *
  * What this relies on holds on network file systems too: link(2) never replaces a file, rename(2) of one file
  * succeeds once, and open(2) sees what was written to a file before it was last closed elsewhere. Times are
@@ -46,6 +46,10 @@ void leases_free(struct leases *l);
  * Errors      ERR_BUSY: another server holds it, or may; ERR_SYSTEM
  */
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err);
+
+/* lease_is_elsewhere(l, directory, name, err): whether another server has it, or may; if so, ${err} says
+ * which, as from lease_take(), and it is asked for it. */
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err);
 
 /* lease_release(lease): give it back; NULL does nothing. */
 void lease_release(struct lease *lease);
