@@ -106,8 +106,7 @@ which are many more."
   "End the process at once with CODE: no unwinding, no hooks, no flushing.")
 
 (define-port-operation die-with-parent ()
-  "Ask the kernel to kill this process when its parent ends; the request does not survive a fork."
-  nil)
+  "Ask the kernel to kill this process when its parent ends; the request does not survive a fork.")
 
 (defvar *descriptors* '()
   "The descriptors that were received with requests and have not been used, in the order in which they were sent.")
@@ -149,8 +148,7 @@ broken.")
   '())
 
 (define-port-operation top-package ()
-  "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left."
-  *package*)
+  "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left.")
 
 (define-port-operation flush-output-files ()
   "Write what the streams to files have buffered, so that a copy of the process does not write it once more."
@@ -173,12 +171,10 @@ again.")
 
 (define-port-operation leave-other-sessions ()
   "In a sandbox: put this process and its later copies where they cannot reach other processes of the sandbox. Returns
-false if that failed on a system that can do it."
-  t)
+false if that failed on a system that can do it.")
 
 (define-port-operation denial-texts ()
-  "Return the system's message for EPERM, in its current language."
-  (list "Permission denied" "Operation not permitted"))
+  "Return the system's message for EPERM, in its current language.")
 
 (define-port-operation sever-descriptors (descriptors)
   "Make each of DESCRIPTORS the same as descriptor 0, which is /dev/null.")
@@ -199,12 +195,10 @@ false if that failed on a system that can do it."
   nil)
 
 (define-port-operation only-thread-p ()
-  "True if no other thread exists."
-  t)
+  "True if no other thread exists.")
 
 (define-port-operation thread-names ()
-  "List the names of the running threads, except the calling one."
-  '())
+  "List the names of the running threads, except the calling one.")
 
 (define-port-operation all-threads ()
   "List the running threads, including the calling one.")
@@ -255,16 +249,13 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that takes more than SECONDS.")
 
 (define-port-operation main-thread-p ()
-  "True in the thread that serves the channel, and in one that evaluates for it."
-  t)
+  "True in the thread that serves the channel, and in one that evaluates for it.")
 
 (define-port-operation alone-p ()
-  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
-  t)
+  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended.")
 
 (define-port-operation exiting-p ()
-  "True once the program has requested the end of the process, which unwinds its threads first."
-  nil)
+  "True once the program has requested the end of the process, which unwinds its threads first.")
 
 (define-port-operation end-thread ()
   "End the calling thread, which is not the main one.")
@@ -272,16 +263,13 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 ;;; Interrupts and signals
 
 (define-port-operation call-atomically (function)
-  "Call FUNCTION with interrupts deferred, except inside CALL-OPENLY."
-  (funcall function))
+  "Call FUNCTION with interrupts deferred, except inside CALL-OPENLY.")
 
 (define-port-operation call-openly (function)
-  "Call FUNCTION, inside CALL-ATOMICALLY, so that interrupts can run."
-  (funcall function))
+  "Call FUNCTION, inside CALL-ATOMICALLY, so that interrupts can run.")
 
 (define-port-operation call-undisturbed (function)
-  "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits."
-  (funcall function))
+  "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits.")
 
 (define-port-operation install-interrupt (on-interrupt on-look call-signalled)
   "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
@@ -300,16 +288,13 @@ Replaces streams that were closed, and variables that were set to other streams.
 
 (define-port-operation make-line-input (next-line)
   "Return an input stream that reads what the function NEXT-LINE returns, a string at a time with a newline after each;
-its end when that is NIL."
-  (declare (ignore next-line))
-  (make-concatenated-stream))
+its end when that is NIL.")
 
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")
 
 (define-port-operation reset-columns ()
-  "Make FRESH-LINE on the standard streams do nothing until something is printed."
-  nil)
+  "Make FRESH-LINE on the standard streams do nothing until something is printed.")
 
 (define-port-operation make-capture ()
   "Return a character output stream that keeps a bounded number of characters.")
@@ -346,160 +331,104 @@ The current package and readtable are bound. Returns true if all of it was compi
 
 (define-port-operation reading-position (stream)
   "Return how many characters COMPILE-TEXT has read from STREAM, and where the form that it reads began.
-NIL if STREAM is not one of its streams."
-  (declare (ignore stream))
-  nil)
+NIL if STREAM is not one of its streams.")
 
 (define-port-operation form-function (form)
-  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown."
-  (eval (list 'lambda '() form)))
+  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown.")
 
 (define-port-operation form-being-compiled ()
-  "Return a list of the part of the source that the compiler is processing, or NIL."
-  '())
+  "Return a list of the part of the source that the compiler is processing, or NIL.")
 
 (define-port-operation places-in-text (text start)
-  "Return what PLACE-OF-PART needs to know of the form that begins at START of TEXT or after blanks and comments; or NIL."
-  (declare (ignore text start))
-  nil)
+  "Return what PLACE-OF-PART needs to know of the form that begins at START of TEXT or after blanks and comments; or NIL.")
 
 (define-port-operation place-of-part (places steps)
-  "Return where in its text the list begins that STEPS, places in lists, lead to in the form that PLACES is about; or NIL."
-  (declare (ignore places steps))
-  nil)
+  "Return where in its text the list begins that STEPS, places in lists, lead to in the form that PLACES is about; or NIL.")
 
 (define-port-operation place-being-compiled (condition)
-  "Return as file:line:column or file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL."
-  (declare (ignore condition))
-  nil)
+  "Return as file:line:column or file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL.")
 
 (define-port-operation reading-failure (condition)
-  "Return the error of the reader of a file that CONDITION is or wraps, or NIL."
-  (declare (ignore condition))
-  nil)
+  "Return the error of the reader of a file that CONDITION is or wraps, or NIL.")
 
 (define-port-operation call-with-debugger (function debugger)
-  "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger."
-  (let ((*debugger-hook* (lambda (condition hook)
-                           (declare (ignore hook))
-                           (funcall debugger condition))))
-    (funcall function)))
+  "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger.")
 
 (define-port-operation handlers-now ()
-  "Return the current handlers, for CALL-WITH-HANDLERS."
-  nil)
+  "Return the current handlers, for CALL-WITH-HANDLERS.")
 
 (define-port-operation call-with-handlers (handlers function)
-  "Call FUNCTION with HANDLERS as the only handlers."
-  (declare (ignore handlers))
-  (funcall function))
+  "Call FUNCTION with HANDLERS as the only handlers.")
 
 (define-port-operation stop-in-debugger (condition)
-  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code."
-  (invoke-debugger condition))
+  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code.")
 
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
-about, if CONDITION has that, or NIL."
-  (values condition nil nil))
+about, if CONDITION has that, or NIL.")
 
 (define-port-operation standing-for (class)
-  "Return the class whose name is shown for CLASS."
-  class)
+  "Return the class whose name is shown for CLASS.")
 
 (define-port-operation compiler-note-p (condition)
-  "True for the compiler's notes about code that it could not optimize."
-  (declare (ignore condition))
-  nil)
+  "True for the compiler's notes about code that it could not optimize.")
 
 (define-port-operation storage-kind (condition)
-  "Return :HEAP or :STACK if CONDITION reports its exhaustion, else NIL."
-  (declare (ignore condition))
-  nil)
+  "Return :HEAP or :STACK if CONDITION reports its exhaustion, else NIL.")
 
 (define-port-operation call-misuse (condition)
   "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
 generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the
-frame, the third how many arguments it got, if that is known."
-  (declare (ignore condition))
-  nil)
+frame, the third how many arguments it got, if that is known.")
 
 (define-port-operation deadline-passed-p (condition)
-  "True if CONDITION reports that something waited until its deadline."
-  (declare (ignore condition))
-  nil)
+  "True if CONDITION reports that something waited until its deadline.")
 
 (define-port-operation time-limit-passed-p (condition)
-  "True if CONDITION ends code that has run as long as the code around it allows."
-  (declare (ignore condition))
-  nil)
+  "True if CONDITION ends code that has run as long as the code around it allows.")
 
 (define-port-operation slot-misuse (condition)
   "Return :INITARG and a class if CONDITION reports an initarg that making an instance does not take, :SLOT and the class of
-the object if it reports that an object has no such slot, else NIL."
-  (declare (ignore condition))
-  nil)
+the object if it reports that an object has no such slot, else NIL.")
 
 (define-port-operation class-missing-p (condition)
-  "True if CONDITION, a CELL-ERROR, reports that no class has its name."
-  (declare (ignore condition))
-  nil)
+  "True if CONDITION, a CELL-ERROR, reports that no class has its name.")
 
 (define-port-operation dispatcher-name-p (name)
-  "True if NAME, a list, is that of a frame in which the generic function that is its second element looks for methods."
-  (declare (ignore name))
-  nil)
+  "True if NAME, a list, is that of a frame in which the generic function that is its second element looks for methods.")
 
 (define-port-operation frame-lambda-list (frame)
-  "Return the lambda list of the function at FRAME, or :UNKNOWN."
-  (declare (ignore frame))
-  :unknown)
+  "Return the lambda list of the function at FRAME, or :UNKNOWN.")
 
 (define-port-operation condition-slots (condition)
-  "List the slots of CONDITION as (NAME . VALUE)."
-  (declare (ignore condition))
-  '())
+  "List the slots of CONDITION as (NAME . VALUE).")
 
 (define-port-operation untested-restarts (condition)
-  "List the restarts that are associated with CONDITION or with no condition, without asking their tests."
-  (declare (ignore condition))
-  '())
+  "List the restarts that are associated with CONDITION or with no condition, without asking their tests.")
 
 (define-port-operation restart-takes-value-p (restart)
-  "True if RESTART is likely to need an argument."
-  (member (restart-name restart) '(use-value store-value)))
+  "True if RESTART is likely to need an argument.")
 
 (define-port-operation restart-needs-value-p (restart)
-  "True if RESTART certainly cannot be invoked without an argument."
-  (declare (ignore restart))
-  nil)
+  "True if RESTART certainly cannot be invoked without an argument.")
 
 (define-port-operation restart-lambda-list (restart)
-  "Return the lambda list of the function of RESTART, or :UNKNOWN."
-  (declare (ignore restart))
-  :unknown)
+  "Return the lambda list of the function of RESTART, or :UNKNOWN.")
 
 (define-port-operation restart-argument (restart value)
-  "Return what to pass to RESTART, the Lisp's own or not, for VALUE: some take a form, or the name of a function."
-  (declare (ignore restart))
-  value)
+  "Return what to pass to RESTART, the Lisp's own or not, for VALUE: some take a form, or the name of a function.")
 
 (define-port-operation restart-asker (restart)
-  "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none."
-  (declare (ignore restart))
-  nil)
+  "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none.")
 
 (define-port-operation idle-restart-p (restart)
-  "True if RESTART says that it does again what failed, and does not."
-  (declare (ignore restart))
-  nil)
+  "True if RESTART says that it does again what failed, and does not.")
 
 (define-port-operation signalling-frame ()
   "Return the frame that signalled the condition for which the debugger was called.")
 
 (define-port-operation call-as-interrupted (function)
-  "Call FUNCTION so that SIGNALLING-FRAME is the frame that an interrupt hit."
-  (funcall function))
+  "Call FUNCTION so that SIGNALLING-FRAME is the frame that an interrupt hit.")
 
 (define-port-operation map-frames (function frame limit)
   "Call FUNCTION with each frame from FRAME down to the evaluator that is meaningful to a user.
@@ -515,85 +444,65 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
 <<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known. If only the
-place is asked for, the text may be missing."
-  (progn frame place-only nil))
+place is asked for, the text may be missing.")
 
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
 
 (define-port-operation frame-disassembly (frame)
-  "Print the machine code of the function of FRAME."
-  (progn frame nil))
+  "Print the machine code of the function of FRAME.")
 
 (define-port-operation set-frame-local (frame name value)
-  "Set the variable NAME of FRAME to VALUE. Return true on success."
-  (progn frame name value nil))
+  "Set the variable NAME of FRAME to VALUE. Return true on success.")
 
 (define-port-operation same-frame-p (frame other)
-  "True if FRAME and OTHER are the same frame of the stack."
-  (eq frame other))
+  "True if FRAME and OTHER are the same frame of the stack.")
 
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
 not taken its arguments), :LOCAL (a local function that returns in a way of its own), :SYSTEM (a function of the Lisp's
-own) or :QUALITY (compiled without what that needs)."
-  (progn frame :quality))
+own) or :QUALITY (compiled without what that needs).")
 
 (define-port-operation leave-frame-by (frame function)
   "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
 
 (define-port-operation unknown-argument-p (argument)
-  "True if ARGUMENT marks an argument of FRAME-CALL that is no longer known."
-  (progn argument nil))
+  "True if ARGUMENT marks an argument of FRAME-CALL that is no longer known.")
 
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
-begins with user-"
-  `(function (lambda ,lambda-list ,@body)))
+begins with user-")
 
 (define-port-operation special-variable-p (symbol)
-  "True if SYMBOL is proclaimed special."
-  (declare (ignore symbol))
-  nil)
+  "True if SYMBOL is proclaimed special.")
 
 (define-port-operation walk-heap ()
-  "Visit the live objects of the heap, so that damage to it is detected."
-  (values))
+  "Visit the live objects of the heap, so that damage to it is detected.")
 
 (define-port-operation unbound-marker ()
-  "Return an object that prints as an unavailable value."
-  :unavailable)
+  "Return an object that prints as an unavailable value.")
 
 (define-port-operation call-in-fresh-context (function)
   "Call FUNCTION independently of the printing or signalling that it may have interrupted. The standard streams are bound
-to their values, so that setting one ends with the call."
-  (funcall function))
+to their values, so that setting one ends with the call.")
 
 (define-port-operation call-locked (function)
-  "Call FUNCTION while no other thread is in CALL-LOCKED."
-  (funcall function))
+  "Call FUNCTION while no other thread is in CALL-LOCKED.")
 
 (define-port-operation clock-readings ()
-  "Return real time, run time and time of garbage collections in microseconds, and octets consed."
-  (flet ((microseconds (time)
-           (floor (* time 1000000) internal-time-units-per-second)))
-    (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))
+  "Return real time, run time and time of garbage collections in microseconds, and octets consed.")
 
 (define-port-operation processor-time ()
-  "Return the CPU time of this process in microseconds."
-  (nth-value 1 (clock-readings)))
+  "Return the CPU time of this process in microseconds.")
 
 (define-port-operation thread-name ()
-  "Return the name of the calling thread."
-  "main thread")
+  "Return the name of the calling thread.")
 
 (define-port-operation call-printing-plainly (function)
-  "Call FUNCTION so that messages are short and names have a package prefix only if needed."
-  (funcall function))
+  "Call FUNCTION so that messages are short and names have a package prefix only if needed.")
 
 (define-port-operation call-printing-past-errors (function)
-  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues."
-  (funcall function))
+  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues.")
 
 (define-port-operation class-ancestors (class)
   "List the classes in the precedence list of CLASS.")
@@ -607,8 +516,7 @@ to their values, so that setting one ends with the call."
   nil)
 
 (define-port-operation foreign-libraries ()
-  "List the names of the files of the foreign libraries that the code has loaded."
-  '())
+  "List the names of the files of the foreign libraries that the code has loaded.")
 
 (define-port-operation save-image (path compressed)
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
@@ -624,9 +532,7 @@ symbol, identifies the wrapper's owner. The wrapper stays when the function is r
   "Remove the wrapper with TAG from the function NAME, if there is one.")
 
 (define-port-operation inlined-name-p (name)
-  "True if calls of the function NAME may be compiled inline because it is declaimed so."
-  (declare (ignore name))
-  nil)
+  "True if calls of the function NAME may be compiled inline because it is declaimed so.")
 
 (define-port-operation function-wrapped-p (name tag)
   "True if the function NAME, which must exist, has a wrapper with TAG.")
@@ -639,50 +545,38 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
   "Remove the wrapper from the methods of the generic function NAME, if there is one.")
 
 (define-port-operation system-package-p (package)
-  "True if PACKAGE belongs to the Lisp itself."
-  (eq package #.(find-package "COMMON-LISP")))
+  "True if PACKAGE belongs to the Lisp itself.")
 
 (define-port-operation call-without-handlers (function)
-  "Call FUNCTION without any outer handlers."
-  (funcall function))
+  "Call FUNCTION without any outer handlers.")
 
 (define-port-operation quick-readings ()
-  "Return real time in nanoseconds and octets consed, both as they grow, without allocating."
-  (multiple-value-bind (real run gc octets) (clock-readings)
-    (declare (ignore run gc))
-    (values (* 1000 real) octets)))
+  "Return real time in nanoseconds and octets consed, both as they grow, without allocating.")
 
 ;;; Memory
 
 (define-port-operation tidy-heap (promote)
   "Collect garbage before the process is copied, if it is worth the time: a copy costs more the more memory the process has,
-and keeps the garbage of that time. Always do so if PROMOTE is true; what lives is not collected again soon then."
-  (declare (ignore promote))
-  nil)
+and keeps the garbage of that time. Always do so if PROMOTE is true; what lives is not collected again soon then.")
 
 (define-port-operation collect-garbage ()
-  "Collect all garbage."
-  (values))
+  "Collect all garbage.")
 
 (define-port-operation free-full-heap ()
-  "Collect all garbage if there is certainly room for the objects that are kept."
-  (values))
+  "Collect all garbage if there is certainly room for the objects that are kept.")
 
 (define-port-operation generation-readings ()
   "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
-the Lisp was started with."
-  '())
+the Lisp was started with.")
 
 (define-port-operation count-heap (image time-us)
   "List (NAME OCTETS COUNT) for the types of the objects in the heap, including garbage not yet
 collected; NAME is a symbol, or NIL for memory that is not an object of a type. The initial image is
-omitted unless IMAGE is true. Second, whether all was counted within TIME-US microseconds."
-  (values '() t))
+omitted unless IMAGE is true. Second, whether all was counted within TIME-US microseconds.")
 
 (define-port-operation retaining-paths (find describe ignored count)
   "Return COUNT shortest paths, or fewer, by which the object that FIND returns is reached from the roots, without the objects
-IGNORED; each a list of the root, a text or NIL, and what DESCRIBE returns for each (OBJECT . PLACE) on the way. PLACE is a text."
-  (progn find describe ignored count '()))
+IGNORED; each a list of the root, a text or NIL, and what DESCRIBE returns for each (OBJECT . PLACE) on the way. PLACE is a text.")
 
 ;;; Sampling
 
@@ -703,182 +597,119 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
   "End sampling and forget the samples.")
 
 (define-port-operation sampling-p ()
-  "True if stacks are being sampled, for any request."
-  nil)
+  "True if stacks are being sampled, for any request.")
 
 ;;; Looking things up
 
 (define-port-operation note-call-to-evaluate (form)
-  "FORM is about to be evaluated. If it calls an undefined function, its error is to be the same each time."
-  (declare (ignore form))
-  nil)
+  "FORM is about to be evaluated. If it calls an undefined function, its error is to be the same each time.")
 
 (define-port-operation call-with-default-policy (function)
-  "Call FUNCTION with this Lisp's own way of compiling files."
-  (funcall function))
+  "Call FUNCTION with this Lisp's own way of compiling files.")
 
 (define-port-operation call-encapsulated (wrappers function)
   "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
 gets the function and its arguments.")
 
 (define-port-operation change-directory (directory)
-  "Make DIRECTORY, a string, the process's working directory."
-  nil)
+  "Make DIRECTORY, a string, the process's working directory.")
 
 (define-port-operation heap-readings ()
-  "Return the number of octets used in the heap, and its maximum size."
-  (values 0 0))
+  "Return the number of octets used in the heap, and its maximum size.")
 
 (define-port-operation function-lambda-list (function)
-  "Return the lambda list of FUNCTION, a function object, or :UNKNOWN."
-  (let ((expression (function-lambda-expression function)))
-    (if expression (second expression) :unknown)))
+  "Return the lambda list of FUNCTION, a function object, or :UNKNOWN.")
 
 (define-port-operation function-type (name)
-  "Return the type of the function called NAME, or NIL if nothing is known."
-  (declare (ignore name))
-  nil)
+  "Return the type of the function called NAME, or NIL if nothing is known.")
 
 (define-port-operation variable-type (symbol)
-  "Return the declared type of the variable SYMBOL, or NIL."
-  (declare (ignore symbol))
-  nil)
+  "Return the declared type of the variable SYMBOL, or NIL.")
 
 (define-port-operation variable-kind (symbol)
-  "Return :CONSTANT, :SPECIAL, :GLOBAL, :SYMBOL-MACRO, or NIL if SYMBOL was not defined as any."
-  (if (constantp symbol) :constant nil))
+  "Return :CONSTANT, :SPECIAL, :GLOBAL, :SYMBOL-MACRO, or NIL if SYMBOL was not defined as any.")
 
 (define-port-operation expanders (symbol)
   "Return the objects that define the type SYMBOL and its SETF expansion, which are different objects after a
-redefinition; NIL for what is not defined."
-  (declare (ignore symbol))
-  (values nil nil))
+redefinition; NIL for what is not defined.")
 
 (define-port-operation no-input-p (stream)
-  "True if STREAM is the standard input of a process without a terminal."
-  (declare (ignore stream))
-  nil)
+  "True if STREAM is the standard input of a process without a terminal.")
 
 (define-port-operation type-lambda-list (symbol)
-  "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN."
-  (declare (ignore symbol))
-  :unknown)
+  "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN.")
 
 (define-port-operation type-definition (symbol)
-  "Return a text about the type SYMBOL names by DEFTYPE, or NIL."
-  (declare (ignore symbol))
-  nil)
+  "Return a text about the type SYMBOL names by DEFTYPE, or NIL.")
 
 (define-port-operation direct-slot-names (class)
-  "List the names of the direct slots of CLASS."
-  (declare (ignore class))
-  '())
+  "List the names of the direct slots of CLASS.")
 
 (define-port-operation slot-names (object)
-  "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class."
-  (declare (ignore object))
-  '())
+  "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class.")
 
 (define-port-operation closed-over-values (function)
-  "List the values that FUNCTION closes over; assigned variables have their current values."
-  (declare (ignore function))
-  '())
+  "List the values that FUNCTION closes over; assigned variables have their current values.")
 
 (define-port-operation inner-objects (object)
-  "List (LABEL . VALUE) for the contents of OBJECT, whose type is specific to this Lisp."
-  (declare (ignore object))
-  '())
+  "List (LABEL . VALUE) for the contents of OBJECT, whose type is specific to this Lisp.")
 
 (define-port-operation hash-table-weak (table)
-  "Return the weakness of TABLE, or NIL."
-  (declare (ignore table))
-  nil)
+  "Return the weakness of TABLE, or NIL.")
 
 (define-port-operation direct-superclasses (class)
-  "List the direct superclasses of CLASS."
-  (declare (ignore class))
-  '())
+  "List the direct superclasses of CLASS.")
 
 (define-port-operation direct-subclasses (class)
-  "List the direct subclasses of CLASS."
-  (declare (ignore class))
-  '())
+  "List the direct subclasses of CLASS.")
 
 (define-port-operation forward-reference-p (class)
-  "True if CLASS is only known as a superclass of others and is not defined yet."
-  (declare (ignore class))
-  nil)
+  "True if CLASS is only known as a superclass of others and is not defined yet.")
 
 (define-port-operation direct-superclass-names (class)
-  "List the names of the direct superclasses of CLASS."
-  (declare (ignore class))
-  '())
+  "List the names of the direct superclasses of CLASS.")
 
 (define-port-operation direct-subclass-names (class)
-  "List the names of the direct subclasses of CLASS."
-  (declare (ignore class))
-  '())
+  "List the names of the direct subclasses of CLASS.")
 
 (define-port-operation methods-of-function (function)
-  "List the methods of FUNCTION, a generic function."
-  (declare (ignore function))
-  '())
+  "List the methods of FUNCTION, a generic function.")
 
 (define-port-operation methods-on-class (class)
-  "List the methods that specialize on CLASS."
-  (declare (ignore class))
-  '())
+  "List the methods that specialize on CLASS.")
 
 (define-port-operation method-parts (method)
   "Return the name of the function METHOD belongs to, its qualifiers, and its lambda list with
-specializers; NIL for a method that only reads or writes a slot."
-  (declare (ignore method))
-  nil)
+specializers; NIL for a method that only reads or writes a slot.")
 
 (define-port-operation call-with-origin (origin function)
-  "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file."
-  (declare (ignore origin))
-  (funcall function))
+  "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file.")
 
 (define-port-operation place-of (object)
   "Return where OBJECT, a function, a method, a class or a package, is defined, as a property list:
 :EVALUATION and perhaps :START and :END, as CALL-WITH-ORIGIN got them; or :FILE, a namestring, perhaps with
-:POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL."
-  (declare (ignore object))
-  '())
+:POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
 
 (define-port-operation definitions-named (name)
   "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
-:FUNCTION, and OBJECT what is defined, or NIL where that is no object."
-  (declare (ignore name))
-  '())
+:FUNCTION, and OBJECT what is defined, or NIL where that is no object.")
 
 (define-port-operation file-text (namestring position limit)
   "Return the text of a file from POSITION, in octets, on, at most LIMIT characters of it; NIL if it cannot
-be read. The second value is its name as the system writes it."
-  (declare (ignore namestring position limit))
-  nil)
+be read. The second value is its name as the system writes it.")
 
 (define-port-operation note-loaded-file (path)
-  "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P."
-  (declare (ignore path))
-  nil)
+  "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P.")
 
 (define-port-operation file-changed-p (namestring created)
   "True if a file differs from what was loaded from it. CREATED is the date of the file that the code in
-question was made from, or NIL."
-  (declare (ignore namestring created))
-  nil)
+question was made from, or NIL.")
 
 (define-port-operation edited-since-built-p (source built)
-  "True if the file SOURCE was written after the file BUILT, also within the same second."
-  (declare (ignore source built))
-  nil)
+  "True if the file SOURCE was written after the file BUILT, also within the same second.")
 
 (define-port-operation line-of-place (place)
-  "Return the line at which the definition at PLACE begins, or NIL."
-  (declare (ignore place))
-  nil)
+  "Return the line at which the definition at PLACE begins, or NIL.")
 
 (define-port-operation map-references (function kind name)
   "Call FUNCTION with the function, the macro function or the method, its name, and how often it refers to NAME.
@@ -886,67 +717,46 @@ KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Li
 those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation references-from (function)
-  "List the references of FUNCTION, a function or a method, as (KIND NAME COUNT)."
-  (declare (ignore function))
-  '())
+  "List the references of FUNCTION, a function or a method, as (KIND NAME COUNT).")
 
 (define-port-operation own-package-p (package)
-  "True if PACKAGE is one of the Lisp's own."
-  (eq package (find-package "COMMON-LISP")))
+  "True if PACKAGE is one of the Lisp's own.")
 
 (define-port-operation public-symbol-p (symbol)
-  "True unless SYMBOL is internal to the Lisp and only of interest to its developers."
-  (eq :external (nth-value 1 (find-symbol (symbol-name symbol) (symbol-package symbol)))))
+  "True unless SYMBOL is internal to the Lisp and only of interest to its developers.")
 
 (define-port-operation expand-everywhere (form)
   "Return FORM with all macros expanded, also those in its subforms.")
 
 (define-port-operation method-signature (method)
   "Return the name of the function METHOD belongs to, its qualifiers, its specializers as names or (EQL object),
-its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL."
-  (declare (ignore method))
-  nil)
+its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL.")
 
 (define-port-operation specializer-fits-p (method number object)
-  "True if OBJECT fits the specializer of the required argument NUMBER, from 0, of METHOD."
-  (declare (ignore method number object))
-  t)
+  "True if OBJECT fits the specializer of the required argument NUMBER, from 0, of METHOD.")
 
 (define-port-operation effective-order (function methods)
   "Return the name of the method combination of FUNCTION, and how it arranges METHODS, the applicable ones in
 order of precedence: a list of (METHOD ROLE), in the order in which they run, ROLE being :AROUND, :BEFORE,
-:PRIMARY, :NEXT, :AFTER, :COMBINED or :UNUSED; third, the form that calls them where they are arranged in no such way."
-  (declare (ignore function))
-  (values 'standard (loop for method in methods collect (list method :primary)) nil))
+:PRIMARY, :NEXT, :AFTER, :COMBINED or :UNUSED; third, the form that calls them where they are arranged in no such way.")
 
 (define-port-operation watch-steps (tell called tell-problem)
   "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
 call TELL with its text and the list of its values. STEP-INTO enters the function that CALLED returns for the text of a
-call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
-  (declare (ignore tell called tell-problem))
-  nil)
+call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence.")
 
 (define-port-operation class-precedence (class)
-  "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final."
-  (values (class-ancestors class) t))
+  "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final.")
 
 (define-port-operation direct-slots (class)
   "List the direct slots of CLASS as property lists: :NAME :INITARGS :INITFORM, a list of the form, or NIL,
-:READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION."
-  (declare (ignore class))
-  '())
+:READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION.")
 
 (define-port-operation direct-default-initargs (class)
-  "List the default initargs that CLASS itself gives, as (INITARG FORM)."
-  (declare (ignore class))
-  '())
+  "List the default initargs that CLASS itself gives, as (INITARG FORM).")
 
 (define-port-operation method-code (method)
-  "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL."
-  (declare (ignore method))
-  nil)
+  "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL.")
 
 (define-port-operation all-methods-on-class (class)
-  "List the methods that specialize on CLASS, or on an instance of it."
-  (declare (ignore class))
-  '())
+  "List the methods that specialize on CLASS, or on an instance of it.")

@@ -217,9 +217,13 @@ static bool begin_http(struct server *server, const struct options *options, str
         .allowed_hosts = options->allowed_hosts,
         .allowed_origins = options->allowed_origins,
         .cors_origins = options->cors_origins,
-        .token_file = options->token_file,
-        .trust_header = options->trust_header,
-        .trust_from = options->trust_from,
+        .principals = {.token_file = options->token_file,
+                       .trust_header = options->trust_header,
+                       .trust_from = options->trust_from,
+                       .access_tokens = {.issuer = options->oauth_issuer,
+                                         .audience = options->oauth_audience,
+                                         .keys_file = options->oauth_keys,
+                                         .user = options->oauth_claim}},
         .tls_certificate_file = options->tls_certificate,
         .tls_key_file = options->tls_key,
         .node = options->node,
@@ -273,6 +277,7 @@ static bool begin(struct server *server, const struct options *options,
         .zygotes = server->zygotes,
         .state_directory = options->state_directory,
         .is_persistent = options->is_persistent,
+        .save_every_s = options->save_every_s,
         .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
         .directory = server->directory,
         .confinements = confinements,
@@ -377,8 +382,8 @@ static struct confinements *new_confinements(const struct options *options, cons
 /* What no sandboxed Lisp may reach; ${kept} ends with NULL. */
 static void list_kept(const struct options *options, const char **kept)
 {
-    const char *const all[] = {options->token_file, options->tls_key, options->audit_file,
-                               options->state_directory};
+    const char *const all[] = {options->token_file, options->oauth_keys, options->tls_key,
+                               options->audit_file, options->state_directory};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] != NULL)
             *kept++ = all[i];
@@ -389,7 +394,7 @@ int server_run(const struct options *options, const struct extension *extension)
     struct server server = {.loop = uv_default_loop(), .extension = extension};
     struct err err = {0};
     int status = 1;
-    const char *kept[5] = {NULL};
+    const char *kept[6] = {NULL};
     list_kept(options, kept);
     server.directory = options->directory;
     server.is_attached = options->attach != NULL;

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "http/http_session.h"
 #include "mcp/tasks.h"
+#include "proc/loop_handle.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -45,6 +46,7 @@ struct planned_save {
     struct toolboxes *toolboxes;
     struct owned *owner;
     char *name;
+    bool is_periodic; /* the session goes on */
 };
 
 struct toolboxes {
@@ -52,10 +54,13 @@ struct toolboxes {
     struct list all;
     struct list planned_saves;
     size_t planned, saves; /* how many are planned, and in progress */
+    uv_timer_t *timer;     /* --save-every; NULL: no saves while the server runs */
     bool is_ending;
-    void (*on_saved)(void *arg);
+    void (*on_saved)(void *arg); /* NULL until toolboxes_save() */
     void *arg;
 };
+
+static void on_save_time(uv_timer_t *timer);
 
 struct toolboxes *toolboxes_new(const struct toolboxes_options *options)
 {
@@ -63,6 +68,10 @@ struct toolboxes *toolboxes_new(const struct toolboxes_options *options)
     t->options = *options;
     list_init(&t->all);
     list_init(&t->planned_saves);
+    if (options->save_every_s > 0) {
+        t->timer = loop_handle_timer(options->loop, t);
+        uv_timer_start(t->timer, on_save_time, options->save_every_s * 1000, options->save_every_s * 1000);
+    }
     return t;
 }
 
@@ -189,12 +198,23 @@ static void note_loss(const struct owned *o, const struct session *s, const char
         return;
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_adds(&text, "When the server ended at ");
-    text_add_date(&text, time(NULL));
-    strbuf_addf(&text, ", session %s, the state after evaluation %llu, was lost. %s", session_name(s),
-                (unsigned long long)session_at(s), why);
+    strbuf_addf(&text,
+                "When the server ended at %s, session %s, the state after evaluation %llu, was lost. %s",
+                text_date(time(NULL)).text, session_name(s), (unsigned long long)session_at(s), why);
     saved_note_loss(o->store, session_name(s), strbuf_string(&text));
     strbuf_fini(&text);
+}
+
+static void add_planned_save(struct toolboxes *t, struct owned *o, const struct session *s)
+{
+    struct planned_save *p = xcalloc(1, sizeof *p);
+    p->toolboxes = t;
+    p->owner = o;
+    p->name = xstrdup(session_name(s));
+    p->is_periodic = t->on_saved == NULL;
+    list_init(&p->node);
+    list_append(&t->planned_saves, &p->node);
+    session_host_plan_saves(t->options.host, ++t->planned);
 }
 
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
@@ -208,13 +228,13 @@ static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
         note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
         return;
     }
-    struct planned_save *p = xcalloc(1, sizeof *p);
-    p->toolboxes = t;
-    p->owner = o;
-    p->name = xstrdup(session_name(s));
-    list_init(&p->node);
-    list_append(&t->planned_saves, &p->node);
-    session_host_plan_saves(t->options.host, ++t->planned);
+    add_planned_save(t, o, s);
+}
+
+static void plan_periodic_save(struct toolboxes *t, struct owned *o, struct session *s)
+{
+    if (has_state_to_save(o, s) && session_wants_save(s) && !keeps_save(o, s))
+        add_planned_save(t, o, s);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome);
@@ -244,23 +264,35 @@ static void save_more(struct toolboxes *t)
         t->saves++;
         session_save(s, NULL, on_saved, p);
     }
-    if (t->saves > 0)
+    if (t->saves > 0 || t->on_saved == NULL)
         return;
     trim_saves(t);
     t->on_saved(t->arg);
+}
+
+/* A round that takes longer than its time is followed by the next one after that. */
+static void on_save_time(uv_timer_t *timer)
+{
+    struct toolboxes *t = timer->data;
+    if (t->on_saved != NULL || t->saves > 0 || !list_is_empty(&t->planned_saves))
+        return;
+    for_each_session(t, plan_periodic_save);
+    save_more(t);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome)
 {
     struct planned_save *p = arg;
     struct toolboxes *t = p->toolboxes;
-    if (outcome->kind != OUTCOME_OK) {
+    if (outcome->kind != OUTCOME_OK && p->is_periodic) {
+        log_warning("session %s was not saved now: %s", p->name, outcome->why);
+    } else if (outcome->kind != OUTCOME_OK) {
         log_error("%s", outcome->why);
         /* A session that is being closed is found by its name no more. */
         if (outcome->session != NULL)
             note_loss(p->owner, outcome->session, t->is_ending ? CUT_SHORT : outcome->why);
         saved_withdraw(p->owner->store, p->name);
-    } else if (outcome->session != NULL) {
+    } else if (outcome->session != NULL && !p->is_periodic) {
         sessions_give_up(outcome->session);
     }
     planned_save_free(p);
@@ -272,6 +304,8 @@ void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg)
 {
     t->on_saved = done;
     t->arg = arg;
+    while (!list_is_empty(&t->planned_saves)) /* --save-every */
+        planned_save_free(list_entry(t->planned_saves.next, struct planned_save, node));
     for_each_session(t, plan_save);
     save_more(t);
 }
@@ -290,6 +324,7 @@ void toolboxes_free(struct toolboxes *t)
     if (t == NULL)
         return;
     t->is_ending = true;
+    loop_handle_free(t->timer);
     while (!list_is_empty(&t->planned_saves))
         give_up(list_entry(t->planned_saves.next, struct planned_save, node));
     while (!list_is_empty(&t->all))

@@ -22,6 +22,7 @@ struct toolboxes_options {
     struct zygotes *zygotes;
     const char *state_directory; /* NULL: nothing can be saved */
     bool is_persistent;
+    size_t save_every_s;   /* save idle sessions that have changed this often; 0: only by toolboxes_save() */
     bool loads_code;       /* options name files or systems that every session has */
     const char *directory; /* borrowed; as in struct toolbox, like the next one */
     struct confinements *confinements;

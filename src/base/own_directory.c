@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,9 +24,8 @@
 /* In a directory that all users share, those of other users stay. */
 static void remove_if_left(const char *parent, const char *name)
 {
-    struct strbuf path;
+    struct strbuf path = {0};
     struct stat s;
-    strbuf_init(&path, 0);
     strbuf_addf(&path, "%s/%s", parent, name);
     int fd = open(strbuf_string(&path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &s) == 0 && s.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -88,8 +86,7 @@ static void remove_leftovers(const char *parent, const char *prefix)
 
 char *own_directory_make(const char *parent, const char *prefix, int *lock, struct err *err)
 {
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     /* Another server, or a thread for an earlier directory, may take the new one for a leftover before it is
      * locked, and remove it: then make another. */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {

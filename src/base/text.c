@@ -8,21 +8,26 @@
 
 #include "base/strbuf.h"
 
-void text_add_grouped(struct strbuf *out, uint64_t n)
+struct short_text text_grouped(uint64_t n)
 {
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            strbuf_addc(out, ',');
-        strbuf_addc(out, digits[i]);
-    }
+    struct short_text text;
+    size_t at = sizeof text.text - 1, digits = 0;
+    text.text[at] = '\0';
+    do {
+        if (digits > 0 && digits % 3 == 0)
+            text.text[--at] = ',';
+        text.text[--at] = (char)('0' + n % 10);
+        digits++;
+    } while ((n /= 10) > 0);
+    memmove(text.text, text.text + at, sizeof text.text - at);
+    return text;
 }
 
-void text_add_count(struct strbuf *out, uint64_t n, const char *singular)
+struct short_text text_count(uint64_t n, const char *singular)
 {
-    text_add_grouped(out, n);
-    strbuf_addf(out, " %s%s", singular, n == 1 ? "" : "s");
+    struct short_text text;
+    snprintf(text.text, sizeof text.text, "%.26s %.30s%s", text_grouped(n).text, singular, n == 1 ? "" : "s");
+    return text;
 }
 
 void text_add_indented(struct strbuf *out, const char *text, unsigned long len, const char *indent)
@@ -40,39 +45,38 @@ void text_add_indented(struct strbuf *out, const char *text, unsigned long len, 
     }
 }
 
-void text_add_column(struct strbuf *out, int64_t n, int width)
+struct short_text text_column(int64_t n, int width)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    text_add_grouped(&text, n < 0 ? 0 : (uint64_t)n);
-    strbuf_addf(out, "%*s", width, strbuf_string(&text));
-    strbuf_fini(&text);
+    struct short_text text;
+    snprintf(text.text, sizeof text.text, "%*s", width, text_grouped(n < 0 ? 0 : (uint64_t)n).text);
+    return text;
 }
 
-void text_add_ms(struct strbuf *out, int64_t us, int width)
+struct short_text text_ms(int64_t us, int width)
 {
+    struct short_text text;
     uint64_t amount = us < 0 ? 0 : (uint64_t)us;
-    text_add_column(out, (int64_t)(amount / 1000), width > 4 ? width - 4 : 0);
-    strbuf_addf(out, ".%03u", (unsigned)(amount % 1000));
+    snprintf(text.text, sizeof text.text, "%.58s.%03u",
+             text_column((int64_t)(amount / 1000), width > 4 ? width - 4 : 0).text,
+             (unsigned)(amount % 1000));
+    return text;
 }
 
-void text_add_time(struct strbuf *out, time_t when)
+struct short_text text_date(time_t when)
 {
+    struct short_text text;
     struct tm utc;
-    char text[32];
     gmtime_r(&when, &utc);
-    strftime(text, sizeof text, "%H:%M:%SZ", &utc);
-    strbuf_adds(out, text);
+    strftime(text.text, sizeof text.text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
 }
 
-void text_add_date(struct strbuf *out, time_t when)
+struct short_text text_time(time_t when)
 {
-    struct tm utc;
-    char text[32];
-    gmtime_r(&when, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT", &utc);
-    strbuf_adds(out, text);
-    text_add_time(out, when);
+    struct short_text text = text_date(when);
+    const char *time = strchr(text.text, 'T') + 1;
+    memmove(text.text, time, strlen(time) + 1);
+    return text;
 }
 
 void text_add_line(struct strbuf *out, const char *text)

@@ -9,20 +9,26 @@
 
 struct strbuf;
 
-/* text_add_grouped(out, n): "1,234,567". */
-void text_add_grouped(struct strbuf *out, uint64_t n);
+/* What the functions below return, for use within one expression: strbuf_addf(out, "%s",
+ * text_date(when).text). */
+struct short_text {
+    char text[64];
+};
 
-/* text_add_column(out, n, width): the same, right-aligned in ${width} columns; a negative ${n} counts as
- * 0. text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", right-aligned, too. */
-void text_add_column(struct strbuf *out, int64_t n, int width);
-void text_add_ms(struct strbuf *out, int64_t us, int width);
+/* text_grouped(n): "1,234,567". */
+struct short_text text_grouped(uint64_t n);
 
-/* text_add_time(out, when): "14:03:59Z". text_add_date(out, when): "2026-02-28T14:03:59Z". */
-void text_add_time(struct strbuf *out, time_t when);
-void text_add_date(struct strbuf *out, time_t when);
+/* text_column(n, width): the same, right-aligned in ${width} columns, at most 60; a negative ${n} counts as
+ * 0. text_ms(us, width): microseconds as milliseconds, "1,234.567", right-aligned, too. */
+struct short_text text_column(int64_t n, int width);
+struct short_text text_ms(int64_t us, int width);
 
-/* text_add_count(out, n, singular): "1 frame", "2 frames". */
-void text_add_count(struct strbuf *out, uint64_t n, const char *singular);
+/* text_time(when): "14:03:59Z". text_date(when): "2026-02-28T14:03:59Z". */
+struct short_text text_time(time_t when);
+struct short_text text_date(time_t when);
+
+/* text_count(n, singular): "1 frame", "2 frames"; ${singular} has at most 30 bytes. */
+struct short_text text_count(uint64_t n, const char *singular);
 
 /* text_add_indented(out, text, len, indent): each line of ${text} after ${indent}, lines separated by
  * newlines, no newline at the end. */

@@ -151,8 +151,7 @@ bool client_run(const struct client *client, const json_t *arguments, struct str
 /* Codex reads TOML, so that nothing here has to. */
 static bool ask_codex(struct client_config *config, struct err *err)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
+    struct strbuf out = {0};
     json_t *arguments = json_pack("[sss]", "mcp", "list", "--json");
     bool is_good = client_run(config->client, arguments, &out, err);
     json_t *servers = is_good ? json_loadb(strbuf_string(&out), out.len, 0, NULL) : NULL;
@@ -179,8 +178,7 @@ static bool ask_codex(struct client_config *config, struct err *err)
 /* The rest of the file is Lisp that only Emacs can interpret. */
 static void find_form(struct client_config *config)
 {
-    struct strbuf begin;
-    strbuf_init(&begin, 0);
+    struct strbuf begin = {0};
     strbuf_addf(&begin, "(\"%s\" :command \"", config->name);
     const char *form =
         config->is_missing ? NULL : strstr(strbuf_string(&config->file.text), strbuf_string(&begin));
@@ -288,8 +286,7 @@ static bool make_folder(const struct client_config *config, struct err *err)
 /* The mode is that of the file: it may contain secrets. */
 static bool keep_backup(const struct client_config *config, struct err *err)
 {
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     strbuf_addf(&path, "%s" CLIENT_CONFIG_BACKUP, config->path);
     unlink(strbuf_string(&path));
     bool is_kept = regular_file_create(strbuf_string(&path), config->file.status.st_mode & 0777,
@@ -309,8 +306,7 @@ bool client_config_write(struct client_config *config, const json_t *entry, stru
         json_object_del(servers, config->name);
     else
         json_object_set(servers, config->name, (json_t *)entry);
-    struct strbuf after;
-    strbuf_init(&after, 0);
+    struct strbuf after = {0};
     char *text = json_dumps(config->root, JSON_INDENT(2));
     strbuf_addf(&after, "%s\n", text);
     free(text);

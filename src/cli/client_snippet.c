@@ -37,8 +37,7 @@ bool client_snippet_is_needed(const struct client_config *config, const json_t *
 {
     if (config->presence != PRESENCE_OURS || config->client->format != FORMAT_ELISP)
         return config->presence != PRESENCE_OURS || !json_equal(config->entry, entry);
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     add_form(config, entry, &form);
     bool is_there = strstr(strbuf_string(&config->file.text), strbuf_string(&form)) != NULL;
     strbuf_fini(&form);

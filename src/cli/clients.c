@@ -71,8 +71,7 @@ const struct client *clients_find(const char *name)
 
 static char *join(const char *directory, const char *name)
 {
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     strbuf_addf(&path, "%s/%s", directory, name);
     return strbuf_steal(&path, NULL);
 }

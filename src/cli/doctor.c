@@ -48,10 +48,8 @@ static void on_finding(void *arg, const char *name, enum verdict verdict, const 
                        const char *format, ...)
 {
     struct report *r = arg;
-    struct strbuf raw, text;
+    struct strbuf raw = {0}, text = {0};
     va_list arguments;
-    strbuf_init(&raw, 0);
-    strbuf_init(&text, 0);
     va_start(arguments, format);
     strbuf_vaddf(&raw, format, arguments);
     va_end(arguments);

@@ -30,12 +30,11 @@ static bool read_input(struct strbuf *input, struct err *err)
 
 int hook(int argc, char **argv)
 {
-    struct strbuf input, answer;
+    struct strbuf input, answer = {0};
     struct err err;
     if (argc > 1)
         return command_usage(argv[0]);
     strbuf_init(&input, MOST_INPUT_BYTES);
-    strbuf_init(&answer, 0);
     bool is_good = read_input(&input, &err) && hook_answer(strbuf_string(&input), input.len, &answer, &err);
     if (!is_good)
         fprintf(stderr, "cl-mcp-server hook: %s\n", err.message);

@@ -73,7 +73,6 @@ bool hook_answer(const char *input, size_t len, struct strbuf *out, struct err *
 {
     enum hook_dialect dialect;
     struct verdict verdict = {.dialect = &dialect};
-    strbuf_init(&verdict.reason, 0);
     bool is_read = hook_event_read(input, len, &dialect, on_file, &verdict, err);
     if (is_read && verdict.reason.len > 0) {
         struct strbuf shown;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/regular_file.h"
 #include "cli/lisp_check.h"
 #include "cli/patch_text.h"
@@ -47,8 +46,7 @@ static char *lisp_path(const struct reading *reading, const char *path, size_t l
 {
     if (path == NULL || len == 0 || len > MOST_PATH || memchr(path, '\0', len) != NULL)
         return NULL;
-    struct strbuf whole;
-    strbuf_init(&whole, 0);
+    struct strbuf whole = {0};
     if (path[0] != '/' && reading->directory != NULL)
         strbuf_addf(&whole, "%s/", reading->directory);
     strbuf_add(&whole, path, len);

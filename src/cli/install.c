@@ -45,8 +45,7 @@ static void find_self(struct request *r)
 /* What a person has to change. */
 static void print_advice(const struct request *r, const struct client_config *config, const json_t *entry)
 {
-    struct strbuf advice;
-    strbuf_init(&advice, 0);
+    struct strbuf advice = {0};
     if (!r->is_install)
         strbuf_addf(&advice, "Remove the server %s from the file.\n", config->name);
     else
@@ -109,8 +108,7 @@ static void print_command(const char *before, const struct client *client, const
 static bool run_command(const struct request *r, const struct client_config *config, const char *const *words,
                         const json_t *entry, struct err *err)
 {
-    struct strbuf out;
-    strbuf_init(&out, 0);
+    struct strbuf out = {0};
     json_t *arguments = fill_in(words, config, entry);
     print_command(r->is_dry_run ? "would run" : "running", config->client, arguments);
     fflush(stdout);

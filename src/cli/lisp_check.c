@@ -7,8 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
-
 static void add_edit(struct strbuf *out, const struct scan_edit *edit)
 {
     strbuf_addf(out, "line %zu: %s %zu `)` %s column %zu, in the form %s of line %zu", edit->at.line,

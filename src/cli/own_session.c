@@ -71,14 +71,13 @@ bool own_session_run(const char *const *options, const char *const *codes, struc
 {
     char self[PATH_MAX];
     const char *argv[MOST_OPTIONS + 2] = {self};
-    struct strbuf input;
+    struct strbuf input = {0};
     struct program_result result;
     *out = (struct own_session){.log = {.bytes = NULL}};
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     self[len > 0 ? len : 0] = '\0';
     for (size_t i = 0; options[i] != NULL && i < MOST_OPTIONS; i++)
         argv[i + 1] = options[i];
-    strbuf_init(&input, 0);
     size_t count = write_requests(&input, codes);
     bool is_run = run_program(argv, strbuf_string(&input), LIMIT_MS, &result, err);
     size_t answers = take_lines(out, &result.output);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
+#include "http/access_tokens.h"
 #include "http/daemon.h"
 #include "http/exchange.h"
 #include "http/header_values.h"
@@ -137,6 +139,22 @@ static bool check_origin(const struct check_rules *rules, struct exchange *e)
     return refuse(e, 403, "this Origin is not allowed; --allow-origin adds one");
 }
 
+/* Where clients learn which issuer has tokens for this server, so before they have one. */
+static bool check_metadata(const struct check_rules *rules, struct exchange *e)
+{
+    const struct access_tokens *tokens = rules->principals->access_tokens;
+    const char *text = tokens == NULL ? NULL : access_tokens_metadata(tokens, e->path);
+    if (text == NULL)
+        return true;
+    if (e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL)
+        exchange_answer(e, 204, NULL, 0);
+    else if (e->method == EXCHANGE_GET)
+        exchange_answer(e, 200, text, strlen(text));
+    else
+        refuse_with(e, 405, "only GET is allowed here", "Allow", "GET");
+    return false;
+}
+
 static bool check_path(const struct check_rules *rules, struct exchange *e)
 {
     return strcmp(e->path, PATH) == 0 || refuse(e, 404, "not found; the MCP endpoint is " PATH);
@@ -235,19 +253,22 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
 typedef bool check(const struct check_rules *rules, struct exchange *e);
 
 static check *const checks[] = {
-    check_syntax, check_framing, check_singular,      check_host,    check_origin,
-    check_path,   check_method,  check_authorization, check_load,    check_content_type,
-    check_accept, check_length,  check_version,       check_session,
+    check_syntax,       check_framing, check_singular, check_host,          check_origin,
+    check_metadata,     check_path,    check_method,   check_authorization, check_load,
+    check_content_type, check_accept,  check_length,   check_version,       check_session,
 };
 
 struct principal *checks_principal(const struct check_rules *rules, struct exchange *e,
                                    struct refusal *refusal)
 {
     const char *trusted = rules->principals->options.trust_header;
+    const union MHD_ConnectionInfo *client =
+        daemon_mhd(e->daemon)->get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct credentials credentials = {
         .authorization = exchange_header(e, "Authorization"),
         .user = trusted != NULL ? exchange_header(e, trusted) : NULL,
-        .from = daemon_listener(e->daemon)->is_unix ? NULL : exchange_client(e),
+        .from = daemon_listener(e->daemon)->is_unix ? NULL : client->client_addr,
+        .at = time(NULL) - (time_t)(uv_hrtime() / 1000000 - e->began_ms) / 1000,
     };
     return principals_find(rules->principals, &credentials, refusal);
 }

@@ -48,13 +48,6 @@ const char *exchange_header(struct exchange *e, const char *name)
     return copy->text;
 }
 
-const struct sockaddr *exchange_client(const struct exchange *e)
-{
-    return daemon_mhd(e->daemon)
-        ->get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-        ->client_addr;
-}
-
 struct visit {
     exchange_header_visitor *each;
     void *arg;

@@ -95,9 +95,6 @@ MHD_RequestCompletedCallback exchange_completer(void);
 const char *exchange_header(struct exchange *e, const char *name);
 size_t exchange_header_count(const struct exchange *e, const char *name);
 
-/* exchange_client(e): the address of the client; borrowed until the connection ends. */
-const struct sockaddr *exchange_client(const struct exchange *e);
-
 /*
  * exchange_each_header(e, each, arg):
  * Call ${each} for the headers in the order in which they were sent, until it returns false.

@@ -3,36 +3,24 @@
  */
 #include "http/mhd.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include <stddef.h>
 
-#define LIBRARY "libmicrohttpd.so.12"
+#include "base/library.h"
+
+static const struct library_function functions[] = {
+#define ROW(member, name) {#name, offsetof(struct mhd, member)},
+    MHD_FUNCTIONS(ROW){0}
+#undef ROW
+};
 
 bool mhd_load(struct mhd *mhd, struct err *err)
 {
     *mhd = (struct mhd){0};
-    mhd->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (mhd->library == NULL)
-        return err_set(err, ERR_START, "HTTP needs %s (on Debian the package libmicrohttpd12): %s", LIBRARY,
-                       dlerror());
-        /* POSIX allows a data pointer to hold a function pointer; ISO C has no cast for it. */
-#define FIND(member, name)                                                                                   \
-    do {                                                                                                     \
-        void *symbol = dlsym(mhd->library, #name);                                                           \
-        if (symbol == NULL) {                                                                                \
-            mhd_unload(mhd);                                                                                 \
-            return err_set(err, ERR_START, "%s is too old: it has no %s", LIBRARY, #name);                   \
-        }                                                                                                    \
-        memcpy(&mhd->member, &symbol, sizeof symbol);                                                        \
-    } while (0);
-    MHD_FUNCTIONS(FIND)
-#undef FIND
-    return true;
+    return library_load(&mhd->library, "libmicrohttpd.so.12", "libmicrohttpd12", functions, mhd, err);
 }
 
 void mhd_unload(struct mhd *mhd)
 {
-    if (mhd->library != NULL)
-        dlclose(mhd->library);
+    library_unload(mhd->library);
     *mhd = (struct mhd){0};
 }

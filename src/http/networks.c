@@ -25,15 +25,6 @@ static bool shares_bits(const unsigned char *a, const unsigned char *b, unsigned
     return memcmp(a, b, bytes) == 0 && (rest == 0 || ((a[bytes] ^ b[bytes]) >> (8 - rest)) == 0);
 }
 
-/* Whether all bits of ${address} from number ${bits} on are zero. */
-static bool ends_with_zeros(const unsigned char *address, unsigned bits)
-{
-    for (unsigned i = bits; i < 128; i++)
-        if ((address[i / 8] & (0x80 >> i % 8)) != 0)
-            return false;
-    return true;
-}
-
 bool network_parse(struct network *n, const char *text, struct err *err)
 {
     char address[INET6_ADDRSTRLEN];
@@ -55,8 +46,7 @@ bool network_parse(struct network *n, const char *text, struct err *err)
                            128 - first);
         n->bits = first + (unsigned)atoi(bits);
     }
-    return ends_with_zeros(n->address, n->bits) ||
-           err_set(err, ERR_INVALID, "'%.100s': the address has bits set behind the network's own", text);
+    return true;
 }
 
 bool network_has(const struct network *n, const struct sockaddr *address)

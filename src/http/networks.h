@@ -15,11 +15,7 @@ struct network {
     unsigned bits; /* the leading bits that an address must share with it */
 };
 
-/*
- * network_parse(n, text, err): read an address with or without its number of bits.
- *
- * Errors      ERR_INVALID, also if bits behind the network's own are set: the address is then probably a typo
- */
+/* network_parse(n, text, err): read an address with or without its number of bits; false: ERR_INVALID. */
 bool network_parse(struct network *n, const char *text, struct err *err);
 
 /* network_has(n, address): whether ${address} is in it; an address of another family never is. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "http/header_values.h"
 
@@ -32,24 +33,13 @@ static struct principal *by_name(struct principals *p, const char *name)
     return made;
 }
 
-static bool is_reserved(const char *header)
-{
-    static const char *const reserved[] = {"Host",           "Origin",     "Authorization",
-                                           "Content-Type",   "Accept",     "Mcp-Session-Id",
-                                           "Content-Length", "Connection", "Transfer-Encoding"};
-    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-        if (strcasecmp(header, reserved[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool read_trust(struct principals *p, struct err *err)
 {
     const struct principals_options *o = &p->options;
     bool has_networks = o->trust_from != NULL && o->trust_from[0] != NULL;
     if (o->trust_header == NULL)
         return !has_networks || err_set(err, ERR_INVALID, "--trust-from goes together with --trust-header");
-    if (!header_name_is_valid(o->trust_header) || is_reserved(o->trust_header))
+    if (!header_name_is_valid(o->trust_header) || strcasecmp(o->trust_header, "Authorization") == 0)
         return err_set(err, ERR_INVALID,
                        "--trust-header: '%.100s' is no name of a header that a proxy may set",
                        o->trust_header);
@@ -65,10 +55,16 @@ static bool read_trust(struct principals *p, struct err *err)
 
 bool principals_init(struct principals *p, const struct principals_options *options, struct err *err)
 {
+    const struct access_tokens_options *access = &options->access_tokens;
     *p = (struct principals){.options = *options};
     list_init(&p->all);
-    return read_trust(p, err) &&
-           (options->token_file == NULL || tokens_read(&p->tokens, options->token_file, err));
+    if (!read_trust(p, err) ||
+        (options->token_file != NULL && !tokens_read(&p->tokens, options->token_file, err)))
+        return false;
+    if (access->issuer == NULL && access->audience == NULL && access->keys_file == NULL)
+        return true;
+    p->access_tokens = access_tokens_new(access, err);
+    return p->access_tokens != NULL;
 }
 
 void principals_fini(struct principals *p)
@@ -82,24 +78,28 @@ void principals_fini(struct principals *p)
     }
     list_init(&p->all);
     tokens_fini(&p->tokens);
+    access_tokens_free(p->access_tokens);
     free(p->trusted);
 }
 
-bool principals_reload(struct principals *p, struct err *err)
+void principals_reload(struct principals *p)
 {
     struct tokens tokens;
-    if (p->options.token_file == NULL)
-        return true;
-    if (!tokens_read(&tokens, p->options.token_file, err))
-        return false;
-    tokens_fini(&p->tokens);
-    p->tokens = tokens;
-    return true;
+    struct err err;
+    if (p->options.token_file != NULL && tokens_read(&tokens, p->options.token_file, &err)) {
+        tokens_fini(&p->tokens);
+        p->tokens = tokens;
+        log_info("the token file was reloaded");
+    } else if (p->options.token_file != NULL) {
+        log_error("the token file was not reloaded: %s", err.message);
+    }
+    if (p->access_tokens != NULL)
+        access_tokens_reload(p->access_tokens);
 }
 
 bool principals_are_anybody(const struct principals *p)
 {
-    return p->options.token_file == NULL && p->options.trust_header == NULL;
+    return p->options.token_file == NULL && p->options.trust_header == NULL && p->access_tokens == NULL;
 }
 
 bool principals_trust_this_machine(const struct principals *p)
@@ -135,40 +135,53 @@ bool principal_name(const char *user, char name[PRINCIPAL_MOST_NAME + 1])
     return len > 0;
 }
 
-static struct principal *refuse(struct refusal *refusal, unsigned status, const char *message,
-                                const char *challenge)
-{
-    *refusal = (struct refusal){status, message, challenge};
-    return NULL;
-}
-
 static struct principal *named(struct principals *p, const char *name, struct refusal *refusal)
 {
     struct principal *found = by_name(p, name);
-    return found != NULL ? found : refuse(refusal, 503, "this server has too many principals", NULL);
+    if (found == NULL)
+        *refusal = (struct refusal){.status = 503, .message = "this server has too many users"};
+    return found;
+}
+
+/* The user of a token of the file, or of an access token. */
+static struct principal *of_token(struct principals *p, const char *given, time_t at, struct refusal *refusal)
+{
+    const struct token *token = tokens_find(&p->tokens, given);
+    char name[PRINCIPAL_MOST_NAME + 1], *user;
+    if (token != NULL)
+        return named(p, token->name, refusal);
+    if (p->access_tokens == NULL ||
+        !access_tokens_check(p->access_tokens, given, at, &user, &refusal->message))
+        return NULL;
+    bool is_name = principal_name(user, name);
+    free(user);
+    refusal->message = "the name of the user of this access token is empty or too long";
+    return is_name ? named(p, name, refusal) : NULL;
 }
 
 struct principal *principals_find(struct principals *p, const struct credentials *c, struct refusal *refusal)
 {
-    static const char none[] = "Bearer", invalid[] = "Bearer error=\"invalid_token\"";
     char name[PRINCIPAL_MOST_NAME + 1];
-    /* A client that forges the header must not get in, and not be told that its token was good. */
-    if (c->user != NULL && !is_trusted(p, c->from))
-        return refuse(refusal, 401, "the header that names the user came from an address that is not trusted",
-                      none);
-    if (c->user != NULL)
-        return principal_name(c->user, name)
-                   ? named(p, name, refusal)
-                   : refuse(refusal, 401, "the header that names the user is empty or too long", none);
+    const char *given = c->authorization == NULL ? NULL : bearer_token(c->authorization);
+    bool is_wrong = c->authorization != NULL && c->user == NULL;
+    *refusal = (struct refusal){.status = 401,
+                                .message = is_wrong ? "this bearer token is not known"
+                                           : p->options.token_file != NULL || p->access_tokens != NULL
+                                               ? "a bearer token is needed"
+                                               : "the proxy has not named the user",
+                                .challenge = p->access_tokens != NULL
+                                                 ? access_tokens_challenge(p->access_tokens, is_wrong)
+                                             : is_wrong ? "Bearer error=\"invalid_token\""
+                                                        : "Bearer"};
     if (principals_are_anybody(p))
         return named(p, "", refusal);
-    if (c->authorization == NULL)
-        return refuse(refusal, 401,
-                      p->options.token_file != NULL ? "a bearer token is needed"
-                                                    : "the proxy has not named the user",
-                      none);
-    const char *given = bearer_token(c->authorization);
-    const struct token *token = given == NULL ? NULL : tokens_find(&p->tokens, given);
-    return token != NULL ? named(p, token->name, refusal)
-                         : refuse(refusal, 401, "this bearer token is not known", invalid);
+    if (c->user == NULL)
+        return given == NULL ? NULL : of_token(p, given, c->at, refusal);
+    /* A client that forges the header must not get in, and not be told that its token was good. */
+    if (is_trusted(p, c->from) && principal_name(c->user, name))
+        return named(p, name, refusal);
+    refusal->message = is_trusted(p, c->from)
+                           ? "the header that names the user is empty or too long"
+                           : "the header that names the user came from an address that is not trusted";
+    return NULL;
 }

@@ -8,9 +8,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "base/errors.h"
 #include "base/list.h"
+#include "http/access_tokens.h"
 #include "http/networks.h"
 #include "http/tokens.h"
 
@@ -37,12 +39,14 @@ struct principals_options {
     const char *token_file;        /* borrowed, like the next two; NULL: no tokens */
     const char *trust_header;      /* the header in which a proxy names the user; NULL: none */
     const char *const *trust_from; /* networks of such proxies, NULL-terminated, or NULL */
+    struct access_tokens_options access_tokens;
 };
 
 struct principals {
     struct principals_options options;
     struct tokens tokens;
-    struct network *trusted; /* owned */
+    struct access_tokens *access_tokens; /* owned; NULL: none are accepted */
+    struct network *trusted;             /* owned */
     size_t trusted_count;
     struct list all;
 };
@@ -51,14 +55,14 @@ struct principals {
  * principals_init(p, options, err): ready to tell whose a request is. principals_fini(p): free what ${p}
  * holds.
  *
- * Errors      ERR_INVALID, or those of tokens_read()
+ * Errors      ERR_INVALID, ERR_START
  */
 bool principals_init(struct principals *p, const struct principals_options *options, struct err *err);
 void principals_fini(struct principals *p);
 
-/* principals_reload(p, err): read the files again. If one has an error, nothing changes. A principal
- * that has lost its tokens remains, but no request can authenticate as it. */
-bool principals_reload(struct principals *p, struct err *err);
+/* principals_reload(p): read the files again, and log that. If one has an error, what it said before remains.
+ * A principal that has lost its tokens remains, but no request can authenticate as it. */
+void principals_reload(struct principals *p);
 
 /* principals_are_anybody(p): a request needs not say whose it is. principals_trust_this_machine(p): programs
  * of this machine may connect to an Internet address of it and name any user. */
@@ -70,6 +74,7 @@ struct credentials {
     const char *authorization;   /* the value of that header; NULL: it was not sent */
     const char *user;            /* the value of the trusted header; NULL: it was not sent */
     const struct sockaddr *from; /* the address of the client; NULL: it came over a Unix socket */
+    time_t at;                   /* when the request came */
 };
 
 /* Why a request is nobody's. */

@@ -242,7 +242,8 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     if (!listener.is_loopback && principals_are_anybody(&s->principals)) {
         err_set(err, ERR_INVALID,
-                "other machines can reach %s and evaluate any code: it needs --token-file or --trust-header",
+                "other machines can reach %s and evaluate any code: it needs --token-file, --oauth-issuer or "
+                "--trust-header",
                 listener.name);
         listener_close(&listener);
         return false;
@@ -261,15 +262,11 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     s->daemons[s->daemon_count++] = daemon;
     const char *name = daemon_listener(daemon)->name;
-    if (is_open(s, daemon) && !principals_are_anybody(&s->principals))
+    if (is_open(s, daemon))
         log_warning(
-            "every user of this machine can be any user at %s, because --trust-from has an address of "
-            "this machine; --http unix:PATH prevents this",
+            "every user of this machine can evaluate code as you through %s; --http unix:PATH prevents "
+            "this, or --token-file FILE without a --trust-from that has this machine",
             name);
-    else if (is_open(s, daemon))
-        log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
-                    "--http unix:PATH prevents this",
-                    name);
     if (daemon_listener(daemon)->is_unix)
         log_info("listening on %s", name);
     else
@@ -288,7 +285,7 @@ const char *http_server_open_address(const struct http_server *s)
 /* A header that nobody may send would lock everybody out. */
 static bool trust_has_a_way(const struct http_server *s, struct err *err)
 {
-    bool has = s->options.trust_header == NULL || s->principals.trusted_count > 0;
+    bool has = s->options.principals.trust_header == NULL || s->principals.trusted_count > 0;
     for (size_t i = 0; i < s->daemon_count; i++)
         has = has || daemon_listener(s->daemons[i])->is_unix;
     return has || err_set(err, ERR_INVALID,
@@ -307,9 +304,7 @@ static bool start(struct http_server *s, struct err *err)
     if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, false, &s->certificate, err) ||
                                             !read_pem(o->tls_key_file, true, &s->key, err)))
         return false;
-    const struct principals_options principals_options = {
-        .token_file = o->token_file, .trust_header = o->trust_header, .trust_from = o->trust_from};
-    if (!principals_init(&s->principals, &principals_options, err))
+    if (!principals_init(&s->principals, &o->principals, err))
         return false;
     for (size_t i = 0; o->addresses[i] != NULL; i++)
         if (!listen_on(s, o->addresses[i], err))
@@ -377,20 +372,16 @@ struct http_server *http_server_new(const struct http_server_options *options, s
 
 void http_server_reload(struct http_server *s)
 {
-    if (s == NULL || s->options.token_file == NULL)
+    if (s == NULL)
         return;
-    struct err err;
-    if (!principals_reload(&s->principals, &err)) {
-        log_error("the token file was not reloaded: %s", err.message);
-        return;
-    }
-    log_info("the token file was reloaded");
+    principals_reload(&s->principals);
     struct list *node, *following;
     list_for_each(node, following, &s->exchanges)
     {
         struct exchange *e = list_entry(node, struct exchange, node);
         struct refusal refusal;
-        /* Its token may have been withdrawn although the principal has another. */
+        /* Its token may have been withdrawn although the principal has another. An access token that has
+         * expired since the request came was good then. */
         if (e->principal == NULL || checks_principal(&s->rules, e, &refusal) == e->principal)
             continue;
         post_lost(e);

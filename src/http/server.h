@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "base/errors.h"
+#include "http/principals.h"
 
 struct extension;
 struct http_server;
@@ -21,10 +22,8 @@ struct http_server_options {
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     const char *const *cors_origins;
-    const char *token_file; /* NULL: no tokens; like the next two as in struct principals_options */
-    const char *trust_header;
-    const char *const *trust_from;
-    const char *tls_certificate_file; /* PEM; NULL: no TLS */
+    struct principals_options principals; /* who may send requests */
+    const char *tls_certificate_file;     /* PEM; NULL: no TLS */
     const char *tls_key_file;
     const char *node;    /* prefix of session ids, by which a load balancer can route; NULL: none */
     const char *listing; /* as listing_of() takes it, already checked */
@@ -44,8 +43,9 @@ struct http_server *http_server_new(const struct http_server_options *options, s
  * since there are no tokens or it may name any user; borrowed. NULL: none. */
 const char *http_server_open_address(const struct http_server *s);
 
-/* http_server_reload(s): read the token file again. If it has an error, the error is logged and nothing
- * changes. Requests and streams that came with a token that is no longer listed are ended. */
+/* http_server_reload(s): read the token file and the keys of access tokens again. If one has an error, the
+ * error is logged and what it said before remains. Requests and streams whose token is good no longer are
+ * ended. */
 void http_server_reload(struct http_server *s);
 
 /* http_server_close(s, done, arg): accept no more connections, end what is in progress, send the answers,

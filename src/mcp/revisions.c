@@ -23,19 +23,11 @@ static const struct revision revisions[] = {
 };
 /* clang-format on */
 
-size_t revisions_count(void)
-{
-    return sizeof revisions / sizeof *revisions;
-}
-
-const struct revision *revisions_at(size_t n)
-{
-    return &revisions[n];
-}
+#define REVISION_COUNT (sizeof revisions / sizeof *revisions)
 
 const struct revision *revisions_find(const char *name, size_t len)
 {
-    for (size_t i = 0; i < revisions_count(); i++) {
+    for (size_t i = 0; i < REVISION_COUNT; i++) {
         if (strlen(revisions[i].name) == len && memcmp(revisions[i].name, name, len) == 0)
             return &revisions[i];
     }
@@ -55,7 +47,7 @@ const struct revision *revisions_negotiate(const char *name, size_t len)
 
 void revisions_add_names(struct strbuf *out)
 {
-    for (size_t i = 0; i < revisions_count(); i++)
+    for (size_t i = 0; i < REVISION_COUNT; i++)
         strbuf_addf(out, "%c\"%s\"", i == 0 ? '[' : ',', revisions[i].name);
     strbuf_addc(out, ']');
 }

@@ -23,10 +23,6 @@ struct revision {
     int missing_resource_code;        /* of the error for a resource that does not exist */
 };
 
-/* revisions_count(), revisions_at(n): the table, newest first. */
-size_t revisions_count(void);
-const struct revision *revisions_at(size_t n);
-
 /* revisions_find(name, len): the revision of exactly that name; NULL: not supported. */
 const struct revision *revisions_find(const char *name, size_t len);
 

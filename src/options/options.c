@@ -222,6 +222,14 @@ static const struct option_definition table[] = {
      TEXT(trust_header)},
     {HTTP, "trust-from", "ADDRESS[/BITS]", "Such a proxy's address or network; one on a Unix socket needs none",
      LIST(trust_from)},
+    {HTTP, "oauth-issuer", "URL", "Accept access tokens of this issuer (OAuth 2.1), to which clients are sent",
+     TEXT(oauth_issuer)},
+    {HTTP, "oauth-audience", "URL", "This server's own URL, which access tokens must be for",
+     TEXT(oauth_audience)},
+    {HTTP, "oauth-keys", "FILE", "The issuer's public keys (JWKS), read again on SIGHUP and when FILE changes",
+     TEXT(oauth_keys)},
+    {HTTP, "oauth-claim", "NAME", "The claim of access tokens that names the user", "sub",
+     TEXT(oauth_claim)},
     {HTTP, "principal-sessions", "N", "Maximum number of sessions for each user over HTTP", "unlimited",
      COUNT(principal_sessions)},
     {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each user over HTTP", "unlimited",
@@ -281,6 +289,8 @@ static const struct option_definition table[] = {
      TEXT(state_directory)},
     {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
      FLAG(is_persistent), COMMON},
+    {SESSIONS, "save-every", "SECONDS", "With --persist, save idle sessions that have changed this often", "on exit only",
+     COUNT(save_every_s)},
     {SESSIONS, "checkpoints", "on|off", "Make a checkpoint after each evaluation", "on",
      .set = set_checkpoints},
     {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
@@ -408,7 +418,7 @@ bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
-    *o = (struct options){.lisp = "sbcl", .listing = "standard"};
+    *o = (struct options){.lisp = "sbcl", .listing = "standard", .oauth_claim = "sub"};
     limits_init(&o->limits);
     struct option longs[MOST_OPTIONS + 1] = {0};
     for (size_t i = 0; i < options_count(); i++) {
@@ -453,6 +463,10 @@ bool options_parse(struct options *o, int argc, char **argv)
     find_defaults(o);
     if (o->is_persistent && o->state_directory == NULL) {
         fprintf(stderr, "cl-mcp-server: --persist needs --state-dir, since HOME names no home directory\n");
+        return false;
+    }
+    if (o->save_every_s > 0 && !o->is_persistent) {
+        fprintf(stderr, "cl-mcp-server: --save-every needs --persist\n");
         return false;
     }
     return true;

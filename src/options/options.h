@@ -28,6 +28,10 @@ struct options {
     const char *token_file;   /* NULL: no tokens */
     const char *trust_header; /* NULL: none */
     const char *trust_from[OPTIONS_MOST_REPEATED + 1];
+    const char *oauth_issuer; /* NULL: no access tokens */
+    const char *oauth_audience;
+    const char *oauth_keys;
+    const char *oauth_claim;
     const char *tls_certificate; /* NULL: no TLS */
     const char *tls_key;
     const char *node;            /* NULL: none */
@@ -54,6 +58,7 @@ struct options {
     const char *readable[OPTIONS_MOST_REPEATED + 1];
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
+    size_t save_every_s;                            /* 0: save at the end only */
     size_t idle_timeout_s;                          /* 0: never suspend sessions */
     size_t most_sessions, most_processes;           /* of the server; 0: not given */
     size_t most_memory_mib;                         /* of each session; 0: not given */

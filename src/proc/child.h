@@ -10,7 +10,6 @@
 #define PROC_CHILD_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <uv.h>
 

@@ -6,8 +6,6 @@
 #ifndef PROC_CONTROL_GROUPS_H
 #define PROC_CONTROL_GROUPS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

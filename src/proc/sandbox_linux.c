@@ -574,8 +574,7 @@ bool sandbox_enter(const struct sandbox *s)
 
 static bool holds_credential(const char *text)
 {
-    struct strbuf redacted;
-    strbuf_init(&redacted, 0);
+    struct strbuf redacted = {0};
     redact(&redacted, text, strlen(text));
     bool holds = strcmp(strbuf_string(&redacted), text) != 0;
     strbuf_fini(&redacted);

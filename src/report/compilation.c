@@ -35,10 +35,8 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
         strbuf_adds(out, "- ");
         warnings_add_place(out, sexp_nth(note, 3));
         reply_add_string(out, sexp_nth(note, 1));
-        if (sexp_string(sexp_nth(note, 2), NULL) != NULL) {
-            strbuf_adds(out, "\n  in ");
-            reply_add_string(out, sexp_nth(note, 2));
-        }
+        if (sexp_string(sexp_nth(note, 2), NULL) != NULL)
+            reply_fill(out, note, "\n  in {2}");
         strbuf_addc(out, '\n');
     }
     if (!is_first)
@@ -53,9 +51,6 @@ void report_compilation(struct strbuf *out, const struct sexp *reply)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);
     uint64_t lost = reply_count(reply, "notes-lost");
-    if (lost > 0) {
-        strbuf_adds(out, "\n[");
-        text_add_grouped(out, lost);
-        strbuf_adds(out, " more messages of the compiler were not kept.]\n");
-    }
+    if (lost > 0)
+        strbuf_addf(out, "\n[%s more messages of the compiler were not kept.]\n", text_grouped(lost).text);
 }

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/check.h"
 #include "base/strbuf.h"
@@ -28,9 +27,8 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     size_t all = (size_t)(is_more ? -total : total);
     if (all <= shown)
         return;
-    strbuf_adds(out, is_more ? "\n... more than " : "\n... ");
-    text_add_count(out, all - shown, "more frame");
-    strbuf_adds(out, pointer);
+    strbuf_addf(out, "%s%s%s", is_more ? "\n... more than " : "\n... ",
+                text_count(all - shown, "more frame").text, pointer);
 }
 
 static const char loading[] = "of loading", fiveam[] = "of FiveAM";
@@ -150,9 +148,7 @@ size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_
             section_add_frame(out, i, sexp_nth(frames, i));
             i++;
         } else {
-            strbuf_addf(out, "%zu-%zu: (", i, i + n - 1);
-            text_add_count(out, n, "frame");
-            strbuf_addf(out, " %s)", what);
+            strbuf_addf(out, "%zu-%zu: (%s %s)", i, i + n - 1, text_count(n, "frame").text, what);
             i += n;
         }
     }
@@ -210,9 +206,7 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
         CHECK(shown.count < MOST_RESTARTS);
         shown.items[shown.count++] = restart;
         strbuf_addf(out, "%zu. [", i + 1);
-        reply_add_string(out, sexp_nth(restart, 0));
-        strbuf_adds(out, "] ");
-        reply_add_string(out, sexp_nth(restart, 1));
+        reply_fill(out, restart, "{0}] {1}");
         strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
     }
     add_more_restarts(out, r);
@@ -257,10 +251,7 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
             strbuf_addf(out, "... %zu more\n", sexp_count(slots) - i);
             break;
         }
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 1));
-        strbuf_addc(out, '\n');
+        reply_fill(out, sexp_nth(slots, i), "{0}: {1}\n");
     }
     section_end(out);
 }
@@ -282,12 +273,9 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     size_t shown_len = len <= MOST_MESSAGE_BYTES ? len : utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
     strbuf_addf(out, "[ERROR] %s\n", r->type);
     strbuf_add(out, r->message, shown_len);
-    if (shown_len < len) {
-        strbuf_adds(out, "\n[… ");
-        text_add_grouped(out, len - shown_len);
-        strbuf_adds(out,
+    if (shown_len < len)
+        strbuf_addf(out, "\n[… %s%s", text_grouped(len - shown_len).text,
                     r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
-    }
     section_end(out);
     if (sexp_count(error_record_frames(r)) > 0 || error_record_total_frames(r) != 0)
         section_begin(out, "[Backtrace]");
@@ -322,32 +310,24 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 0));
-        strbuf_adds(out, " - ");
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 1));
-        strbuf_addc(out, '\n');
+        reply_fill(out, sexp_nth(restarts, i), "{0} - {1}\n");
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");
     else
         add_more_restarts(out, r);
-    struct strbuf frames;
-    strbuf_init(&frames, 0);
+    struct strbuf frames = {0};
     report_frames(&frames, error_record_frames(r), PREVIEW_FRAMES, SIZE_MAX);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
     text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,
                       "  ");
     strbuf_fini(&frames);
-    struct tm utc;
-    char when[32];
-    gmtime_r(&r->when.tv_sec, &utc);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(
         out,
         "\n\nError %d of this session, %s%s%sat %s. get-backtrace shows all frames, and their variables "
         "with locals: true.",
         r->sequence, r->thread == NULL || r->is_stray ? "" : "in thread ", r->thread == NULL ? "" : r->thread,
-        r->thread == NULL ? "" : ", ", when);
+        r->thread == NULL ? "" : ", ", text_date(r->when.tv_sec).text);
     /* list-errors reports whether it still can be: this text never changes. */
     if (sexp_count(restarts) > 0)
         strbuf_adds(
@@ -365,9 +345,8 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     const struct sexp *frames = error_record_frames(r);
     size_t kept = sexp_count(frames);
     int total = error_record_total_frames(r);
-    strbuf_addf(out, "Backtrace of error %d (%s", r->sequence, total < 0 ? "more than " : "");
-    text_add_count(out, (uint64_t)(total < 0 ? -(int64_t)total : total), "frame");
-    strbuf_adds(out, "):");
+    strbuf_addf(out, "Backtrace of error %d (%s%s):", r->sequence, total < 0 ? "more than " : "",
+                text_count((uint64_t)(total < 0 ? -(int64_t)total : total), "frame").text);
     size_t i = from;
     for (; i < kept && i - from < count; i++) {
         const struct sexp *frame = sexp_nth(frames, i);
@@ -415,17 +394,13 @@ void report_error_list(struct strbuf *out, struct session *session, size_t limit
         strbuf_adds(out, "No errors in this session.");
         return;
     }
-    text_add_count(out, n, "error");
-    strbuf_adds(out, session_last_error(session) == NULL
-                         ? ", newest first; none since the last successful evaluation:"
-                         : ", newest first:");
+    strbuf_addf(out, "%s%s", text_count(n, "error").text,
+                session_last_error(session) == NULL
+                    ? ", newest first; none since the last successful evaluation:"
+                    : ", newest first:");
     for (size_t i = 0; i < n && i < limit; i++) {
         const struct error_record *r = session_error(session, i);
-        struct tm utc;
-        char when[32];
-        gmtime_r(&r->when.tv_sec, &utc);
-        strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-        strbuf_addf(out, "\n%d. %s ", r->sequence, when);
+        strbuf_addf(out, "\n%d. %s ", r->sequence, text_time(r->when.tv_sec).text);
         if (r->thread != NULL)
             strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
         strbuf_addf(out, "%s: ", r->type);

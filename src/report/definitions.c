@@ -34,9 +34,9 @@ static void add_left_out(struct strbuf *out, const struct sexp *left_out, const 
         const char *name = sexp_string(sexp_nth(item, 0), NULL);
         if (name == NULL || strcmp(name, key) != 0)
             continue;
-        strbuf_adds(out, "… ");
-        text_add_grouped(out, (uint64_t)sexp_integer(sexp_nth(item, 1), 0));
-        strbuf_addf(out, " more; from: %lld shows them\n", (long long)sexp_integer(sexp_nth(item, 2), 0));
+        strbuf_addf(out, "… %s more; from: %lld shows them\n",
+                    text_grouped((uint64_t)sexp_integer(sexp_nth(item, 1), 0)).text,
+                    (long long)sexp_integer(sexp_nth(item, 2), 0));
     }
 }
 

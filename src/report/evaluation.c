@@ -40,8 +40,7 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     if (len > most) {
         capture_add(&c, text, len);
         session_redact(s, &c);
-        struct strbuf shown;
-        strbuf_init(&shown, 0);
+        struct strbuf shown = {0};
         capture_show(&c, &shown, most, session_next_ref(s));
         strbuf_add(out, shown.bytes, shown.len);
         strbuf_fini(&shown);
@@ -72,9 +71,7 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
             strbuf_addc(out, '\n');
         /* Each value may use the whole budget; a large number of values may not. */
         if (i > 0 && out->len - start > 4 * most) {
-            strbuf_adds(out, "[… ");
-            text_add_count(out, sexp_count(values) - i, "more value");
-            strbuf_adds(out, " left out …]");
+            strbuf_addf(out, "[… %s left out …]", text_count(sexp_count(values) - i, "more value").text);
             break;
         }
         add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most, false);
@@ -91,8 +88,7 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
         int64_t n = sexp_integer(sexp_nth(timing, i), 0);
         if (n < 0)
             n = 0;
-        text_add_grouped(out, (uint64_t)(i < 3 ? (n + 500) / 1000 : n));
-        strbuf_adds(out, units[i]);
+        strbuf_addf(out, "%s%s", text_grouped((uint64_t)(i < 3 ? (n + 500) / 1000 : n)).text, units[i]);
     }
 }
 
@@ -136,13 +132,12 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most,
 /* How far a text of several forms got, and where what follows is read. */
 static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     size_t count = reply_count(reply, "forms-done");
-    strbuf_init(&text, 0);
     if (count > 0 && has_failed) {
         strbuf_adds(&text, "The ");
         if (count > 1)
-            text_add_count(&text, count, "form");
+            strbuf_adds(&text, text_count(count, "form").text);
         strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
                                      : "form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
@@ -152,11 +147,8 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
             strbuf_adds(&text, ".\n");
         }
     }
-    if (reply_flag(reply, "package-changed") && (has_failed || count > 1)) {
-        strbuf_adds(&text, "The current package is now ");
-        reply_add(&text, reply, "package");
-        strbuf_addc(&text, '.');
-    }
+    if (reply_flag(reply, "package-changed") && (has_failed || count > 1))
+        reply_fill(&text, reply, "The current package is now {package}.");
     if (text.len > 0)
         notices_addf(session_notices(s), "%s", strbuf_string(&text));
     strbuf_fini(&text);

@@ -137,10 +137,8 @@ static void add_behind(const struct fact *f, struct strbuf *out)
     strbuf_addf(out, "%sbehind %s", f->kind == FACT_WAITING ? "waiting; " : "", f->texts[0]);
     if (f->seconds >= 0)
         strbuf_addf(out, " (running for %.0f s)", f->seconds);
-    if (f->numbers[0] > 0) {
-        strbuf_adds(out, " and ");
-        text_add_count(out, f->numbers[0], "other call");
-    }
+    if (f->numbers[0] > 0)
+        strbuf_addf(out, " and %s", text_count(f->numbers[0], "other call").text);
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 
@@ -159,7 +157,7 @@ void report_fact(const struct fact *f, struct strbuf *out)
         else if (c >= '1' && c <= '3')
             strbuf_addf(out, "%llu", (unsigned long long)f->numbers[c - '1']);
         else if (c == 'g')
-            text_add_grouped(out, f->numbers[1]);
+            strbuf_adds(out, text_grouped(f->numbers[1]).text);
         else
             strbuf_addf(out, c == 't' ? "%.1f" : c == 'w' ? "%.0f" : "%.10g", f->seconds);
     }

@@ -80,15 +80,11 @@ static void add_why_not_copied(const struct start_facts *f, const char *before, 
 
 static void add_resumed(const struct start_facts *f, struct strbuf *out)
 {
-    struct tm utc;
-    char when[32];
-    gmtime_r(&f->suspended_since->tv_sec, &utc);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out,
                 "The session had been suspended since %s, after %.10g s without use. Definitions, "
                 "variables and history are as they were; open files and sockets are closed, and earlier "
                 "states and errors can no longer be entered.",
-                when, (double)f->idle_timeout_ms / 1000);
+                text_date(f->suspended_since->tv_sec).text, (double)f->idle_timeout_ms / 1000);
 }
 
 /* What happened to a process that no call was waiting for. */
@@ -118,10 +114,8 @@ static void add_restored(const struct start_facts *f, struct strbuf *out)
     if (f->replaced.at == 0)
         return;
     strbuf_addf(out, "\nDiscarded: the state after evaluation %llu", (unsigned long long)f->replaced.at);
-    if (f->replaced.errors > 0) {
-        strbuf_adds(out, ", ");
-        text_add_count(out, f->replaced.errors, "error");
-    }
+    if (f->replaced.errors > 0)
+        strbuf_addf(out, ", %s", text_count(f->replaced.errors, "error").text);
     if (f->replaced.checkpoints != NULL) {
         const char *names = f->replaced.checkpoints;
         strbuf_adds(out, ", the named checkpoints ");
@@ -210,12 +204,11 @@ static void word_start(const struct start_facts *f, struct strbuf *out)
     if (f->replayed > 0 || f->replay_failed > 0) {
         strbuf_adds(out, " From the journal ");
         uint64_t all = f->replayed + f->replay_failed;
-        text_add_count(out, all, "definition");
-        strbuf_adds(out, all == 1 ? " was evaluated again" : " were evaluated again");
+        strbuf_addf(out, "%s%s", text_count(all, "definition").text,
+                    all == 1 ? " was evaluated again" : " were evaluated again");
         if (f->replay_failed > 0)
             strbuf_addf(out, ", %llu of them failed", (unsigned long long)f->replay_failed);
-        strbuf_adds(out, "; the effects of other forms are lost.");
-        strbuf_adds(out, f->failures);
+        strbuf_addf(out, "; the effects of other forms are lost.%s", f->failures);
     }
     if (f->severed != NULL)
         strbuf_addf(out, " Open in that state and closed now: %s.", f->severed);

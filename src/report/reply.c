@@ -3,6 +3,11 @@
  */
 #include "report/reply.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
 #include "base/strbuf.h"
 #include "wire/sexp.h"
 
@@ -40,6 +45,24 @@ void reply_add_string(struct strbuf *out, const struct sexp *value)
     const char *text = sexp_string(value, &len);
     if (text != NULL)
         strbuf_add(out, text, len);
+}
+
+void reply_fill(struct strbuf *out, const struct sexp *list, const char *template)
+{
+    while (*template != '\0') {
+        char key[32];
+        size_t text = strcspn(template, "{");
+        strbuf_add(out, template, text);
+        template += text;
+        if (*template == '\0')
+            return;
+        size_t len = strcspn(template, "}");
+        CHECK(template[len] == '}' && len <= sizeof key);
+        snprintf(key, sizeof key, "%.*s", (int)len - 1, template + 1);
+        bool is_number = key[0] >= '0' && key[0] <= '9';
+        reply_add_string(out, is_number ? sexp_nth(list, strtoul(key, NULL, 10)) : sexp_get(list, 0, key));
+        template += len + 1;
+    }
 }
 
 void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator)

@@ -27,6 +27,10 @@ bool reply_flag(const struct sexp *reply, const char *key);
 void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
+/* reply_fill(out, list, template): append ${template}, in which {0} stands for the first item of ${list}, and
+ * {name} for the value of :name in a property list or a reply; nothing for one that is not a string. */
+void reply_fill(struct strbuf *out, const struct sexp *list, const char *template);
+
 /* reply_add_list(out, list, separator): append the strings of a list. */
 void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
 

@@ -53,8 +53,7 @@ static bool take_item(struct room *room)
 
 static json_t *text_of(struct room *room, const struct capture *c)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     size_t len = c->total < room->left ? (size_t)c->total : room->left;
     char *bytes = xmalloc(len + 1);
     size_t read = capture_read(c, 0, bytes, len);

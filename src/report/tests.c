@@ -74,10 +74,9 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
     if (has_text(type)) {
         strbuf_adds(out, "\n  condition: ");
         reply_add_string(out, type);
-        struct strbuf indented;
+        struct strbuf indented = {0};
         size_t len;
         const char *message = sexp_string(sexp_get(failure, 0, "message"), &len);
-        strbuf_init(&indented, 0);
         if (message != NULL)
             text_add_indented(&indented, message, len, "    ");
         strbuf_addf(out, "\n%s", strbuf_string(&indented));
@@ -99,9 +98,7 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
 {
-    strbuf_adds(out, before);
-    text_add_grouped(out, n);
-    strbuf_addf(out, " %s", word);
+    strbuf_addf(out, "%s%s %s", before, text_grouped(n).text, word);
 }
 
 static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_failed)
@@ -112,11 +109,9 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     if (tests > 0) {
         uint64_t checks = count_of(reply, "passed") + count_of(reply, "failed") + count_of(reply, "errors") +
                           count_of(reply, "known") + count_of(reply, "skipped");
-        text_add_count(out, tests, "test");
-        if (checks != tests) {
-            strbuf_adds(out, ", ");
-            text_add_count(out, checks, "check");
-        }
+        strbuf_adds(out, text_count(tests, "test").text);
+        if (checks != tests)
+            strbuf_addf(out, ", %s", text_count(checks, "check").text);
         strbuf_adds(out, ": ");
     }
     add_part(out, "", count_of(reply, "passed"), "passed");
@@ -127,9 +122,7 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     if (count_of(reply, "skipped") > 0)
         add_part(out, ", ", count_of(reply, "skipped"), "skipped");
     if (has_text(reply_get(reply, "framework"))) {
-        strbuf_adds(out, " (");
-        reply_add(out, reply, "framework");
-        strbuf_adds(out, ").");
+        reply_fill(out, reply, " ({framework}).");
     } else {
         strbuf_addc(out, '.');
     }
@@ -149,9 +142,9 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
     uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
     bool is_failed = failed > 0 || has_text(verdict);
     if (!report_tests_counted(reply)) {
-        reply_add(out, reply, "system");
-        strbuf_adds(out, ": its test operation ended without an error.\n"
-                         "No test of a supported framework ran, so nothing was counted.");
+        reply_fill(out, reply,
+                   "{system}: its test operation ended without an error.\nNo test of a supported framework "
+                   "ran, so nothing was counted.");
         return false;
     }
     add_counts(out, reply, is_failed);

@@ -161,8 +161,7 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     uint64_t times = times_of(sexp_nth(warnings, i));
     size_t lines = 0;
     int last = place.line == NULL ? 0 : atoi(place.line);
-    struct strbuf others;
-    strbuf_init(&others, 0);
+    struct strbuf others = {0};
     for (size_t k = i + 1; k < count_of(warnings); k++) {
         if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
             continue;
@@ -175,11 +174,8 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
         if (lines++ < most)
             strbuf_addf(&others, "%s%d", lines == 1 ? "" : ", ", line);
     }
-    if (times > 1) {
-        strbuf_adds(out, " (");
-        text_add_grouped(out, times);
-        strbuf_adds(out, " times");
-    }
+    if (times > 1)
+        strbuf_addf(out, " (%s times", text_grouped(times).text);
     if (lines > 0)
         strbuf_addf(out, "; also line%s %s%s", lines == 1 ? "" : "s", strbuf_string(&others),
                     lines > most ? ", ..." : "");
@@ -254,8 +250,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         shown++;
         strbuf_adds(out, "\n  ");
         add_line(out, &place);
-        reply_add_string(out, sexp_nth(warning, 0));
-        strbuf_adds(out, ": ");
+        reply_fill(out, warning, "{0}: ");
         add_message(out, sexp_nth(warning, 1));
         left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
@@ -277,8 +272,7 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
         if (counts[kind] == 0)
             continue;
-        strbuf_adds(out, separator);
-        text_add_count(out, counts[kind], kind_words[kind]);
+        strbuf_addf(out, "%s%s", separator, text_count(counts[kind], kind_words[kind]).text);
         separator = ", ";
     }
     const struct extent counted = {0, 0};
@@ -325,9 +319,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
         if (is_in_file(&place) || is_repetition(warnings, i) || is_noise(warning))
             continue;
         add_line(out, &place);
-        reply_add_string(out, sexp_nth(warning, 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(warning, 1));
+        reply_fill(out, warning, "{0}: {1}");
         left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
         strbuf_addc(out, '\n');
@@ -354,9 +346,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         (lost_before > 0 ? (uint64_t)lost_before : 0) + (sexp_count(warnings) - count_of(warnings));
     if (count_of(warnings) == 0)
         return;
-    struct strbuf some, all;
-    strbuf_init(&some, 0);
-    strbuf_init(&all, 0);
+    struct strbuf some = {0}, all = {0};
     size_t left_out = add_typed(&some, warnings, &inline_extent);
     left_out += add_files(&some, warnings, &inline_extent);
     if (some.len > 0 || lost > 0)
@@ -379,11 +369,8 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     } else {
         strbuf_add(out, strbuf_string(&some), some.len);
     }
-    if (lost > 0) {
-        strbuf_addc(out, '[');
-        text_add_grouped(out, lost);
-        strbuf_adds(out, " more warnings were not kept.]\n");
-    }
+    if (lost > 0)
+        strbuf_addf(out, "[%s more warnings were not kept.]\n", text_grouped(lost).text);
     strbuf_fini(&some);
     strbuf_fini(&all);
     section_end(out);

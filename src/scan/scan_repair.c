@@ -229,8 +229,7 @@ static bool find_edit(const char *text, size_t len, struct scan_edit *edit, bool
 
 static void apply(struct strbuf *text, const struct scan_edit *edit)
 {
-    struct strbuf changed;
-    strbuf_init(&changed, 0);
+    struct strbuf changed = {0};
     strbuf_add(&changed, text->bytes, edit->at.offset);
     for (size_t i = 0; !edit->is_removal && i < edit->count; i++)
         strbuf_addc(&changed, ')');
@@ -252,10 +251,9 @@ static size_t offset_before(size_t offset, const struct scan_edit *edit)
 
 void scan_find_repair(const char *text, size_t len, struct scan_repair *repair, struct strbuf *out)
 {
-    struct strbuf changed;
+    struct strbuf changed = {0};
     size_t work = 0;
     *repair = (struct scan_repair){.edit_count = 0};
-    strbuf_init(&changed, 0);
     strbuf_add(&changed, text, len);
     bool is_certain = true;
     /* The offsets of each edit refer to the text after the previous edits. */

@@ -355,6 +355,12 @@ bool session_is_unrestored(const struct session *s)
     return s->flags.is_unrestored;
 }
 
+bool session_wants_save(const struct session *s)
+{
+    return (s->state == SESSION_IDLE || s->state == SESSION_SUSPENDED) && list_is_empty(&s->queue) &&
+           list_is_empty(&s->savings) && s->at != s->numbers.saved;
+}
+
 double session_checkpoint_cost_ms(const struct session *s)
 {
     return copies_cost_ms(s);

@@ -109,6 +109,10 @@ bool session_may_have_news(const struct session *s);
  * not overwrite that. */
 bool session_is_unrestored(const struct session *s);
 
+/* session_wants_save(s): it is idle, and its state is not that of its last save. A session that stands in an
+ * error is not idle: a save would end the error. */
+bool session_wants_save(const struct session *s);
+
 /* session_checkpoint_cost_ms(s): the cost of a copy; 0 while unknown. session_checkpoints_when_idle(s):
  * copies cost too much to make one right after each evaluation. */
 double session_checkpoint_cost_ms(const struct session *s);

@@ -64,16 +64,9 @@ static void log_session(const struct sessions *all, const struct session *s, uin
 
 /* What must be counted or read from the system at each request. */
 struct figures {
-    size_t running, waiting, saves;
+    size_t running, queued, saves;
     struct memory_left memory;
 };
-
-static void count_session(const struct session *s, struct figures *f)
-{
-    f->running += s->current != NULL;
-    f->waiting += queue_length(s) - (s->current != NULL);
-    f->saves += savings_count(s);
-}
 
 static uint64_t read_gauge(const struct session_host *host, const struct figures *f, enum metric_gauge gauge)
 {
@@ -88,7 +81,7 @@ static uint64_t read_gauge(const struct session_host *host, const struct figures
     case METRIC_GAUGE_RUNNING:
         return f->running;
     case METRIC_GAUGE_WAITING:
-        return f->waiting;
+        return f->queued - f->running;
     case METRIC_GAUGE_SAVES_PENDING:
         return f->saves + host->planned_saves;
     case METRIC_GAUGE_PROCESSES:
@@ -115,8 +108,11 @@ void session_host_print_metrics(const struct session_host *host, struct strbuf *
     struct figures f = {0};
     memory_read("", &f.memory);
     for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
-            count_session(s, &f);
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s)) {
+            f.running += s->current != NULL;
+            f.queued += queue_length(s);
+            f.saves += savings_count(s);
+        }
     for (size_t i = 0; i < METRIC_GAUGE_COUNT; i++)
         values[i] = read_gauge(host, &f, (enum metric_gauge)i);
     metrics_print(&host->metrics, values, out);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "session/core/core.h"
+#include "session/session.h"
 #include "session/session_life.h"
 #include "session/store/leases.h"
 #include "session/store/saved.h"
@@ -86,6 +88,27 @@ static void on_lost(void *arg)
     sessions_close_later(arg);
 }
 
+static void on_saved_for_another(void *arg, const struct outcome *outcome)
+{
+    (void)arg;
+    struct session *s = outcome->session;
+    if (s != NULL && outcome->kind == OUTCOME_OK && list_is_empty(&s->queue) && s->at == s->numbers.saved)
+        sessions_close_later(s);
+    else if (s != NULL && outcome->kind != OUTCOME_OK)
+        log_warning("session %s was not given up: %s", s->id.name, outcome->why);
+}
+
+/* It is saved when what runs in it has ended. If it is used again before that is complete, it stays until it
+ * is asked for once more. */
+static void on_wanted(void *arg)
+{
+    struct session *s = arg;
+    if (session_evaluations(s) == 0 && list_is_empty(&s->queue))
+        sessions_close_later(s);
+    else if (list_is_empty(&s->savings) && !s->flags.is_unrestored)
+        session_save(s, NULL, on_saved_for_another, NULL);
+}
+
 /* The only use of the name is this server's; ${*lease}: NULL if there is no other server. */
 static bool take_lease(const struct sessions *all, const char *name, struct lease **lease, struct err *err)
 {
@@ -124,7 +147,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
     struct session *s = session_new(all, name);
     s->id.lease = lease;
     if (lease != NULL)
-        lease_on_lost(lease, on_lost, s);
+        lease_watch(lease, on_lost, on_wanted, s);
     hash_table_add(&all->by_name, &s->id.by_name, hash_of(all, name));
     list_append(&all->all, &s->id.node);
     session_tell(s, SESSIONS_CAME);
@@ -140,6 +163,12 @@ void sessions_close(struct session *s)
     session_tell(s, SESSIONS_WENT);
     sessions_give_up(s);
     session_free(s);
+}
+
+bool sessions_are_elsewhere(const struct sessions *all, const char *name, struct err *err)
+{
+    return all->host->leases != NULL && all->store != NULL &&
+           lease_is_elsewhere(all->host->leases, saved_store_directory(all->store), name, err);
 }
 
 bool sessions_confirm(struct session *s, struct err *err)

@@ -50,6 +50,10 @@ bool sessions_is_name(const char *name);
 void sessions_close(struct session *s);
 void sessions_close_later(struct session *s);
 
+/* sessions_are_elsewhere(all, name, err): whether another server has the session of that name, which this one
+ * does not have; then ${err} says so. */
+bool sessions_are_elsewhere(const struct sessions *all, const char *name, struct err *err);
+
 /* sessions_confirm(s, err): whether ${s} is still this server's; if not, it is closed soon. Ask before it is
  * used. sessions_give_up(s): another server may have it from now on: this one has saved it, and ends. */
 bool sessions_confirm(struct session *s, struct err *err);

@@ -65,33 +65,21 @@ bool arguments_is_bounded(const struct tool_argument *a)
     return a->minimum < a->maximum;
 }
 
+const struct argument_words argument_words[] = {
+    [ARGUMENT_STRING] = {"string", "string", "string", "a string"},
+    [ARGUMENT_INTEGER] = {"integer", "integer", "integer", "an integer"},
+    [ARGUMENT_NUMBER] = {"number", "number", "number", "a number"},
+    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "boolean", "true or false"},
+    [ARGUMENT_STRING_LIST] = {"array", "strings", "array of strings", "an array of strings"},
+};
+
 /* "a number between 1 and 600", "one of all, functions". */
 static void add_expectation(struct strbuf *out, const struct tool_argument *a)
 {
-    switch (a->type) {
-    case ARGUMENT_STRING:
-        if (a->choices == NULL) {
-            strbuf_adds(out, "a string");
-            return;
-        }
-        strbuf_adds(out, "one of ");
-        for (size_t i = 0; a->choices[i] != NULL; i++)
-            strbuf_addf(out, "%s%s", i > 0 ? ", " : "", a->choices[i]);
-        return;
-    case ARGUMENT_INTEGER:
-        strbuf_adds(out, "an integer");
-        break;
-    case ARGUMENT_NUMBER:
-        strbuf_adds(out, "a number");
-        break;
-    case ARGUMENT_BOOLEAN:
-        strbuf_adds(out, "true or false");
-        return;
-    case ARGUMENT_STRING_LIST:
-        strbuf_adds(out, "an array of strings");
-        return;
-    }
-    if (arguments_is_bounded(a))
+    strbuf_adds(out, a->choices != NULL ? "one of " : argument_words[a->type].expected);
+    for (size_t i = 0; a->choices != NULL && a->choices[i] != NULL; i++)
+        strbuf_addf(out, "%s%s", i > 0 ? ", " : "", a->choices[i]);
+    if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && arguments_is_bounded(a))
         strbuf_addf(out, " between %.16g and %.16g", a->minimum, a->maximum);
 }
 
@@ -114,9 +102,7 @@ static void add_given(struct strbuf *out, const json_t *given)
 
 static json_t *reject(const struct tool_argument *a, const json_t *given, struct err *err)
 {
-    struct strbuf expected, got;
-    strbuf_init(&expected, 0);
-    strbuf_init(&got, 0);
+    struct strbuf expected = {0}, got = {0};
     add_expectation(&expected, a);
     add_given(&got, given);
     err_set(err, ERR_INVALID, "Argument %s must be %s, got %s", a->name, strbuf_string(&expected),
@@ -241,10 +227,9 @@ static json_t *check_value(const struct tool_argument *a, const json_t *given, s
 static void reject_unknown(const struct tool *tool, const char *name, struct err *err)
 {
     struct similar search;
-    struct strbuf known;
+    struct strbuf known = {0};
     size_t len = strlen(name);
     similar_init(&search, name);
-    strbuf_init(&known, 0);
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         similar_offer(&search, a->name);
         strbuf_addf(&known, "%s%s", a == tool->arguments ? "" : ", ", a->name);
@@ -261,8 +246,7 @@ static bool check_required(const struct tool *tool, const json_t *checked, struc
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (!a->is_required || json_object_get(checked, a->name) != NULL)
             continue;
-        struct strbuf expected;
-        strbuf_init(&expected, 0);
+        struct strbuf expected = {0};
         add_expectation(&expected, a);
         err_set(err, ERR_INVALID, "Missing argument %s of %s: %s. %s", a->name, tool->name,
                 strbuf_string(&expected), a->description);

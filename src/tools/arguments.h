@@ -9,6 +9,12 @@
 #include "base/errors.h"
 #include "tools/tool.h"
 
+/* The words for each enum argument_type: in a JSON schema, where user code declares a tool, in docs/tools.md,
+ * and in a message about a wrong value. */
+extern const struct argument_words {
+    const char *schema, *declared, *documented, *expected;
+} argument_words[ARGUMENT_STRING_LIST + 1];
+
 /*
  * arguments_check(tool, given, err):
  * Check what a client sent against the tool's declaration: canonical names (case, `_` for `-`; form,

@@ -74,8 +74,7 @@ void audit_reopen(struct audit *a)
 
 static json_t *string_content(const struct audit *a, const char *text, size_t len, size_t most)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     size_t shown = len > most ? utf8_floor(text, len, most) : len;
     if (a->redacts)
         redact(&b, text, shown);

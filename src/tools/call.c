@@ -53,8 +53,6 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->on_progress = options->on_progress;
     call->on_question = options->on_question;
     call->arg = options->arg;
-    strbuf_init(&call->text, 0);
-    strbuf_init(&call->request, 0);
     tool->run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
@@ -183,8 +181,7 @@ static bool take_loss(const struct tool_call *call, const char *name, struct str
 
 void call_tell_loss(const struct tool_call *call, struct session *s)
 {
-    struct strbuf loss;
-    strbuf_init(&loss, 0);
+    struct strbuf loss = {0};
     if (take_loss(call, session_name(s), &loss))
         notices_addf(session_notices(s), "%s It begins empty.", strbuf_string(&loss));
     strbuf_fini(&loss);
@@ -218,6 +215,10 @@ bool call_find_session(struct tool_call *call, struct session **s)
         else
             session_restore(*s, name, NULL, NULL); /* calls made now wait their turn */
         return *s != NULL;
+    }
+    if (may_be_saved && sessions_are_elsewhere(toolbox->sessions, name, &err)) {
+        call_answer(call, true, "%s", err.message);
+        return false;
     }
     if (strcmp(name, call->default_session) == 0)
         return true;
@@ -309,16 +310,12 @@ void call_done(void *arg, const struct outcome *outcome)
 static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message)
 {
     struct tool_call *call = arg;
-    struct strbuf line;
+    struct strbuf line = {0};
     if (call->on_progress == NULL)
         return; /* it was answered early */
-    strbuf_init(&line, 0);
     strbuf_addf(&line, "%.0f s", elapsed_s);
-    if (output_bytes > 0) {
-        strbuf_adds(&line, ", ");
-        text_add_grouped(&line, output_bytes);
-        strbuf_adds(&line, " bytes of output");
-    }
+    if (output_bytes > 0)
+        strbuf_addf(&line, ", %s bytes of output", text_grouped(output_bytes).text);
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
     call_redact(call, &line);
@@ -330,7 +327,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;
-    struct strbuf text;
+    struct strbuf text = {0};
     if (call->on_question == NULL) {
         session_answer(call->operation, question, NULL, 0);
         return;
@@ -339,7 +336,6 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
         call->on_question(call->arg, call, question, NULL);
         return;
     }
-    strbuf_init(&text, 0);
     strbuf_adds(&text, prompt);
     call_redact(call, &text);
     call->on_question(call->arg, call, question, strbuf_string(&text));
@@ -436,6 +432,14 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
     call->operation = session_enter(session, &all, sequence, resumes);
     detach_when_due(call, session);
     strbuf_fini(&call->request);
+}
+
+int call_loading_timeout_ms(const struct tool_call *call, struct session *session)
+{
+    int session_ms = limits_timeout_ms(session_limits(session));
+    if (call_has(call, "timeout"))
+        return call_timeout_ms(call);
+    return session_ms > CALL_LOADING_MS ? session_ms : CALL_LOADING_MS;
 }
 
 void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)

@@ -109,6 +109,12 @@ void call_awaited(struct tool_call *call);
 void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,
                    call_outcome *on_outcome);
 
+#define CALL_LOADING_MS 300000
+
+/* call_loading_timeout_ms(call, session): for what loads, and compiles for that, or runs tests: more time
+ * than an evaluation has, unless the call has a time limit. */
+int call_loading_timeout_ms(const struct tool_call *call, struct session *session);
+
 /*
  * call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_report_with(call,
  * outcome, body): with something else in the place of its values; ${body} gets the call as its arg.

@@ -17,7 +17,7 @@ static void run(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    struct strbuf what;
+    struct strbuf what = {0};
     struct session_evaluation e = {0};
     uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
     if (number == 0 && session_unstoppable(s) != NULL) {
@@ -27,7 +27,6 @@ static void run(struct tool_call *call)
     }
     bool is_known = number > 0 || session_evaluation_at(s, 0, &e);
     bool is_alone = is_known && goes_on_alone(call, s, number > 0 ? number : e.number);
-    strbuf_init(&what, 0);
     bool is_stopping = number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what);
     if (is_stopping)
         call_answer(call, false, "Stopping: %s\n%s", strbuf_string(&what),

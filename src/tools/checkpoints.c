@@ -2,7 +2,6 @@
  * checkpoint-session, list-checkpoints, delete-checkpoint, rollback-session: earlier states of a session.
  */
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "lisp/worker.h"
@@ -11,9 +10,7 @@
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
-    call_answer(call, false, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
+    strbuf_addf(&call->text, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
                 (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
 
@@ -30,15 +27,14 @@ static void checkpoint_session(struct tool_call *call)
                     "A checkpoint name must be 1 to 64 characters on one line and must not be a number.");
         return;
     }
-    call_wait(call, on_checkpoint);
+    look_up_wait(call, on_checkpoint);
     call->operation = session_checkpoint(s, name, call_done, call);
 }
 
 static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
 {
-    strbuf_addf(out, "\n- after evaluation %llu, ", (unsigned long long)sn->evaluation);
-    text_add_time(out, sn->when.tv_sec);
-    strbuf_addf(out, ", package %s", sn->package);
+    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)sn->evaluation,
+                text_time(sn->when.tv_sec).text, sn->package);
     if (sn->is_in_error)
         strbuf_adds(out, ", which failed");
     if (sn->name != NULL)
@@ -63,11 +59,9 @@ static void list_checkpoints(struct tool_call *call)
         ready += is_shown(s, sn);
     if (ready == 0)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
-    else {
-        text_add_count(&call->text, ready, "checkpoint");
-        strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:",
-                    (unsigned long long)session_at(s));
-    }
+    else
+        strbuf_addf(&call->text, "%s; the session is in the state after evaluation %llu:",
+                    text_count(ready, "checkpoint").text, (unsigned long long)session_at(s));
     while ((sn = snapshots_next(all, sn)) != NULL)
         if (is_shown(s, sn))
             add_checkpoint(&call->text, sn);
@@ -90,15 +84,12 @@ static void delete_checkpoint(struct tool_call *call)
 
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
-    strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
-    strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
-                session_package(o->session));
+    strbuf_addf(&call->text,
+                "%s\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
+                o->text == NULL ? "" : o->text, session_package(o->session));
     const struct snapshot *newest = snapshots_newest(session_snapshots(o->session), UINT64_MAX);
     if (newest != NULL && newest->evaluation > session_at(o->session))
         strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");
-    call_finish(call);
 }
 
 static void rollback_session(struct tool_call *call)
@@ -106,7 +97,7 @@ static void rollback_session(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    call_wait(call, on_rolled_back);
+    look_up_wait(call, on_rolled_back);
     call->operation = session_rollback(s, call_string(call, "to", NULL), call_done, call);
 }
 

@@ -30,8 +30,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
         const struct sexp *value = sexp_get(slot, 1, options[i].key);
         if (sexp_is_nil(value))
             continue;
-        strbuf_adds(out, is_first ? "" : ", ");
-        strbuf_adds(out, options[i].label);
+        strbuf_addf(out, "%s%s", is_first ? "" : ", ", options[i].label);
         if (options[i].is_list)
             reply_add_list(out, value, " ");
         else
@@ -51,8 +50,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
 /* (NAME SLOT ...): the slot in each class that has one of that name, most specific first. */
 static void add_slot(struct strbuf *out, const struct sexp *slot, const char *class, size_t class_len)
 {
-    strbuf_adds(out, "\n  ");
-    reply_add_string(out, sexp_nth(slot, 0));
+    reply_fill(out, slot, "\n  {0}");
     for (size_t i = 1; i < sexp_count(slot); i++) {
         size_t len;
         const char *origin = sexp_string(sexp_get(sexp_nth(slot, i), 1, "origin"), &len);
@@ -66,24 +64,19 @@ static void add_slot(struct strbuf *out, const struct sexp *slot, const char *cl
 
 static void on_class(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *r = o->reply;
     struct strbuf *out = &call->text;
     size_t len, documentation_len;
     const char *name = sexp_string(reply_get(r, "name"), &len);
     const char *documentation = sexp_string(reply_get(r, "documentation"), &documentation_len);
-    reply_add(out, r, "name");
-    strbuf_adds(out, " is a ");
-    reply_add(out, r, "kind");
+    reply_fill(out, r, "{name} is a {kind}");
     look_up_add_place(out, reply_get(r, "place"), 0);
     strbuf_addc(out, '.');
     if (documentation != NULL) {
         strbuf_addc(out, '\n');
         text_add_indented(out, documentation, documentation_len, "  ");
     }
-    strbuf_adds(out, "\nMetaclass: ");
-    reply_add(out, r, "metaclass");
+    reply_fill(out, r, "\nMetaclass: {metaclass}");
     add_line(out, "Direct superclasses", reply_get(r, "supers"));
     add_line(out, "Direct subclasses", reply_get(r, "subclasses"));
     size_t subclasses = reply_count(r, "subclass-count");
@@ -106,16 +99,9 @@ static void on_class(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(initargs); i++) {
         const struct sexp *initarg = sexp_nth(initargs, i);
         strbuf_adds(out, i == 0 ? "\nDefault initargs: " : ", ");
-        reply_add_string(out, sexp_nth(initarg, 0));
-        strbuf_addc(out, ' ');
-        reply_add_string(out, sexp_nth(initarg, 1));
-        strbuf_adds(out, " (");
-        reply_add_string(out, sexp_nth(initarg, 2));
-        strbuf_addc(out, ')');
+        reply_fill(out, initarg, "{0} {1} ({2})");
     }
-    strbuf_adds(out, "\nMethods that specialize on it: ");
-    text_add_grouped(out, reply_count(r, "methods"));
-    call_finish(call);
+    strbuf_addf(out, "\nMethods that specialize on it: %s", text_grouped(reply_count(r, "methods")).text);
 }
 
 static void class_info(struct tool_call *call)
@@ -131,44 +117,30 @@ static void class_info(struct tool_call *call)
 
 static void on_methods(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *methods = reply_get(o->reply, "methods");
     size_t total = reply_count(o->reply, "total");
     bool is_class = call_has(call, "class");
     if (total == 0) {
-        strbuf_adds(&call->text, "No methods ");
-        strbuf_adds(&call->text, is_class ? "specialize on " : "of ");
-        reply_add(&call->text, o->reply, "name");
-        strbuf_addc(&call->text, '.');
+        strbuf_addf(&call->text, "No methods %s", is_class ? "specialize on " : "of ");
+        reply_fill(&call->text, o->reply, "{name}.");
     } else {
-        text_add_count(&call->text, total, "method");
-        strbuf_adds(&call->text, is_class ? " on " : " of ");
+        strbuf_addf(&call->text, "%s%s", text_count(total, "method").text, is_class ? " on " : " of ");
         reply_add(&call->text, o->reply, "name");
-        if (!is_class) {
-            strbuf_addc(&call->text, ' ');
-            reply_add(&call->text, o->reply, "arguments");
-            strbuf_adds(&call->text, ", method combination ");
-            reply_add(&call->text, o->reply, "combination");
-        }
+        if (!is_class)
+            reply_fill(&call->text, o->reply, " {arguments}, method combination {combination}");
         strbuf_addc(&call->text, ':');
     }
     for (size_t i = 0; i < sexp_count(methods); i++) {
         const struct sexp *method = sexp_nth(methods, i);
-        strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(method, 0));
-        if (!sexp_is_nil(sexp_get(method, 2, "slot"))) {
-            strbuf_adds(&call->text, ", ");
-            reply_add_string(&call->text, sexp_get(method, 2, "slot"));
-        } else {
-            strbuf_adds(&call->text, ", arguments ");
-            reply_add_string(&call->text, sexp_nth(method, 1));
-        }
+        reply_fill(&call->text, method, "\n  {0}");
+        if (!sexp_is_nil(sexp_get(method, 2, "slot")))
+            reply_fill(&call->text, method, ", {slot}");
+        else
+            reply_fill(&call->text, method, ", arguments {1}");
         look_up_add_place(&call->text, method, 2);
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(methods), total);
-    call_finish(call);
 }
 
 static void find_methods(struct tool_call *call)

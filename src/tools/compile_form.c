@@ -7,10 +7,7 @@
 
 static void on_compiled(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     report_compilation(&call->text, o->reply);
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

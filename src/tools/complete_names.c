@@ -31,7 +31,7 @@ static void run(struct tool_call *call)
     call_write_string(call, "type");
     call_write_string(call, "prefix");
     call_write_string(call, "package");
-    look_up(call, s, on_names);
+    look_up_whatever(call, s, on_names);
 }
 
 const struct tool tool_complete_names = {

@@ -50,7 +50,7 @@ static void run(struct tool_call *call)
         call->takes_unavailable = true;
         call_begin_request(call, "limit-thread-errors");
         call_write_integer(call, "count", limits_int(&changed, LIMIT_THREAD_ERRORS));
-        look_up(call, s, on_noted);
+        look_up_whatever(call, s, on_noted);
     } else {
         call_finish(call);
     }

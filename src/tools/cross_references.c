@@ -8,61 +8,32 @@
 
 /* One row for each tool that lists references to a name. */
 static const struct relation {
-    const char *tool, *kind; /* of the agent's operation find-references */
-    const char *who;         /* the noun for one of those found */
-    const char *of;          /* text before the name */
-    const char *none[2];     /* when nothing is found: text before the name, and after it */
-    const char *recorded;    /* the part that the Lisp records; NULL: everything */
-    const char *more;        /* what it does not record */
+    const char *kind;     /* the tool's name after who-; of the agent's operation find-references */
+    const char *who, *of; /* the noun for one of those found, and the text between it and the name */
+    const char *none;     /* when nothing is found */
+    const char *recorded; /* the part that the Lisp records; NULL: everything */
+    const char *more;     /* what it does not record */
 } relations[] = {
-    {"who-calls",
-     "calls",
-     "caller",
-     "of",
-     {"No calls of ", " are recorded."},
+    /* clang-format off */
+    {"calls", "caller", "of", "No calls of {name} are recorded.",
      "calls by name, including inlined functions and functions used as values,",
      ", or calls by a name that is computed at run time"},
-    {"who-references",
-     "references",
-     "reader",
-     "of",
-     {"No readers of ", " are recorded."},
+    {"references", "reader", "of", "No readers of {name} are recorded.",
      "reads of special and global variables and constants",
      ". The compiler may replace a constant by its value if that is a number or a character"},
-    {"who-binds",
-     "binds",
-     "binder",
-     "of",
-     {"No binders of ", " are recorded."},
-     "bindings of special variables",
-     ""},
-    {"who-sets",
-     "sets",
-     "setter",
-     "of",
-     {"No setters of ", " are recorded."},
-     "assignments of special and global variables",
-     ""},
-    {"who-macroexpands",
-     "macroexpands",
-     "user",
-     "of the macro",
-     {"No users of the macro ", " are recorded."},
-     "uses",
-     ", or uses of top-level defining macros such as DEFUN"},
-    {"who-specializes",
-     "specializes",
-     "method",
-     "on",
-     {"No method specializes on ", " or on one of its objects."},
-     NULL,
-     NULL},
+    {"binds", "binder", "of", "No binders of {name} are recorded.", "bindings of special variables", ""},
+    {"sets", "setter", "of", "No setters of {name} are recorded.",
+     "assignments of special and global variables", ""},
+    {"macroexpands", "user", "of the macro", "No users of the macro {name} are recorded.",
+     "uses", ", or uses of top-level defining macros such as DEFUN"},
+    {"specializes", "method", "on", "No method specializes on {name} or on one of its objects.", NULL, NULL},
+    /* clang-format on */
 };
 
 static const struct relation *relation_of(const struct tool_call *call)
 {
     for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++)
-        if (strcmp(relations[i].tool, call->tool->name) == 0)
+        if (strcmp(relations[i].kind, call->tool->name + strlen("who-")) == 0)
             return &relations[i];
     return &relations[0];
 }
@@ -103,9 +74,7 @@ static const char *mismatch(const struct relation *r, const struct sexp *reply)
 static void add_nothing(struct strbuf *out, const struct relation *r, const struct sexp *reply)
 {
     const char *why = mismatch(r, reply);
-    strbuf_adds(out, r->none[0]);
-    reply_add(out, reply, "name");
-    strbuf_adds(out, r->none[1]);
+    reply_fill(out, reply, r->none);
     if (why != NULL)
         strbuf_addf(out, "\n%s", why);
     else if (r->recorded != NULL)
@@ -120,19 +89,15 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
 
 static void on_references(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct relation *r = relation_of(call);
     const struct sexp *found = reply_get(o->reply, "references");
     size_t total = reply_count(o->reply, "total");
     size_t count = reply_count(o->reply, "count");
     if (total == 0) {
         add_nothing(&call->text, r, o->reply);
-        call_finish(call);
         return;
     }
-    text_add_count(&call->text, total, r->who);
-    strbuf_addf(&call->text, " %s ", r->of);
+    strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
     reply_add(&call->text, o->reply, "name");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
@@ -140,8 +105,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(found); i++) {
         const struct sexp *entry = sexp_nth(found, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(entry, 0));
+        reply_fill(&call->text, entry, "\n  {0}");
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         look_up_add_place(&call->text, entry, 2);
@@ -149,7 +113,6 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     look_up_add_rest(call, sexp_count(found), total);
     if (reply_flag(o->reply, "own") && strcmp(r->kind, "specializes") != 0)
         strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
-    call_finish(call);
 }
 
 static void who(struct tool_call *call)
@@ -183,32 +146,23 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 
 static void on_callees(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *calls = reply_get(o->reply, "calls");
     size_t total = reply_count(o->reply, "total");
     int64_t methods = sexp_integer(reply_get(o->reply, "methods"), 1);
     const char *kind = sexp_string(reply_get(o->reply, "kind"), NULL);
     strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
     reply_add(&call->text, o->reply, "name");
-    if (kind != NULL && strcmp(kind, "generic function") == 0) {
-        strbuf_adds(&call->text, " (");
-        text_add_count(&call->text, (uint64_t)methods, "method");
-        strbuf_addc(&call->text, ')');
-    }
-    if (total == 0) {
+    if (kind != NULL && strcmp(kind, "generic function") == 0)
+        strbuf_addf(&call->text, " (%s)", text_count((uint64_t)methods, "method").text);
+    if (total == 0)
         strbuf_adds(&call->text,
                     " calls no function by name, as far as is recorded. Open-coded calls may be missing.");
-    } else {
-        strbuf_adds(&call->text, " calls ");
-        text_add_count(&call->text, total, "function");
-        strbuf_addc(&call->text, ':');
-    }
+    else
+        strbuf_addf(&call->text, " calls %s:", text_count(total, "function").text);
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(entry, 0));
+        reply_fill(&call->text, entry, "\n  {0}");
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))
@@ -219,7 +173,6 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         look_up_add_rest(call, sexp_count(calls), total);
     add_names(&call->text, "Macros", reply_get(o->reply, "macroexpands"));
     add_names(&call->text, "Variables and constants", reply_get(o->reply, "references"));
-    call_finish(call);
 }
 
 static void list_callees(struct tool_call *call)

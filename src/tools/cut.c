@@ -26,10 +26,9 @@ void cut_add(struct strbuf *out, struct session *session, const struct strbuf *t
 
 void cut_whole(struct strbuf *text, struct session *session, size_t most)
 {
-    struct strbuf cut;
+    struct strbuf cut = {0};
     if (text->len <= most)
         return;
-    strbuf_init(&cut, 0);
     cut_add(&cut, session, text, most);
     strbuf_clear(text);
     strbuf_add(text, cut.bytes, cut.len);
@@ -55,8 +54,8 @@ void cut_put_aside(struct strbuf *out, const struct outcome *outcome, size_t mos
             capture_init(c);
             continue;
         }
-        text_add_grouped(out, c->total);
-        strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(outcome->session));
+        strbuf_addf(out, "%s bytes; get-output with ref %d shows them.", text_grouped(c->total).text,
+                    session_next_ref(outcome->session));
         session_redact(outcome->session, c);
         session_keep_output(outcome->session, c);
     }

@@ -44,11 +44,8 @@ static void add_components(struct strbuf *out, const struct sexp *reply)
 
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
-    strbuf_adds(out, "System ");
-    reply_add(out, o->reply, "name");
+    reply_fill(out, o->reply, "System {name}");
     strbuf_adds(out, reply_flag(o->reply, "loaded") ? " (loaded)" : " (not loaded)");
     add_line(out, o->reply, "description", "Description");
     add_line(out, o->reply, "version", "Version");
@@ -66,7 +63,6 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     const char *text = sexp_string(reply_get(o->reply, "long-description"), &len);
     if (text != NULL && len > 0)
         strbuf_addf(out, "\n\nLong description:\n%.*s", (int)len, text);
-    call_finish(call);
 }
 
 static void add_state(struct strbuf *out, const struct sexp *entry)
@@ -88,8 +84,6 @@ static void add_state(struct strbuf *out, const struct sexp *entry)
 
 static void on_dependencies(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *entries = reply_get(o->reply, "dependencies");
     size_t direct = 0, all = 0, absent = 0, cycles = 0;
@@ -101,20 +95,17 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         absent += !is_repeated && sexp_is_symbol(sexp_nth(entry, 2), "absent");
         cycles += sexp_is_symbol(sexp_nth(entry, 3), "cycle");
     }
-    reply_add(out, o->reply, "name");
-    strbuf_adds(out, " depends on ");
+    reply_fill(out, o->reply, "{name} depends on ");
     if (direct == 0)
         strbuf_adds(out, "no other system");
     else
-        text_add_count(out, direct, "system");
+        strbuf_adds(out, text_count(direct, "system").text);
     if (direct > 0)
         strbuf_addf(out, ", %zu including indirect dependencies", all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
-    if (cycles > 0) {
-        strbuf_adds(out, "; ");
-        text_add_count(out, cycles, "cycle");
-    }
+    if (cycles > 0)
+        strbuf_addf(out, "; %s", text_count(cycles, "cycle").text);
     strbuf_addc(out, direct == 0 ? '.' : ':');
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);
@@ -124,7 +115,6 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     }
     if (reply_flag(o->reply, "more"))
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

@@ -25,8 +25,7 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
                    const struct sexp *frames)
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     running_add(&text, s, e, kept->seen);
     if (running_frames_are_wanted(e))
         running_frames_add(&text, frames);

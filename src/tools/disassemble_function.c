@@ -8,23 +8,19 @@
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     size_t len;
     const char *text = sexp_string(reply_get(o->reply, "text"), &len);
     const struct sexp *methods = reply_get(o->reply, "methods");
     if (sexp_count(methods) > 0) {
         reply_add(&call->text, o->reply, "name");
-        strbuf_adds(&call->text, " is a generic function; these are its ");
-        text_add_count(&call->text, sexp_count(methods), "method");
-        strbuf_adds(&call->text, ".\n");
+        strbuf_addf(&call->text, " is a generic function; these are its %s.\n",
+                    text_count(sexp_count(methods), "method").text);
     }
     while (len > 0 && text[len - 1] == '\n')
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
     if (reply_flag(o->reply, "cut"))
         strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

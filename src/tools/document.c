@@ -11,39 +11,12 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "tools/arguments.h"
+#include "tools/listing.h"
 #include "tools/registry.h"
 
-static const char introduction[] =
-    "# Tools\n"
-    "\n"
-    "This page is generated from the server's tables and from the examples in `tests/data/tools`, which the "
-    "tests run:\n"
-    "`build/src/tools/print_tools > docs/tools.md`.\n"
-    "\n"
-    "Names of tools and arguments are matched leniently: case is ignored, `_` is accepted for `-`, and a "
-    "leading `ns/` or `ns.` is dropped\n"
-    "from a tool's name. `form`, `expression` and `input` are accepted for `code`, and `system-name` for "
-    "`system`. A number may be given as\n"
-    "a string. An argument that is null counts as absent.\n"
-    "\n"
-    "Every tool can be called. `--tools=core|standard|full|NAME,NAME...` selects those that `tools/list` "
-    "returns. `full` includes `standard`,\n"
-    "which includes `core`; this page gives the smallest set that contains the tool. Arguments marked `rare` "
-    "are "
-    "listed by `full` and by\n"
-    "the tool's own name only.\n"
-    "\n"
-    "If `session` is omitted, a tool uses the session `default`. If `timeout` is omitted, the session's time "
-    "limit applies, which\n"
-    "`configure-limits` shows and changes; a tool that loads code or runs tests then has at least 300 "
-    "seconds.\n"
-    "\n"
-    "In the examples, a line that begins with `>` is a call: the tool and its arguments, or only the code if "
-    "there is no other argument.\n"
-    "`...` stands for a reply that is not shown.\n"
-    "\n"
-    "| tool | set | description |\n"
-    "|---|---|---|\n";
+/* document.txt, which ends with the head of the table of tools. */
+extern const char text_document[];
 
 /* A cell must contain neither a bar nor a newline. */
 static void add_cell(struct strbuf *out, const char *text)
@@ -55,40 +28,10 @@ static void add_cell(struct strbuf *out, const char *text)
     }
 }
 
-static const char *set_name(enum toolset set)
-{
-    switch (set) {
-    case TOOLSET_CORE:
-        return "core";
-    case TOOLSET_STANDARD:
-        return "standard";
-    case TOOLSET_FULL:
-        return "full";
-    }
-    return "?";
-}
-
-static const char *type_name(enum argument_type type)
-{
-    switch (type) {
-    case ARGUMENT_STRING:
-        return "string";
-    case ARGUMENT_INTEGER:
-        return "integer";
-    case ARGUMENT_NUMBER:
-        return "number";
-    case ARGUMENT_BOOLEAN:
-        return "boolean";
-    case ARGUMENT_STRING_LIST:
-        return "array of strings";
-    }
-    return "?";
-}
-
 /* "integer, 1 to 32", "string: all, functions". */
 static void add_type(struct strbuf *out, const struct tool_argument *a)
 {
-    strbuf_adds(out, type_name(a->type));
+    strbuf_adds(out, argument_words[a->type].documented);
     if (a->minimum < a->maximum)
         strbuf_addf(out, ", %.16g to %.16g", a->minimum, a->maximum);
     for (size_t i = 0; a->choices != NULL && a->choices[i] != NULL; i++)
@@ -202,7 +145,7 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
     strbuf_addf(out, "\n### %s\n\n%s\n", tool->name, tool->description);
     add_arguments(out, tool);
     strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, ", tool->title,
-                set_name(tool->toolset), word(tool->is_read_only));
+                listing_sets[tool->toolset], word(tool->is_read_only));
     if (!tool->is_read_only)
         strbuf_addf(out, "destructiveHint %s, idempotentHint %s, ", word(tool->is_destructive),
                     word(tool->is_idempotent));
@@ -226,12 +169,12 @@ static bool is_first_of_family(size_t n)
 
 bool tools_document(struct strbuf *out, const char *examples, struct err *err)
 {
-    strbuf_adds(out, introduction);
+    strbuf_addf(out, "%s\n", text_document);
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
         if (is_first_of_family(i))
             strbuf_addf(out, "| **%s** | | |\n", registry_family(i));
-        strbuf_addf(out, "| [%s](#%s) | %s | ", tool->name, tool->name, set_name(tool->toolset));
+        strbuf_addf(out, "| [%s](#%s) | %s | ", tool->name, tool->name, listing_sets[tool->toolset]);
         add_cell(out, tool->description);
         strbuf_adds(out, " |\n");
     }

@@ -3,7 +3,6 @@
  * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
  * byte.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -243,9 +242,8 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
         call_answer(call, true, "%s. Nothing was changed.", err.message);
         return;
     }
-    strbuf_adds(&call->text, wants_only_diff ? "Not written (dry-run): " : what);
-    strbuf_adds(&call->text, wants_only_diff ? what : "");
-    strbuf_addc(&call->text, ' ');
+    strbuf_addf(&call->text, "%s%s ", wants_only_diff ? "Not written (dry-run): " : what,
+                wants_only_diff ? what : "");
     scan_toplevel_signature(edit->text, &edit->form, &call->text);
     strbuf_addf(&call->text, " in %s\n", edit->file.path);
     line_diff_add(&call->text, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);
@@ -418,10 +416,7 @@ static const char *find_once(struct edit *edit, const struct strbuf *old)
 static void run_patch(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
-    struct strbuf old, new, form;
-    strbuf_init(&old, 0);
-    strbuf_init(&new, 0);
-    strbuf_init(&form, 0);
+    struct strbuf old = {0}, new = {0}, form = {0};
     size_t old_len, new_len;
     const char *old_text = call_string(call, "old-text", &old_len);
     const char *new_text = call_string(call, "new-text", &new_len);

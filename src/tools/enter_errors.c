@@ -75,7 +75,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     return NULL;
 }
 
-void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome)
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *show)
 {
     const struct error_record *r = error_to_enter(call, s);
     if (r == NULL)
@@ -83,7 +83,7 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *o
     call_enter(call, s,
                &(struct operation_options){
                    .what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_examination = true},
-               r->sequence, false, on_outcome);
+               r->sequence, false, look_up_showing(call, show));
 }
 
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
@@ -94,8 +94,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     if (r == NULL || !error_record_is_enterable(r))
         return;
     const struct sexp *restarts = reply_get(r->condition, "restarts");
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_addf(&text, "Error %d, which was entered, is as it was: %s. Its restarts:", r->sequence, r->type);
     for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
         strbuf_addf(&text, "%s %zu. ", k == 0 ? "" : ",", k + 1);

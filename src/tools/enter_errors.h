@@ -21,10 +21,10 @@ const struct error_record *error_by_index(struct tool_call *call, const struct s
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s);
 
 /*
- * look_up_in_error(call, s, on_outcome):
+ * look_up_in_error(call, s, show):
  * Send the call's request to the process in which the error stands. It only looks, so the error stays.
  */
-void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome);
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *show);
 
 /* error_note_unchanged(call, o): if the call has failed inside the error it entered, add that the entered
  * error stands as before, with its restarts. */

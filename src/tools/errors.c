@@ -65,8 +65,6 @@ static void on_examined(struct tool_call *call, const struct outcome *o)
 
 static void on_running_frames(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *outcome = reply_get(o->reply, "outcome");
     if (sexp_is_symbol(outcome, "done"))
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
@@ -75,7 +73,6 @@ static void on_running_frames(struct tool_call *call, const struct outcome *o)
     else
         strbuf_adds(&call->text, "There is no backtrace: the thread of the evaluation did not react within a "
                                  "second, or printing took more than three. Try again, or without locals.");
-    call_finish(call);
 }
 
 static void show_running(struct tool_call *call, struct session *s)
@@ -165,7 +162,7 @@ static void list_errors(struct tool_call *call)
     if (session_may_have_news(s)) {
         call->takes_unavailable = true;
         call_begin_request(call, "session-info"); /* its reply tells of them, as most do */
-        look_up(call, s, on_inbox);
+        look_up_whatever(call, s, on_inbox);
         return;
     }
     report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));

@@ -1,7 +1,6 @@
 /*
  * evaluate-lisp: read, evaluate, print.
  */
-#include <string.h>
 
 #include "tools/call.h"
 #include "tools/detach.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "proc/loop_handle.h"
 #include "session/sessions.h"
 #include "tools/call.h"

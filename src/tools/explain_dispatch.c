@@ -11,13 +11,7 @@ static void add_arguments(struct strbuf *out, const struct sexp *arguments)
 {
     for (size_t i = 0; i < sexp_count(arguments); i++) {
         const struct sexp *argument = sexp_nth(arguments, i);
-        strbuf_adds(out, "\n  ");
-        reply_add_string(out, sexp_nth(argument, 0));
-        strbuf_adds(out, " = ");
-        reply_add_string(out, sexp_nth(argument, 2));
-        strbuf_adds(out, " (");
-        reply_add_string(out, sexp_nth(argument, 1));
-        strbuf_addc(out, ')');
+        reply_fill(out, argument, "\n  {0} = {2} ({1})");
     }
 }
 
@@ -64,8 +58,7 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
     for (size_t i = 0; i < sexp_count(methods); i++) {
         const struct sexp *method = sexp_nth(methods, i);
         const struct sexp *numbers = sexp_get(method, 1, "misfits");
-        strbuf_adds(out, "\n- ");
-        reply_add_string(out, sexp_nth(method, 0));
+        reply_fill(out, method, "\n- {0}");
         for (size_t k = 0; k < sexp_count(numbers); k++) {
             const struct sexp *argument = sexp_nth(arguments, (size_t)sexp_integer(sexp_nth(numbers, k), 0));
             strbuf_adds(out, k == 0 ? ": does not fit " : ", ");
@@ -81,8 +74,6 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
 
 static void on_explained(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *arguments = reply_get(o->reply, "arguments");
     const struct sexp *order = reply_get(o->reply, "order");
@@ -90,28 +81,22 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     size_t methods = reply_count(o->reply, "methods");
     reply_add(out, o->reply, "name");
     if (reply_get(o->reply, "function") != NULL) {
-        strbuf_adds(out, " is an ordinary function ");
-        reply_add(out, o->reply, "function");
+        reply_fill(out, o->reply, " is an ordinary function {function}");
         look_up_add_place(out, reply_get(o->reply, "place"), 0);
-        call_answer(call, false, ": every call runs it.");
+        strbuf_adds(out, ": every call runs it.");
         return;
     }
-    strbuf_adds(out, " is a generic function with ");
-    text_add_count(out, methods, "method");
-    strbuf_adds(out, ", called with:");
+    strbuf_addf(out, " is a generic function with %s, called with:", text_count(methods, "method").text);
     add_arguments(out, arguments);
     if (sexp_count(order) > 0) {
-        strbuf_addf(out, "\nMethod combination ");
-        reply_add(out, o->reply, "combination");
+        reply_fill(out, o->reply, "\nMethod combination {combination}");
         strbuf_addf(out, ". %s:",
                     sexp_count(order) == 1 ? "One method applies" : "These methods apply, in this order");
         add_order(out, order);
         if (reply_flag(o->reply, "fails"))
             strbuf_adds(out, "\nThere is no primary method among them, so the call fails and runs none.");
-        if (sexp_string(reply_get(o->reply, "form"), NULL) != NULL) {
-            strbuf_adds(out, "\nThe method combination calls them with this form:\n");
-            reply_add(out, o->reply, "form");
-        }
+        if (sexp_string(reply_get(o->reply, "form"), NULL) != NULL)
+            reply_fill(out, o->reply, "\nThe method combination calls them with this form:\n{form}");
     } else if (methods == 0) {
         strbuf_adds(out, "\nIt has no methods: NO-APPLICABLE-METHOD would be called.");
     } else {
@@ -120,7 +105,6 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         if (sexp_count(misfits) < methods)
             strbuf_addf(out, "\n… %zu more; see find-methods", methods - sexp_count(misfits));
     }
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

@@ -100,10 +100,7 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     const struct sexp *definition = sexp_nth(definitions, n);
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
     const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
-    strbuf_adds(&call->text, "\n\n[");
-    reply_add_string(&call->text, sexp_get(definition, 0, "kind"));
-    strbuf_adds(&call->text, "] ");
-    reply_add_string(&call->text, sexp_get(definition, 0, "name"));
+    reply_fill(&call->text, definition, "\n\n[{kind}] {name}");
     look_up_add_place(&call->text, definition, 0);
     strbuf_addc(&call->text, '\n');
     if (is_shown(definitions, n))
@@ -120,18 +117,13 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *definitions = reply_get(o->reply, "definitions");
     size_t total = reply_count(o->reply, "total");
     reply_add(&call->text, o->reply, "name");
-    strbuf_adds(&call->text, " has ");
-    text_add_count(&call->text, total, "definition");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, " has %s:", text_count(total, "definition").text);
     for (size_t i = 0; i < sexp_count(definitions); i++)
         add_definition(call, o->session, definitions, i);
     look_up_add_rest(call, sexp_count(definitions), total);
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -148,24 +140,12 @@ static void run(struct tool_call *call)
     look_up(call, s, on_definitions);
 }
 
-static const char *const types[] = {"all",
-                                    "function",
-                                    "setf-function",
-                                    "generic-function",
-                                    "method",
-                                    "macro",
-                                    "compiler-macro",
-                                    "variable",
-                                    "constant",
-                                    "symbol-macro",
-                                    "class",
-                                    "structure",
-                                    "condition",
-                                    "type",
-                                    "setf-expander",
-                                    "method-combination",
-                                    "package",
-                                    NULL};
+/* clang-format off */
+static const char *const types[] = {
+    "all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro",
+    "variable", "constant", "symbol-macro", "class", "structure", "condition", "type", "setf-expander",
+    "method-combination", "package", NULL};
+/* clang-format on */
 
 const struct tool tool_find_definition = {
     .name = "find-definition",

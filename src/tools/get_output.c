@@ -59,8 +59,7 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
     }
     free(bytes);
     uint64_t gap_start, gap_end;
-    text_add_count(&call->text, matches, "line");
-    strbuf_adds(&call->text, matches == 1 ? " matches" : " match");
+    strbuf_addf(&call->text, "%s%s", text_count(matches, "line").text, matches == 1 ? " matches" : " match");
     if (matches > MOST_MATCHES)
         strbuf_addf(&call->text, ", the first %d are shown", MOST_MATCHES);
     if (capture_gap(c, &gap_start, &gap_end))
@@ -81,10 +80,8 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     size_t n = got > length ? utf8_floor(bytes, got, length) : got;
     if (n == 0 && got > 0)
         n = length; /* shorter than its first character */
-    strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset,
-                (unsigned long long)(offset + n));
-    text_add_grouped(&call->text, c->total);
-    strbuf_adds(&call->text, "]\n");
+    strbuf_addf(&call->text, "[bytes %llu to %llu of %s]\n", (unsigned long long)offset,
+                (unsigned long long)(offset + n), text_grouped(c->total).text);
     utf8_repair(&call->text, bytes, n);
     free(bytes);
     if (n < length && capture_gap(c, &start, &end) && offset + n >= start && offset + n < end)

@@ -24,9 +24,8 @@ static void add_tools(struct strbuf *out)
     strbuf_adds(out, "TOOLS");
     for (size_t i = 0; i < registry_count(); i++) {
         bool is_first = i == 0 || registry_family(i) != registry_family(i - 1);
-        strbuf_addf(out, "%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
-                    is_first ? ": " : "");
-        strbuf_adds(out, registry_at(i)->name);
+        strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
+                    is_first ? ": " : "", registry_at(i)->name);
     }
     strbuf_adds(out, "\nAny can be called. If the client lists few, set the server's option tools to full.");
 }

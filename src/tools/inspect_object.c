@@ -24,12 +24,8 @@ static void add_facts(struct strbuf *out, const struct sexp *reply)
         reply_add(out, reply, heads[i].key);
     }
     const struct sexp *facts = reply_get(reply, "facts");
-    for (size_t i = 0; i < sexp_count(facts); i++) {
-        strbuf_addc(out, '\n');
-        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 0));
-        strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 1));
-    }
+    for (size_t i = 0; i < sexp_count(facts); i++)
+        reply_fill(out, sexp_nth(facts, i), "\n{0}: {1}");
 }
 
 static void add_handle(struct strbuf *out, const struct sexp *handle)
@@ -43,15 +39,13 @@ static void add_handle(struct strbuf *out, const struct sexp *handle)
 
 static void add_part(struct strbuf *out, const struct sexp *part)
 {
-    strbuf_adds(out, "  ");
-    reply_add_string(out, sexp_nth(part, 0));
+    reply_fill(out, part, "  {0}");
     add_handle(out, sexp_nth(part, 3));
     if (sexp_string(sexp_nth(part, 1), NULL) == NULL) {
         strbuf_adds(out, " is unbound\n");
         return;
     }
-    strbuf_adds(out, " = ");
-    reply_add_string(out, sexp_nth(part, 1));
+    reply_fill(out, part, " = {1}");
     add_handle(out, sexp_nth(part, 2));
     strbuf_addc(out, '\n');
 }
@@ -62,7 +56,7 @@ static void add_total(struct strbuf *out, int64_t total)
     if (total < 0)
         strbuf_adds(out, "very many");
     else
-        text_add_grouped(out, (uint64_t)total);
+        strbuf_adds(out, text_grouped((uint64_t)total).text);
 }
 
 static void add_parts(struct strbuf *out, const struct sexp *reply)
@@ -75,20 +69,14 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
         return;
     section_begin(out, NULL);
     if (count == 0) {
-        strbuf_adds(out, "There are no parts from ");
-        text_add_grouped(out, from);
-        strbuf_adds(out, " on, of ");
+        strbuf_addf(out, "There are no parts from %s on, of ", text_grouped(from).text);
         add_total(out, total);
         strbuf_addc(out, '.');
         return;
     }
     strbuf_adds(out, "Parts");
     if (from > 0 || !is_countable || count < (uint64_t)total) {
-        strbuf_addc(out, ' ');
-        text_add_grouped(out, from);
-        strbuf_adds(out, " to ");
-        text_add_grouped(out, from + count - 1);
-        strbuf_adds(out, " of ");
+        strbuf_addf(out, " %s to %s of ", text_grouped(from).text, text_grouped(from + count - 1).text);
         add_total(out, total);
     }
     strbuf_adds(out, ":\n");
@@ -131,27 +119,21 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void on_looked(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     add_inspection(&call->text, o, 0, call);
     const char *handle = call_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
                     handle != NULL ? handle : call_string(call, "code", NULL));
-    call_finish(call);
 }
 
 /* The copy of the error ends with its answer, so its handles are of no use afterwards. */
 static void on_local(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     add_inspection(&call->text, o, 0, call);
     if (o->was_in_copy)
         strbuf_adds(&call->text,
                     "\nThis is of a copy of the process that was made at the error: the handles are "
                     "not kept. Pass a path instead.");
-    call_finish(call);
 }
 
 /* The journal is a Lisp file, so text that is not a form is written as a comment, line by line. */
@@ -223,8 +205,7 @@ static void run(struct tool_call *call)
         call_write_integer(call, "frame", call_integer(call, "frame", 0));
         look_up_in_error(call, s, on_local);
     } else if ((call_has(call, "code") && !is_look_up) || call_has(call, "set")) {
-        struct strbuf journal;
-        strbuf_init(&journal, 0);
+        struct strbuf journal = {0};
         write_journal(call, &journal);
         call_evaluate(call, s, strbuf_string(&journal), journal.len, on_evaluated);
         strbuf_fini(&journal);

@@ -69,9 +69,8 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
  * repeated, its other effects were not. */
 static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     bool is_kept = snapshots_find(session_snapshots(o->session), call->step) != NULL;
-    strbuf_init(&text, 0);
     if (o->kind == OUTCOME_ERROR)
         strbuf_adds(&text,
                     "The restart ran in a copy that was made at the error. The copy has the definitions "
@@ -132,8 +131,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         return;
     }
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     strbuf_addf(&code, ";; %s ", call->tool->name);
     text_add_line(&code, how);
     strbuf_addf(&code, ", error %d", r->sequence);

@@ -106,8 +106,7 @@ void line_diff_add(struct strbuf *out, const char *before, size_t before_len, co
                    size_t after_len, size_t most)
 {
     struct lines old = lines_of(before, before_len), new = lines_of(after, after_len);
-    struct strbuf marks;
-    strbuf_init(&marks, 0);
+    struct strbuf marks = {0};
     compare(&old, &new, &marks);
     size_t start = out->len, i = 0, k = 0, end = 0, left_out = 0;
     for (size_t at = 0; at < marks.len; at++) {

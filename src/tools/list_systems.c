@@ -19,7 +19,7 @@ static void add_count(struct tool_call *call, size_t total, const char *none)
     if (total == 0)
         strbuf_adds(&call->text, none);
     else
-        text_add_count(&call->text, total, "system");
+        strbuf_adds(&call->text, text_count(total, "system").text);
     if (pattern != NULL)
         strbuf_addf(&call->text, " with \"%.*s\" in the name", (int)len, pattern);
     strbuf_addc(&call->text, total == 0 ? '.' : ':');
@@ -33,16 +33,13 @@ static void add_rest(struct tool_call *call, size_t total, size_t shown)
 
 static void on_local_systems(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems");
     size_t total = reply_count(o->reply, "total");
     add_count(call, total, "No system");
     for (size_t i = 0; i < sexp_count(systems); i++) {
         const struct sexp *system = sexp_nth(systems, i);
-        strbuf_adds(out, "\n- ");
-        reply_add_string(out, sexp_nth(system, 0));
+        reply_fill(out, system, "\n- {0}");
         if (!sexp_is_nil(sexp_nth(system, 3)))
             strbuf_adds(out, " (loaded)");
         if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
@@ -51,17 +48,11 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
         }
     }
     add_rest(call, total, sexp_count(systems));
-    call_finish(call);
 }
 
 static void add_system(struct strbuf *out, const struct sexp *system)
 {
-    strbuf_adds(out, "\n- ");
-    reply_add_string(out, sexp_nth(system, 0));
-    strbuf_adds(out, " (");
-    reply_add_string(out, sexp_nth(system, 1));
-    strbuf_adds(out, ", ");
-    reply_add_string(out, sexp_nth(system, 2));
+    reply_fill(out, system, "\n- {0} ({1}, {2}");
     strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
                      : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
                                                          : ")");
@@ -69,8 +60,6 @@ static void add_system(struct strbuf *out, const struct sexp *system)
 
 static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
     size_t total = reply_count(o->reply, "total");
@@ -84,7 +73,6 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
     for (size_t i = 0; i < sexp_count(systems); i++)
         add_system(out, sexp_nth(systems, i));
     add_rest(call, total, sexp_count(systems));
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

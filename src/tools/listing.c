@@ -26,12 +26,8 @@ static json_t *bound(double value)
 /* The short listing omits what the argument's name or an error message also says. */
 static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
 {
-    static const char *const types[] = {
-        [ARGUMENT_STRING] = "string",   [ARGUMENT_INTEGER] = "integer",   [ARGUMENT_NUMBER] = "number",
-        [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_STRING_LIST] = "array",
-    };
     json_t *schema = json_object();
-    json_object_set_new(schema, "type", json_string(types[a->type]));
+    json_object_set_new(schema, "type", json_string(argument_words[a->type].schema));
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
     if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && arguments_is_bounded(a) && is_whole) {
@@ -126,6 +122,9 @@ json_t *listing_of_tool(const struct tool *tool)
     return show(tool, true);
 }
 
+const char *const listing_sets[] = {
+    [TOOLSET_CORE] = "core", [TOOLSET_STANDARD] = "standard", [TOOLSET_FULL] = "full"};
+
 /* How much of a tool is listed. */
 enum shown { SHOWN_NOT, SHOWN_SHORT, SHOWN_WHOLE };
 
@@ -133,10 +132,8 @@ enum shown { SHOWN_NOT, SHOWN_SHORT, SHOWN_WHOLE };
  * smaller sets show tools without their rare arguments. */
 static bool choose(const char *name, size_t len, enum shown *shown)
 {
-    static const char *const sets[] = {
-        [TOOLSET_CORE] = "core", [TOOLSET_STANDARD] = "standard", [TOOLSET_FULL] = "full"};
-    for (size_t set = 0; set < sizeof sets / sizeof *sets; set++) {
-        if (!registry_is_spelling(name, len, sets[set]))
+    for (size_t set = 0; set <= TOOLSET_FULL; set++) {
+        if (!registry_is_spelling(name, len, listing_sets[set]))
             continue;
         for (size_t i = 0; i < tool_table_count; i++) {
             if (set == TOOLSET_FULL)

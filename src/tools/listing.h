@@ -9,6 +9,9 @@
 #include "base/errors.h"
 #include "tools/tool.h"
 
+/* The name of each enum toolset. */
+extern const char *const listing_sets[TOOLSET_FULL + 1];
+
 /*
  * listing_of(spec, err):
  * The members of a `tools/list` result's `tools` array. The sets core and standard show no rare arguments.

@@ -10,7 +10,35 @@
 #include "report/section.h"
 #include "tools/cut.h"
 
-void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome)
+static void on_shown(struct tool_call *call, const struct outcome *outcome)
+{
+    if (outcome->kind == OUTCOME_ERROR) {
+        report_condition(&call->text, outcome->error);
+        report_session_note(&call->text, outcome->error);
+        call->is_error = true;
+    } else {
+        call->show(call, outcome);
+    }
+    call_finish(call);
+}
+
+call_outcome *look_up_showing(struct tool_call *call, call_outcome *show)
+{
+    call->show = show;
+    return on_shown;
+}
+
+void look_up_wait(struct tool_call *call, call_outcome *show)
+{
+    call_wait(call, look_up_showing(call, show));
+}
+
+void look_up(struct tool_call *call, struct session *session, call_outcome *show)
+{
+    look_up_whatever(call, session, look_up_showing(call, show));
+}
+
+void look_up_whatever(struct tool_call *call, struct session *session, call_outcome *on_outcome)
 {
     call_run(
         call, session,
@@ -19,22 +47,11 @@ void look_up(struct tool_call *call, struct session *session, call_outcome *on_o
 }
 
 void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
-                     const char *effects, call_outcome *on_outcome)
+                     const char *effects, call_outcome *show)
 {
     call->effects = effects;
     call_enter(call, session, &(struct operation_options){.what = what, .timeout_ms = timeout_ms}, 0, false,
-               on_outcome);
-}
-
-bool look_up_failed(struct tool_call *call, const struct outcome *outcome)
-{
-    if (outcome->kind != OUTCOME_ERROR)
-        return false;
-    report_condition(&call->text, outcome->error);
-    report_session_note(&call->text, outcome->error);
-    call->is_error = true;
-    call_finish(call);
-    return true;
+               look_up_showing(call, show));
 }
 
 void look_up_write_range(struct tool_call *call, int limit)
@@ -58,9 +75,8 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
 {
     size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
     bool locals = call_boolean(call, "locals"), is_more = total < 0;
-    strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
-    text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
-    strbuf_adds(&call->text, "):");
+    strbuf_addf(&call->text, "%s%s):", is_more ? "Backtrace (more than " : "Backtrace (",
+                text_count((uint64_t)(is_more ? -total : total), "frame").text);
     for (size_t i = 0; i < shown; i++) {
         const struct sexp *frame = sexp_nth(frames, i);
         strbuf_addc(&call->text, '\n');
@@ -108,8 +124,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
 
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len)
 {
-    struct strbuf whole;
-    strbuf_init(&whole, 0);
+    struct strbuf whole = {0};
     strbuf_add(&whole, text, len);
     cut_add(&call->text, session, &whole, (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT));
     strbuf_fini(&whole);

@@ -12,15 +12,27 @@
 #define LOOK_UP_MS 5000
 
 /*
- * look_up(call, session, on_outcome):
- * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS.
+ * look_up_showing(call, show):
+ * An on_outcome for an operation that is not an evaluation, and after which ${show} appends the reply to the
+ * call's text; then the call is finished. If the operation ends in an error (one of the user's PRINT-OBJECT
+ * methods failed, the time limit was reached, it was cancelled, the process ended), the error is the answer
+ * instead, and the session's last error stays as it is. look_up_wait(call, show): the same as call_wait().
+ */
+call_outcome *look_up_showing(struct tool_call *call, call_outcome *show);
+void look_up_wait(struct tool_call *call, call_outcome *show);
+
+/*
+ * look_up(call, session, show), look_up_whatever(call, session, on_outcome):
+ * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second hands
+ * over an error, too, and ${on_outcome} finishes the call.
  *
  * session     from call_begin(); not NULL
  */
-void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome);
+void look_up(struct tool_call *call, struct session *session, call_outcome *show);
+void look_up_whatever(struct tool_call *call, struct session *session, call_outcome *on_outcome);
 
 /*
- * look_up_in_copy(call, session, what, timeout_ms, effects, on_outcome):
+ * look_up_in_copy(call, session, what, timeout_ms, effects, show):
  * Run it in a copy of the session that is then discarded, because it loads or evaluates something on the way;
  * beside threads, which prevent a copy, in the session itself.
  *
@@ -28,12 +40,7 @@ void look_up(struct tool_call *call, struct session *session, call_outcome *on_o
  * effects             borrowed: added to the reply if it ran in the session; NULL: it has none
  */
 void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
-                     const char *effects, call_outcome *on_outcome);
-
-/* look_up_failed(call, outcome): if the look-up, or another operation than an evaluation, ended in an
- * error (one of the user's PRINT-OBJECT methods failed, the time limit was reached, it was cancelled, the
- * process ended), answer with it and return true. The session's last error stays as it is. */
-bool look_up_failed(struct tool_call *call, const struct outcome *outcome);
+                     const char *effects, call_outcome *show);
 
 /* look_up_write_range(call, limit): append the arguments from and limit; ${limit} is the latter's default. */
 void look_up_write_range(struct tool_call *call, int limit);

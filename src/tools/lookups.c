@@ -8,13 +8,10 @@
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     if (!report_definitions(&call->text, o->reply) && call_number(call, "from", 0) > 0)
         strbuf_addf(&call->text, "(none from %.0f on)", call_number(call, "from", 0));
     else if (call->text.len == 0)
         strbuf_adds(&call->text, "No definitions in this session.");
-    call_finish(call);
 }
 
 static void list_definitions(struct tool_call *call)
@@ -59,14 +56,11 @@ static void add_hyperspec(struct strbuf *out, const char *name)
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const char *standard = sexp_string(reply_get(o->reply, "standard"), NULL);
     reply_add(&call->text, o->reply, "text");
     if (standard != NULL)
         add_hyperspec(&call->text, standard);
     call->is_absent = !reply_flag(o->reply, "found");
-    call_finish(call);
 }
 
 static void describe_symbol(struct tool_call *call)

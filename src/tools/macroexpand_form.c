@@ -24,8 +24,6 @@ static void add_expansion(struct tool_call *call, struct session *s, const struc
 
 static void on_expanded(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *expansions = reply_get(o->reply, "expansions");
     for (size_t i = 0; i < sexp_count(expansions); i++) {
         if (i > 0)
@@ -34,7 +32,6 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
     }
     if (sexp_count(expansions) == 0)
         strbuf_adds(&call->text, "The text contains no form.");
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)

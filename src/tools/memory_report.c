@@ -15,20 +15,14 @@
 static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)
 {
     if (is_collected) {
-        strbuf_adds(out, "Heap after garbage collection: ");
-        text_add_grouped(out, reply_count(reply, "used"));
-        strbuf_adds(out, " of ");
-        text_add_grouped(out, reply_count(reply, "limit"));
-        strbuf_adds(out, " bytes in use; before it: ");
-        text_add_grouped(out, reply_count(reply, "before"));
-        strbuf_adds(out, " bytes.\n");
+        strbuf_addf(out, "Heap after garbage collection: %s of %s bytes in use; before it: %s bytes.\n",
+                    text_grouped(reply_count(reply, "used")).text,
+                    text_grouped(reply_count(reply, "limit")).text,
+                    text_grouped(reply_count(reply, "before")).text);
         return;
     }
-    strbuf_adds(out, "Heap: ");
-    text_add_grouped(out, reply_count(reply, "used"));
-    strbuf_adds(out, " of ");
-    text_add_grouped(out, reply_count(reply, "limit"));
-    strbuf_adds(out, " bytes in use.\n");
+    strbuf_addf(out, "Heap: %s of %s bytes in use.\n", text_grouped(reply_count(reply, "used")).text,
+                text_grouped(reply_count(reply, "limit")).text);
 }
 
 static void add_generations(struct strbuf *out, const struct sexp *generations)
@@ -37,10 +31,9 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     section_begin(out, NULL);
     strbuf_addf(out, "%15s\n", "bytes");
     for (size_t i = 0; i < sexp_count(generations); i++) {
-        text_add_column(out, sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15);
-        strbuf_adds(out, "  ");
-        reply_add_string(out, sexp_nth(sexp_nth(generations, i), 0));
-        strbuf_addc(out, '\n');
+        strbuf_addf(out, "%s  ",
+                    text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
+        reply_fill(out, sexp_nth(generations, i), "{0}\n");
     }
 }
 
@@ -55,17 +48,13 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
                 "bytes", "objects");
     for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
         const struct sexp *type = sexp_nth(types, i);
-        text_add_column(out, sexp_integer(sexp_nth(type, 1), 0), 15);
-        text_add_column(out, sexp_integer(sexp_nth(type, 2), 0), 13);
-        strbuf_adds(out, "  ");
-        reply_add_string(out, sexp_nth(type, 0));
-        strbuf_addc(out, '\n');
+        strbuf_addf(out, "%s%s  ", text_column(sexp_integer(sexp_nth(type, 1), 0), 15).text,
+                    text_column(sexp_integer(sexp_nth(type, 2), 0), 13).text);
+        reply_fill(out, type, "{0}\n");
     }
     int64_t found = reply_integer(reply, "types-found");
-    if (found > (int64_t)(most < 1000000 ? most : 1000000)) {
-        text_add_count(out, (uint64_t)found - most, "more type");
-        strbuf_adds(out, " left out.\n");
-    }
+    if (found > (int64_t)(most < 1000000 ? most : 1000000))
+        strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more type").text);
     if (reply_flag(reply, "partial"))
         strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
 }
@@ -78,8 +67,6 @@ static bool is_verbosity(const struct tool_call *call, const char *wanted)
 
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     struct strbuf *out = &call->text;
     bool is_collected = call_boolean(call, "gc-first"), is_full = is_verbosity(call, "full");
     add_use(out, o->reply, is_collected);
@@ -87,14 +74,11 @@ static void on_read(struct tool_call *call, const struct outcome *o)
     if (!is_verbosity(call, "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);
     section_end(out);
-    call_finish(call);
 }
 
 /* A path is a list of its root, a text or nil, and of what it passes, from the outermost. */
 static void on_retained(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *paths = reply_get(o->reply, "paths");
     strbuf_adds(&call->text, sexp_count(paths) == 0
                                  ? "Nothing keeps it: it is garbage, or only the evaluated code refers to it."
@@ -111,7 +95,6 @@ static void on_retained(struct tool_call *call, const struct outcome *o)
             separator = " -> ";
         }
     }
-    call_finish(call);
 }
 
 static void run(struct tool_call *call)
@@ -128,7 +111,8 @@ static void run(struct tool_call *call)
     call_write_flag(call, "collect", call_boolean(call, "gc-first"));
     call_write_flag(call, "types", !is_verbosity(call, "brief"));
     call_write_flag(call, "image", is_verbosity(call, "full"));
-    call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS}, on_read);
+    call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS},
+             look_up_showing(call, on_read));
 }
 
 static const char *const verbosities[] = {"brief", "normal", "full", NULL};

@@ -55,9 +55,8 @@ void others_free(struct others *others)
 /* The first line of the code. */
 static char *beginning(const char *code, size_t len)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     size_t line = 0;
-    strbuf_init(&text, 0);
     while (line < len && code[line] != '\n' && code[line] != '\0')
         line++;
     size_t shown = line > MOST_CODE_BYTES ? utf8_floor(code, line, MOST_CODE_BYTES) : line;
@@ -120,11 +119,9 @@ void others_tell(struct others *others, uint64_t client, const char *session, st
                 continue;
             strbuf_addf(out, "\n  %s", e->code);
         }
-        if (count > MOST_TOLD) {
-            strbuf_adds(out, "\nand before that ");
-            text_add_count(out, count - MOST_TOLD, "more evaluation");
-            strbuf_adds(out, "; session-history shows them.");
-        }
+        if (count > MOST_TOLD)
+            strbuf_addf(out, "\nand before that %s; session-history shows them.",
+                        text_count(count - MOST_TOLD, "more evaluation").text);
     }
     h->at = others->evaluations;
     h->used = ++others->tellings;

@@ -8,8 +8,7 @@
 
 int main(void)
 {
-    struct strbuf page;
-    strbuf_init(&page, 0);
+    struct strbuf page = {0};
     struct err err;
     if (!tools_document(&page, TOOL_EXAMPLES, &err)) {
         fprintf(stderr, "print_tools: %s\n", err.message);

@@ -46,17 +46,13 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         add_share(out, sexp_integer(sexp_nth(f, 1), 0), samples);
         strbuf_addc(out, ' ');
         add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
-        strbuf_adds(out, "  ");
-        reply_add_string(out, sexp_nth(f, 0));
-        strbuf_addc(out, '\n');
+        reply_fill(out, f, "  {0}\n");
         add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
         add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
     }
     int64_t found = reply_integer(reply, "found");
-    if (found > (int64_t)most) {
-        text_add_count(out, (uint64_t)found - most, "more function");
-        strbuf_adds(out, " left out.\n");
-    }
+    if (found > (int64_t)most)
+        strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more function").text);
 }
 
 /* (REAL-US RUN-US GC-US BYTES) */
@@ -67,8 +63,7 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
                 (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
     int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
-    text_add_grouped(out, bytes < 0 ? 0 : (uint64_t)bytes);
-    strbuf_adds(out, " bytes allocated.\n");
+    strbuf_addf(out, "%s bytes allocated.\n", text_grouped(bytes < 0 ? 0 : (uint64_t)bytes).text);
 }
 
 /* Where samples fell that show no function of the program, if they are the most. The kernel's clock may tick
@@ -99,8 +94,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
-    strbuf_adds(out, "Profile: ");
-    text_add_count(out, (uint64_t)(samples < 0 ? 0 : samples), "sample");
+    strbuf_addf(out, "Profile: %s", text_count((uint64_t)(samples < 0 ? 0 : samples), "sample").text);
     if (is_alloc)
         strbuf_adds(out, ", one per 32 kB allocated");
     else

@@ -79,10 +79,9 @@ static void bound_text(struct tool_call *call)
 /* A reply from the middle of an operation begins by saying so. */
 static void add_moment(struct tool_call *call)
 {
-    struct strbuf text;
+    struct strbuf text = {0};
     if (call->moment == NULL)
         return;
-    strbuf_init(&text, 0);
     strbuf_addf(&text, "(%s)\n", call->moment);
     strbuf_add(&text, call->text.bytes, call->text.len);
     strbuf_fini(&call->text);
@@ -111,10 +110,9 @@ static void add_notice(struct tool_call *call)
 /* Other clients are told its code, or the name of the tool. */
 static void add_to_others(const struct tool_call *call, struct others *others, const char *session)
 {
-    struct strbuf name;
+    struct strbuf name = {0};
     size_t len;
     const char *code = call_string(call, "code", &len);
-    strbuf_init(&name, 0);
     strbuf_adds(&name, call->tool->name);
     if (call->tool == &tool_user)
         strbuf_addf(&name, "-%s", call_string(call, "tool", NULL));

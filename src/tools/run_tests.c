@@ -11,17 +11,13 @@
 #include "tools/detach.h"
 #include "tools/run_tests.h"
 
-/* Loading compiles, and test suites run long: more time than an evaluation has, unless the caller sets a
- * limit. */
-#define TEST_TIMEOUT_MS 300000
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
 
 static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
     struct tool_call *call = arg;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     call->is_error = report_tests(&text, o->session, o->reply);
     if (out->len > 0)
         strbuf_adds(out, "\n\n");
@@ -37,8 +33,7 @@ bool run_tests_is_result(const struct outcome *o)
 
 void run_tests_report(struct tool_call *call, const struct outcome *o)
 {
-    struct strbuf aside;
-    strbuf_init(&aside, 0);
+    struct strbuf aside = {0};
     if (run_tests_is_result(o) && report_tests_counted(o->reply))
         cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
@@ -57,21 +52,17 @@ static void run_tests(struct tool_call *call)
         return;
     const char *system = call_string(call, "system", NULL);
     const char *framework = call_string(call, "framework", NULL);
-    struct strbuf code;
+    struct strbuf code = {0};
     call_write_string(call, "system");
     if (framework != NULL && strcmp(framework, "auto") != 0)
         call_write_string(call, "framework");
     call_write_string(call, "test");
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
-    strbuf_init(&code, 0);
     call_add_system_form(&code, "asdf:test-system", system);
-    int session_ms = limits_timeout_ms(session_limits(s));
     struct operation_options options = {
         .what = system,
-        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
-                      : session_ms > TEST_TIMEOUT_MS ? session_ms
-                                                     : TEST_TIMEOUT_MS,
+        .timeout_ms = call_loading_timeout_ms(call, s),
         .keeps_record = true,
         .goes_on = true,
         .code = code.bytes,

@@ -49,11 +49,8 @@ static void add_output(struct strbuf *out, const char *heading, const struct cap
     while (start > shown && from < len && from < 3 && ((unsigned char)bytes[from] & 0xC0) == 0x80)
         from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
-    if (start > shown) {
-        strbuf_adds(out, "[… ");
-        text_add_grouped(out, start + from - shown);
-        strbuf_adds(out, " bytes before this …]\n");
-    }
+    if (start > shown)
+        strbuf_addf(out, "[… %s bytes before this …]\n", text_grouped(start + from - shown).text);
     utf8_repair(out, bytes + from, len - from);
     free(bytes);
     section_end(out);
@@ -64,9 +61,8 @@ void running_add(struct strbuf *out, struct session *session, const struct sessi
 {
     static const char *const headings[] = {"[stdout]", "[stderr]"};
     size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
-    struct strbuf where;
+    struct strbuf where = {0};
     running_add_line(out, e);
-    strbuf_init(&where, 0);
     session_evaluation_where(session, e->number, &where);
     if (where.len > 0)
         strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));

@@ -68,12 +68,11 @@ struct running_frames *running_frames_ask(uv_loop_t *loop, struct session *sessi
                                           void *arg)
 {
     struct running_frames *f = xcalloc(1, sizeof *f);
-    struct strbuf request;
+    struct strbuf request = {0};
     f->done = done;
     f->arg = arg;
     f->timer = loop_handle_timer(loop, f);
     uv_timer_start(f->timer, on_time_over, MOST_MS, 0);
-    strbuf_init(&request, 0);
     sexp_write_symbol(&request, "running-frames");
     sexp_write_symbol(&request, "count");
     sexp_write_integer(&request, FRAMES_ASKED);

@@ -10,20 +10,15 @@
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
-    call_answer(call, false, "%s", o->text == NULL ? "" : o->text);
+    strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
 }
 
 /* What the restored session has to report is told at once: this tool is not asked about the caller's session.
  */
 static void on_restored(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
     report_news(&call->text, o->session, NULL);
-    call_finish(call);
 }
 
 static void save_session(struct tool_call *call)
@@ -38,7 +33,7 @@ static void save_session(struct tool_call *call)
             "A save has a name that a session can have: 1 to 64 characters from A-Z a-z 0-9 . _ and -.");
         return;
     }
-    call_wait(call, on_text);
+    look_up_wait(call, on_text);
     call->operation = session_save(s, name, call_done, call);
 }
 
@@ -66,7 +61,7 @@ static void restore_session(struct tool_call *call)
         call_answer(call, true, "%s", err.message);
         return;
     }
-    call_wait(call, on_restored);
+    look_up_wait(call, on_restored);
     call->operation = session_restore(s, name, call_done, call);
 }
 

@@ -56,19 +56,14 @@ static void add_meanings(struct strbuf *out, const struct sexp *symbol)
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     size_t total = reply_count(o->reply, "total");
     int64_t left_out = reply_integer(o->reply, "left-out");
     const char *pattern = call_string(call, "pattern", NULL);
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
-    else {
-        strbuf_addf(&call->text, "Found ");
-        text_add_count(&call->text, total, "symbol");
-        strbuf_addf(&call->text, " matching '%s':", pattern);
-    }
+    else
+        strbuf_addf(&call->text, "Found %s matching '%s':", text_count(total, "symbol").text, pattern);
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
@@ -77,12 +72,9 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);
-    if (left_out > 0) {
-        strbuf_adds(&call->text, "\nNot shown: ");
-        text_add_count(&call->text, (uint64_t)left_out, "internal symbol");
-        strbuf_adds(&call->text, " of the Lisp's own packages; use package to search one.");
-    }
-    call_finish(call);
+    if (left_out > 0)
+        strbuf_addf(&call->text, "\nNot shown: %s of the Lisp's own packages; use package to search one.",
+                    text_count((uint64_t)left_out, "internal symbol").text);
 }
 
 static void apropos_search(struct tool_call *call)
@@ -131,20 +123,16 @@ static void add_completions(struct strbuf *out, const struct sexp *symbols, cons
 
 static void on_completed(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
     const struct sexp *packages = reply_get(o->reply, "packages");
     size_t total = reply_count(o->reply, "total");
     const char *prefix = call_string(call, "prefix", NULL);
-    if (total == 0 || sexp_count(elsewhere) > 0) {
+    if (total == 0 || sexp_count(elsewhere) > 0)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
-    } else {
-        text_add_count(&call->text, total, "completion");
-        strbuf_addf(&call->text, " of '%s', best first:", prefix);
-    }
+    else
+        strbuf_addf(&call->text, "%s of '%s', best first:", text_count(total, "completion").text, prefix);
     if (sexp_count(elsewhere) > 0)
         strbuf_adds(&call->text, "\nExported by other packages:");
     add_completions(&call->text, elsewhere, prefix, true);
@@ -160,7 +148,6 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
         add_name(&call->text, sexp_nth(packages, i), is_lower(prefix));
         strbuf_addc(&call->text, ':');
     }
-    call_finish(call);
 }
 
 static void complete_symbol(struct tool_call *call)
@@ -174,11 +161,11 @@ static void complete_symbol(struct tool_call *call)
     look_up(call, s, on_completed);
 }
 
-static const char *const symbol_types[] = {"all",       "function",         "generic-function",
-                                           "macro",     "special-operator", "variable",
-                                           "constant",  "symbol-macro",     "class",
-                                           "structure", "condition",        "type",
-                                           NULL};
+/* clang-format off */
+static const char *const symbol_types[] = {
+    "all", "function", "generic-function", "macro", "special-operator", "variable", "constant",
+    "symbol-macro", "class", "structure", "condition", "type", NULL};
+/* clang-format on */
 
 const struct tool tool_apropos_search = {
     .name = "apropos-search",

@@ -86,9 +86,8 @@ static const char *share(const struct history *h, const struct journal_entry *en
 static void add_as_text(struct history *h, const struct journal_entry *entry)
 {
     struct strbuf *out = h->out;
-    strbuf_addf(out, "\n%llu. ", (unsigned long long)entry->evaluation);
-    text_add_time(out, entry->when.tv_sec);
-    strbuf_addf(out, " %s", entry->package);
+    strbuf_addf(out, "\n%llu. %s %s", (unsigned long long)entry->evaluation,
+                text_time(entry->when.tv_sec).text, entry->package);
     if (entry->outcome != JOURNAL_OK)
         strbuf_addf(out, ", %s", ending(entry));
     const char *why = share(h, entry);
@@ -141,9 +140,10 @@ static void add_code(struct history *h, const char *package, int depth, const ch
 static void add_restarted(struct history *h, const struct journal_piece *piece, const char *code, size_t len)
 {
     enter_package(h, piece->package);
-    strbuf_addf(h->out, "(let ((%%calls (list\n%s", piece->calls);
-    strbuf_adds(h->out, ")))\n(handler-bind ((serious-condition (lambda (condition) (when %calls (funcall "
-                        "(pop %calls) condition)))))\n");
+    strbuf_addf(h->out,
+                "(let ((%%calls (list\n%s)))\n(handler-bind ((serious-condition (lambda (condition) (when "
+                "%%calls (funcall (pop %%calls) condition)))))\n",
+                piece->calls);
     for (int i = 0; i < piece->depth; i++)
         strbuf_adds(h->out, "(progn ");
     strbuf_add(h->out, code, len);
@@ -214,9 +214,8 @@ static void session_history(struct tool_call *call)
     if (from > 0)
         for (first = 0; journal_at(j, first) != NULL && (double)journal_at(j, first)->evaluation < from;)
             first++;
-    strbuf_adds(&call->text, is_lisp ? ";;;; Session " : "Session ");
-    strbuf_addf(&call->text, "%s: ", session_name(s));
-    text_add_count(&call->text, session_evaluations(s), "evaluation");
+    strbuf_addf(&call->text, "%s%s: %s", is_lisp ? ";;;; Session " : "Session ", session_name(s),
+                text_count(session_evaluations(s), "evaluation").text);
     if (first > 0 || j->dropped > 0)
         strbuf_adds(&call->text, is_lisp ? "; earlier ones are not shown"
                                          : "; earlier ones are not shown (see from and limit)");

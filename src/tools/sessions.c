@@ -13,7 +13,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
-#include "report/report.h"
 #include "report/section.h"
 #include "session/process/programs.h"
 #include "session/records/error_record.h"
@@ -135,13 +134,12 @@ static const char *lisp_of(const struct tool_call *call, const struct session *s
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     if (write_step(call, &code)) {
         /* The text before the reply if this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
         struct operation_options options = {.what = "create-session",
-                                            .timeout_ms = 300000,
+                                            .timeout_ms = CALL_LOADING_MS,
                                             .keeps_record = code.len > 0,
                                             .code = code.bytes,
                                             .code_len = code.len};
@@ -166,8 +164,7 @@ static bool find_directory(const struct tool_call *call, char **directory, struc
     *directory = NULL;
     if (given == NULL)
         return true;
-    struct strbuf path;
-    strbuf_init(&path, 0);
+    struct strbuf path = {0};
     strbuf_addf(&path, "%s%s%s", given[0] == '/' ? "" : servers, given[0] == '/' ? "" : "/", given);
     char *real = realpath(strbuf_string(&path), NULL), *own = realpath(servers, NULL);
     bool ok = real != NULL && is_directory(real) && utf8_is_valid(real, strlen(real)) && strlen(given) == len;
@@ -255,10 +252,8 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
     if (session_attached(s) != NULL)
         strbuf_addf(out, ", image %s", session_image(s) != NULL ? session_image(s) : session_attached(s));
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_evaluations(s), "evaluation");
-    strbuf_adds(out, ", ");
-    text_add_count(out, session_error_count(s), "error");
+    strbuf_addf(out, ", %s, %s", text_count(session_evaluations(s), "evaluation").text,
+                text_count(session_error_count(s), "error").text);
     if (session_pid(s) > 0) {
         strbuf_adds(out, ", ");
         add_memory(out, s, most_ms);
@@ -271,15 +266,10 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
     if (store == NULL)
         return;
     struct saved_names saves = saved_list(store, sessions_is_name);
-    if (saves.count > 0) {
-        strbuf_addc(out, '\n');
-        text_add_count(out, saves.count, "saved session");
-        strbuf_adds(out, " (see restore-session):");
-    }
-    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
-        strbuf_addf(out, "\n- %s, saved ", saves.items[i].name);
-        text_add_date(out, saves.items[i].when.tv_sec);
-    }
+    if (saves.count > 0)
+        strbuf_addf(out, "\n%s (see restore-session):", text_count(saves.count, "saved session").text);
+    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++)
+        strbuf_addf(out, "\n- %s, saved %s", saves.items[i].name, text_date(saves.items[i].when.tv_sec).text);
     if (saves.count > MOST_LISTED)
         strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);
     free(saves.items);
@@ -295,8 +285,7 @@ static void list_sessions(struct tool_call *call)
         call_finish(call);
         return;
     }
-    text_add_count(&call->text, n, "session");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
     size_t shown = 0;
     uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
@@ -339,9 +328,8 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
 /* "running for 12 s: (loop)", or what it waits for, and how many wait behind it. False if nothing runs. */
 static bool add_running(struct strbuf *out, const struct session *s)
 {
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     double elapsed_s = session_running(s, &what, &waiting);
     struct session_evaluation e;
     if (elapsed_s >= 0) {
@@ -351,11 +339,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
             elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
-        if (waiting > 0) {
-            strbuf_adds(out, "; ");
-            text_add_count(out, waiting, "call");
-            strbuf_adds(out, " waiting");
-        }
+        if (waiting > 0)
+            strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
     }
     strbuf_fini(&what);
     return elapsed_s >= 0;
@@ -363,9 +348,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
 
 static void add_suspended(struct strbuf *out, const struct session *s)
 {
-    strbuf_adds(out, " since ");
-    text_add_date(out, session_suspended_since(s)->tv_sec);
-    strbuf_adds(out, "; it resumes when it is next used");
+    strbuf_addf(out, " since %s; it resumes when it is next used",
+                text_date(session_suspended_since(s)->tv_sec).text);
 }
 
 static void add_programs(struct strbuf *out, const struct session *s)
@@ -409,10 +393,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        strbuf_adds(out, "\nHeap: ");
-        text_add_grouped(out, reply_count(reply, "heap-bytes"));
-        strbuf_adds(out, " bytes used of ");
-        text_add_grouped(out, reply_count(reply, "heap-limit-bytes"));
+        strbuf_addf(out, "\nHeap: %s bytes used of %s", text_grouped(reply_count(reply, "heap-bytes")).text,
+                    text_grouped(reply_count(reply, "heap-limit-bytes")).text);
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));
@@ -436,31 +418,28 @@ static void session_info(struct tool_call *call)
     struct session *s = call_begin(call, "session-info");
     if (s == NULL)
         return;
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t waiting;
-    strbuf_init(&what, 0);
     bool is_running = session_running(s, &what, &waiting) >= 0;
     strbuf_fini(&what);
     /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */
     if (is_running || session_suspended_since(s) != NULL)
         add_info(call, s, NULL);
     else
-        look_up(call, s, on_info);
+        look_up_whatever(call, s, on_info);
 }
 
-/* The image goes on. */
+/* The image continues. */
 static void add_left(struct strbuf *out, const struct session *s)
 {
     size_t standing = 0;
     const struct error_record *r;
     for (size_t i = 0; (r = session_error(s, i)) != NULL; i++)
         standing += error_record_stands(r);
-    strbuf_adds(out, " Its image goes on");
-    if (standing > 0) {
-        strbuf_adds(out, "; ");
-        text_add_count(out, standing, "error");
-        strbuf_adds(out, standing == 1 ? " that stood there is unwound" : " that stood there are unwound");
-    }
+    strbuf_adds(out, " Its image continues");
+    if (standing > 0)
+        strbuf_addf(out, "; %s that stood there %s unwound", text_count(standing, "error").text,
+                    standing == 1 ? "is" : "are");
     strbuf_addc(out, '.');
 }
 

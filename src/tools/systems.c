@@ -9,24 +9,13 @@
 #include "tools/detach.h"
 #include "tools/system_origins.h"
 
-/* Loading compiles: it gets more time than an evaluation unless the caller sets a limit. */
-#define LOAD_TIMEOUT_MS 300000
-
-static int timeout_of(const struct tool_call *call, const struct session *s)
-{
-    if (call_has(call, "timeout"))
-        return call_timeout_ms(call);
-    int session_ms = limits_timeout_ms(session_limits((struct session *)(uintptr_t)s));
-    return session_ms > LOAD_TIMEOUT_MS ? session_ms : LOAD_TIMEOUT_MS;
-}
-
 /* The journal shows and replays ${code}, which is emptied here. */
 static void run_journaled(struct tool_call *call, struct session *s, const char *what, struct strbuf *code,
                           call_outcome *on_outcome)
 {
     struct operation_options options = {
         .what = what,
-        .timeout_ms = timeout_of(call, s),
+        .timeout_ms = call_loading_timeout_ms(call, s),
         .keeps_record = true,
         .code = code->bytes,
         .code_len = code->len,
@@ -77,8 +66,7 @@ static void load(struct tool_call *call, const char *operation, const char *flag
     call_write_string(call, "system");
     call_write_flag(call, flag, call_boolean(call, flag));
     call_write_asks(call);
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     call_add_system_form(&code, function, system);
     run_journaled(call, s, system, &code, on_loaded);
 }
@@ -103,8 +91,7 @@ static void load_file(struct tool_call *call)
     call_write_string(call, "path");
     call_write_flag(call, "compile", call_boolean(call, "compile"));
     call_write_string(call, "package");
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');

@@ -31,9 +31,7 @@ static int64_t owner_of(const struct sexp *thread)
 static void add_lock(struct strbuf *out, const struct sexp *thread)
 {
     const struct sexp *lock = sexp_get(thread, 0, "lock");
-    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"");
-    reply_add_string(out, lock);
-    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "" : "\"");
+    reply_fill(out, thread, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"{lock}\"");
 }
 
 static void add_activity(struct strbuf *out, const struct sexp *thread)
@@ -62,8 +60,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         strbuf_adds(out, "waiting for ");
         add_lock(out, thread);
         if (owner_of(thread) != 0) {
-            strbuf_adds(out, ", held by ");
-            reply_add_string(out, sexp_get(thread, 0, "owner-name"));
+            reply_fill(out, thread, ", held by {owner-name}");
             strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
         }
     }
@@ -88,8 +85,7 @@ static const struct error_record *standing(const struct session *s, const struct
 static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
     strbuf_addf(out, "%lld  ", (long long)number_of(thread));
-    reply_add_string(out, sexp_get(thread, 0, "name"));
-    strbuf_adds(out, ": ");
+    reply_fill(out, thread, "{name}: ");
     bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
     const struct sexp *number = sexp_get(thread, 0, "standing");
     const struct error_record *r = standing(s, number);
@@ -144,13 +140,10 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
 
 static void on_list(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *threads = reply_get(o->reply, "threads");
     size_t shown = sexp_count(threads);
     int64_t total = sexp_integer(reply_get(o->reply, "total"), (int64_t)shown);
-    text_add_count(&call->text, total < 0 ? 0 : (uint64_t)total, "thread");
-    strbuf_addc(&call->text, ':');
+    strbuf_addf(&call->text, "%s:", text_count(total < 0 ? 0 : (uint64_t)total, "thread").text);
     for (size_t i = 0; i < shown; i++) {
         strbuf_addc(&call->text, '\n');
         add_thread(&call->text, o->session, sexp_nth(threads, i));
@@ -160,7 +153,6 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < shown; i++)
         if (begins_cycle(threads, sexp_nth(threads, i)))
             add_cycle(&call->text, threads, sexp_nth(threads, i));
-    call_finish(call);
 }
 
 static void list_threads(struct tool_call *call)
@@ -171,18 +163,16 @@ static void list_threads(struct tool_call *call)
     look_up(call, s, on_list);
 }
 
-static void ask(struct tool_call *call, struct session *s, call_outcome *on_outcome)
+static void ask(struct tool_call *call, struct session *s, call_outcome *show)
 {
     call_run(call, s,
              &(struct operation_options){
                  .what = call->tool->name, .timeout_ms = THREAD_MS, .is_look_up = call->tool->is_read_only},
-             on_outcome);
+             look_up_showing(call, show));
 }
 
 static void on_frames(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *thread = reply_get(o->reply, "thread"), *outcome = reply_get(o->reply, "outcome");
     strbuf_adds(&call->text, "Thread ");
     add_thread(&call->text, o->session, thread);
@@ -200,7 +190,6 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
     } else {
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     }
-    call_finish(call);
 }
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
@@ -215,28 +204,21 @@ void threads_show_backtrace(struct tool_call *call, struct session *s)
 
 static void on_killed(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     bool has_ended = reply_flag(o->reply, "ended");
-    strbuf_adds(&call->text, "Thread ");
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "Thread {name}");
     strbuf_adds(&call->text,
                 has_ended
                     ? " has ended; its cleanup forms have run."
                     : " was asked to end and still runs after two seconds. It ends when it next accepts "
                       "interrupts and its cleanup forms have run; list-threads shows whether it has.");
     call->is_error = !has_ended;
-    call_finish(call);
 }
 
 static void on_interrupted(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const struct sexp *outcome = reply_get(o->reply, "outcome");
     const struct error_record *r = standing(o->session, reply_get(o->reply, "number"));
-    strbuf_adds(&call->text, "Thread ");
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "Thread {name}");
     call->is_error = true;
     if (sexp_is_symbol(outcome, "gone")) {
         strbuf_adds(&call->text, " has ended.");
@@ -255,7 +237,6 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
             "CONTINUE lets it continue.");
         report_condition(&call->text, r);
     }
-    call_finish(call);
 }
 
 static void interrupt_thread(struct tool_call *call)

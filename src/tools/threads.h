@@ -4,8 +4,6 @@
 #ifndef TOOLS_THREADS_H
 #define TOOLS_THREADS_H
 
-#include <stddef.h>
-
 struct session;
 struct tool_call;
 

@@ -53,9 +53,9 @@ static void add_reading(struct strbuf *out, int64_t n, bool is_time, bool is_ns,
     const char *unit = !is_time ? " bytes" : is_ns ? " us" : " ms";
     int number_width = width > 0 ? width - (int)strlen(unit) : 0;
     if (is_time)
-        text_add_ms(out, n, number_width);
+        strbuf_adds(out, text_ms(n, number_width).text);
     else
-        text_add_column(out, n, number_width);
+        strbuf_adds(out, text_column(n, number_width).text);
     strbuf_adds(out, unit);
 }
 
@@ -106,11 +106,8 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     section_begin(out, NULL);
     int64_t calls = calls_of(sexp_nth(runs, 0)), real_time[5] = {0};
     strbuf_addf(out, "Timing: %zu runs", count);
-    if (calls > 1) {
-        strbuf_adds(out, " of ");
-        text_add_count(out, (uint64_t)calls, "call");
-        strbuf_adds(out, "; the figures are per call");
-    }
+    if (calls > 1)
+        strbuf_addf(out, " of %s; the figures are per call", text_count((uint64_t)calls, "call").text);
     strbuf_addf(out, "\n  %-9s%*s%*s%*s%*s%*s\n", "", WIDTH, "median", WIDTH, "lower quartile", WIDTH,
                 "upper quartile", WIDTH, "minimum", WIDTH, "maximum");
     for (size_t i = 0; i < READINGS; i++) {

@@ -37,6 +37,7 @@ struct tool_call {
     void *pending;               /* call_await() */
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
+    void (*show)(struct tool_call *call, const struct outcome *outcome);       /* look_up_showing() */
     struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
     char *moment;                  /* owned; set if it shows the session in the middle of an operation */
     const char *effects;           /* look_up_in_copy(): of what could not run in a copy; NULL: none */

@@ -81,8 +81,7 @@ static void run(struct tool_call *call)
     struct session *s = call_begin(call, "call-tool");
     if (s == NULL)
         return;
-    struct strbuf code;
-    strbuf_init(&code, 0);
+    struct strbuf code = {0};
     write_request(call, &code);
     struct operation_options options = {
         .what = strbuf_string(&code),

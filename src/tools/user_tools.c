@@ -15,7 +15,6 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 #include "wire/sexp.h"
@@ -62,12 +61,8 @@ static const char *read_text(const struct sexp *value)
 
 static bool read_type(const struct sexp *value, enum argument_type *type)
 {
-    static const char *const names[] = {
-        [ARGUMENT_STRING] = "string",   [ARGUMENT_INTEGER] = "integer",     [ARGUMENT_NUMBER] = "number",
-        [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_STRING_LIST] = "strings",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (sexp_is_symbol(value, names[i])) {
+    for (size_t i = 0; i <= ARGUMENT_STRING_LIST; i++) {
+        if (sexp_is_symbol(value, argument_words[i].declared)) {
             *type = (enum argument_type)i;
             return true;
         }

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "scan/scan_repair.h"
 #include "tools/call.h"
 #include "tools/syntax.h"
 

@@ -26,16 +26,13 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 
 static void add_problems(struct strbuf *out, const struct sexp *problems)
 {
-    for (size_t i = 0; i < sexp_count(problems); i++) {
-        reply_add_string(out, sexp_nth(sexp_nth(problems, i), 1));
-        strbuf_addc(out, '\n');
-    }
+    for (size_t i = 0; i < sexp_count(problems); i++)
+        reply_fill(out, sexp_nth(problems, i), "{1}\n");
 }
 
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
 {
-    struct strbuf heading;
-    strbuf_init(&heading, 0);
+    struct strbuf heading = {0};
     strbuf_addf(&heading, "Now %s: ", doing);
     add_names(out, strbuf_string(&heading), reply_get(reply, "started"));
     strbuf_clear(&heading);
@@ -66,8 +63,7 @@ static void add_watched(struct strbuf *out, const struct sexp *reply, const char
     }
     if (unit == NULL)
         return;
-    text_add_count(out, reply_count(reply, "made"), unit);
-    strbuf_adds(out, " recorded.");
+    strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
 }
 
 /* (KIND DEPTH THREAD TEXT TEXTS) */
@@ -77,21 +73,16 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     int indent = depth < 0 ? 0 : depth > DEEPEST_INDENT ? DEEPEST_INDENT : (int)depth;
     const struct sexp *kind = sexp_nth(record, 0), *texts = sexp_nth(record, 4);
     strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
-    if (sexp_string(sexp_nth(record, 2), NULL) != NULL) {
-        strbuf_addc(out, '[');
-        reply_add_string(out, sexp_nth(record, 2));
-        strbuf_adds(out, "] ");
-    }
+    if (sexp_string(sexp_nth(record, 2), NULL) != NULL)
+        reply_fill(out, record, "[{2}] ");
     reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
         reply_add_list(out, texts, ", ");
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
-        if (sexp_count(texts) > 0) {
-            strbuf_adds(out, "; signalled: ");
-            reply_add_string(out, sexp_nth(texts, 0));
-        }
+        if (sexp_count(texts) > 0)
+            reply_fill(out, texts, "; signalled: {0}");
     }
     strbuf_addc(out, '\n');
 }
@@ -106,17 +97,11 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
         return;
     }
     strbuf_adds(out, "Trace: ");
-    if (count < made) {
-        strbuf_adds(out, "the last ");
-        text_add_grouped(out, count);
-        strbuf_adds(out, " of ");
-    }
-    text_add_count(out, made, "record");
-    if (kept < made) {
-        strbuf_adds(out, ", of which ");
-        text_add_grouped(out, kept);
-        strbuf_adds(out, " are kept");
-    }
+    if (count < made)
+        strbuf_addf(out, "the last %s of ", text_grouped(count).text);
+    strbuf_adds(out, text_count(made, "record").text);
+    if (kept < made)
+        strbuf_addf(out, ", of which %s are kept", text_grouped(kept).text);
     strbuf_addc(out, '\n');
     for (size_t i = 0; i < count; i++)
         add_record(out, sexp_nth(records, i));
@@ -135,18 +120,14 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
         for (size_t i = 0; i < count; i++) {
             const struct sexp *tally = sexp_nth(tallies, i);
-            text_add_ms(out, sexp_integer(sexp_nth(tally, 2), 0), 14);
-            text_add_ms(out, sexp_integer(sexp_nth(tally, 3), 0), 15);
-            text_add_column(out, sexp_integer(sexp_nth(tally, 1), 0), 13);
-            text_add_column(out, sexp_integer(sexp_nth(tally, 4), 0), 15);
-            strbuf_adds(out, "  ");
-            reply_add_string(out, sexp_nth(tally, 0));
-            strbuf_addc(out, '\n');
+            strbuf_addf(out, "%s%s%s%s  ", text_ms(sexp_integer(sexp_nth(tally, 2), 0), 14).text,
+                        text_ms(sexp_integer(sexp_nth(tally, 3), 0), 15).text,
+                        text_column(sexp_integer(sexp_nth(tally, 1), 0), 13).text,
+                        text_column(sexp_integer(sexp_nth(tally, 4), 0), 15).text);
+            reply_fill(out, tally, "{0}\n");
         }
-        if (count < called) {
-            text_add_count(out, called - count, "more function");
-            strbuf_adds(out, " left out.\n");
-        }
+        if (count < called)
+            strbuf_addf(out, "%s left out.\n", text_count(called - count, "more function").text);
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
@@ -164,8 +145,6 @@ static const char *action_of(const struct tool_call *call)
 
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
-        return;
     const char *action = action_of(call);
     bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
     const char *doing = is_trace ? "traced" : "profiled";
@@ -176,8 +155,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
                          sexp_count(reply_get(o->reply, "started")) == 0 &&
                          sexp_count(reply_get(o->reply, "already")) == 0;
     } else if (strcmp(action, "clear") == 0) {
-        text_add_count(out, reply_count(o->reply, "cleared"), "record");
-        strbuf_adds(out, " cleared.");
+        strbuf_addf(out, "%s cleared.", text_count(reply_count(o->reply, "cleared"), "record").text);
     } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         add_watched(out, o->reply, doing, is_trace ? "record" : "call");
     } else if (strcmp(action, "reset") == 0) {
@@ -189,7 +167,6 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
         add_tallies(out, o->reply);
     }
     section_end(out);
-    call_finish(call);
 }
 
 /* The journal is a Lisp file, so this is written as a comment. */
@@ -238,10 +215,9 @@ static void watch(struct tool_call *call, const char *operation, const char *con
     for (size_t i = 0; changing[i] != NULL; i++)
         is_changing = is_changing || strcmp(action, changing[i]) == 0;
     if (is_changing) {
-        struct strbuf journal;
-        strbuf_init(&journal, 0);
+        struct strbuf journal = {0};
         write_journal(call, &journal);
-        call_evaluate(call, s, strbuf_string(&journal), journal.len, on_watched);
+        call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
         strbuf_fini(&journal);
     } else {
         look_up(call, s, on_watched);

@@ -2,7 +2,7 @@
 
 
 class Entries:
-    """For a TestCase that has enter() and restart(), as those of test_standing.py and test_threads.py."""
+    """For a TestCase, as those of test_standing.py and test_threads.py."""
 
     def test_the_program_does_not_catch_the_errors_of_an_entry_but_those_after_it(self):
         self.s.evaluate("""(defun guarded () (declare (optimize (debug 3)))

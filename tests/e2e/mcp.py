@@ -719,6 +719,12 @@ class TestCase(unittest.TestCase):
         print("# %s: seed %d (CL_MCP_TEST_SEED=%d replays it)" % (self.id().partition(".")[2], seed, seed), flush=True)
         return random.Random(seed)
 
+    def enter(self, code, frame=0, **named):
+        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
+
+    def restart(self, name, **named):
+        return self.s.call("invoke-restart", restart=str(name), **named)
+
     # Assertions about reports
 
     def assertSucceeds(self, reply):

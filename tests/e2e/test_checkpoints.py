@@ -93,15 +93,6 @@ class AfterADeath(Checkpoints):
         self.assertEqual("before", report.stdout.strip(), report.text)
         self.assertRegex(report.text, r"(?s)\[Backtrace\]\n0: Foreign function kill\n1: \(CL-USER::OUTER \.\.\.\)\n.*\(EVAL \.\.\.\)\n\n")
 
-    def test_a_death_between_two_calls_is_reported_with_the_next_reply(self):
-        self.s.evaluate("(defvar *kept* 42)")
-        pid = self.pid()
-        os.kill(pid, 9)
-        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the process")
-        report = self.s.evaluate("*kept*")
-        self.assertValue(report, "42")
-        self.assertIn("Between two calls", report.session)
-
     def test_an_evaluation_that_comes_before_the_death_was_seen_is_done_after_it(self):
         self.s.evaluate("(defvar *n* 0)")
         for n in range(1, 11):
@@ -155,13 +146,6 @@ class AfterADeath(Checkpoints):
         self.s.evaluate("(push (lambda () (sb-ext:exit :code 9 :abort t)) sb-ext:*after-gc-hooks*)")
         report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertRegex(report.session, r"(?s)state after evaluation 2.*Undone:\s+3: \(push")
-        self.assertEvaluates("*a*", "2")
-
-    def test_one_evaluation_that_kills_twice_does_not_cost_the_state(self):
-        self.s.evaluate("(defvar *a* 1)")
-        self.s.evaluate("(setf *a* 2)")
-        for _ in range(5):
-            self.assertDied(self.s.evaluate(KILL_SELF))
         self.assertEvaluates("*a*", "2")
 
     def test_fifty_deaths_lead_to_the_same_state(self):
@@ -300,9 +284,6 @@ class History(Checkpoints):
         report = self.s.evaluate(expression, session="reader")
         self.assertEqual([value], report.values, text)
         self.s.call("close-session", session="reader")
-
-    def restart(self, name, **named):
-        return self.s.call("invoke-restart", restart=name, **named)
 
     def test_the_effects_of_a_failed_evaluation(self):
         expression = "(mapcar (lambda (name) (and (fboundp name) t)) '(a b c d e))"

@@ -47,19 +47,17 @@ class Frames(mcp.SessionTest):
 
 class ReturnFromFrame(Frames):
     def test_the_frame_returns_what_its_variables_give(self):
-        self.fail_with("(list (total '(1 2) 10) *depth*)")
-        self.assertValue(self.value("(TOTAL", "(* 2 n)"), "(20 0)")  # the binding of *DEPTH* is undone
-        self.assertEqual("=> 0", self.evaluate("*depth*").text)
-
-    def test_a_frame_in_the_middle_goes_on_with_its_caller(self):
-        self.fail_with("(total '(1 2 3) 10)")
-        self.assertValue(self.value("(PRICE", "100"), "114")
-
-    def test_several_values_and_none_given(self):
-        self.fail_with("(multiple-value-list (total '(2) 1))")
-        self.assertValue(self.value("(TOTAL", "(values 1 2)"), "(1 2)")
-        self.fail_with("(multiple-value-list (total '(2) 1))")
-        self.assertValue(self.value("(TOTAL"), "(NIL)")
+        for code, frame, value, result in (
+            ("(list (total '(1 2) 10) *depth*)", "(TOTAL", "(* 2 n)", ["(20 0)"]),  # the binding of *DEPTH* is undone
+            ("(total '(1 2 3) 10)", "(PRICE", "100", ["114"]),  # in the middle
+            ("(multiple-value-list (total '(2) 1))", "(TOTAL", "(values 1 2)", ["(1 2)"]),
+            ("(multiple-value-list (total '(2) 1))", "(TOTAL", None, ["(NIL)"]),
+            ("(list (total '(2) 1))", "(EVAL", "(values 7 8)", ["7", "8"]),  # the last is the evaluation
+        ):
+            with self.subTest(code=code, value=value):
+                self.fail_with(code)
+                self.assertValue(self.value(frame, value), *result)
+                self.assertEqual("=> 0", self.evaluate("*depth*").text)
 
     def test_cleanup_forms_run_and_the_file_is_written_on(self):
         place = self.folder() + "/out.txt"
@@ -67,10 +65,6 @@ class ReturnFromFrame(Frames):
         self.fail_with('(with-open-file (s "%s" :direction :output) (entry s 1) (list (entry s 2) (write-line "on" s)))' % place)
         self.assertValue(self.value("(ENTRY", ":none"), '(:NONE "on")')
         self.assertEqual("1 left\nleft\non\n", mcp.read(place))
-
-    def test_the_last_frame_is_the_evaluation(self):
-        self.fail_with("(list (total '(2) 1))")
-        self.assertValue(self.value("(EVAL", "(values 7 8)"), "7", "8")
 
     def test_the_value_fails_and_the_error_stands_as_before(self):
         self.fail_with("(total '(2) 1)")
@@ -122,13 +116,19 @@ class ReturnFromFrame(Frames):
 
 
 class RestartFrame(Frames):
-    def test_the_current_function_with_the_same_arguments(self):
-        self.fail_with("(list (total '(1 2) 10) *depth*)")
-        self.assertValue(self.again("(TOTAL", code="(defun price (item) item)"), "(13 0)")
-
-    def test_other_arguments_may_use_the_variables(self):
-        self.fail_with("(list (total '(1 2) 10))")
-        self.assertValue(self.again("(TOTAL", "(remove 2 items) (1+ n)"), "(12)")
+    def test_the_current_function_with_the_same_arguments_or_others(self):
+        mend = {"code": "(defun price (item) item)"}
+        self.evaluate("(defun opt (a &key b (c 2)) (list a b c (price c)))")
+        for code, frame, arguments, fix, result in (
+            ("(list (total '(1 2) 10))", "(TOTAL", "(remove 2 items) (1+ n)", {}, "(12)"),  # they may use the variables
+            ("(list (total '(1 2) 10) *depth*)", "(TOTAL", None, mend, "(13 0)"),
+            ("(total '(2) 10)", "(EVAL", None, mend, "12"),  # the last evaluates the form again
+            ("(opt 1 :b 5)", "(OPT", None, mend, "(1 5 2 2)"),  # keywords are passed on
+        ):
+            with self.subTest(code=code):
+                self.evaluate(SHOP)
+                self.fail_with(code)
+                self.assertValue(self.again(frame, arguments, **fix), result)
 
     def test_failing_again_is_an_error_of_its_own(self):
         self.fail_with("(total '(2) 10)")
@@ -157,20 +157,11 @@ class RestartFrame(Frames):
         self.assertIn("it was called by CALL-NEXT-METHOD", self.again("((METHOD AREA (INTEGER))").text)
         self.assertValue(self.again("((METHOD AREA :AROUND", "7"), "((:AROUND (7)))")
 
-    def test_the_last_frame_evaluates_the_form_again(self):
-        self.fail_with("(total '(2) 10)")
-        self.assertValue(self.again("(EVAL", code="(defun price (item) item)"), "12")
-
     def test_a_local_function_has_no_name(self):
         self.evaluate("(locally (declare (optimize (debug 3))) (defun deep (x) (flet ((f (y) (list (price y) x))) (list (f x) (f 1)))))")
         self.fail_with("(deep 2)")
         self.assertIn("its function has no global name", self.again("((FLET F").text)
         self.assertValue(self.value("((FLET F", "(list y)"), "((2) (1 2))")
-
-    def test_keywords_are_passed_on(self):
-        self.evaluate("(defun opt (a &key b (c 2)) (list a b c (price c)))")
-        self.fail_with("(opt 1 :b 5)")
-        self.assertValue(self.again("(OPT", code="(defun price (item) item)"), "(1 5 2 2)")
 
     def test_the_session_is_sound_after_a_hundred(self):
         for _ in range(10):

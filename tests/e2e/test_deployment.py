@@ -12,12 +12,11 @@ import subprocess
 import tempfile
 import threading
 
+import fleet
 import mcp
 import mcp_http
 from mcp_http import Session
 
-HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin")
-CONFIGURATION = os.path.join(mcp.ROOT, "deploy", "haproxy.cfg")
 
 
 class PassedOn(mcp_http.TestCase):
@@ -186,72 +185,23 @@ class Units(mcp.TestCase):
 
 
 class Machines(mcp_http.TestCase):
-    """Two servers that share a directory for saves, and HAProxy before them."""
+    """Two servers that share a directory for saves, and HAProxy before them, with a name service that reads a file of hosts."""
 
     tokens = ("ann", "bob")
 
-    def setUp(self):
-        super().setUp()
-        if HAPROXY is None:
-            self.fail("haproxy is not installed: scripts/setup installs it")
-        self.directory = self.folder()
-        self.token_file = os.path.join(self.directory, "tokens")
-        with open(self.token_file, "w") as file:
-            file.writelines("%s:%s\n" % (name, name * 12) for name in self.tokens)
-        os.chmod(self.token_file, 0o600)
-
     def start(self, *options):
-        self.nodes = {name: self.node(name, "127.0.0.1:0", *options) for name in "ab"}
-        self.start_haproxy()
-
-    def node(self, name, where, *options):
-        return self.start_http("--node", name, "--state-dir", os.path.join(self.directory, "state"), "--token-file", self.token_file,
-                               "--no-userinit", *options, http=(where,))
-
-    def free_port(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
-
-    def start_haproxy(self):
-        self.address = ("127.0.0.1", self.free_port())
-        environment = dict(mcp.clean_environment(), CL_MCP_BIND="%s:%d" % self.address,
-                           **{"CL_MCP_%s" % name.upper(): "%s:%d" % node.addresses[0] for name, node in self.nodes.items()})
-        environment[mcp.MARK] = mcp.file_mark() + "-haproxy."
-        log = open(os.path.join(self.directory, "haproxy.log"), "w")
-        self.addCleanup(log.close)
-        process = subprocess.Popen([HAPROXY, "-db", "-f", CONFIGURATION], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-        def stop():
-            process.kill()
-            process.wait()
-            mcp.assert_none_left(mcp.file_mark() + "-haproxy.")
-
-        self.addCleanup(stop)
-        mcp.wait_until(lambda: self.is_open(self.address), 10, "HAProxy listens")
-        return process
-
-    def is_open(self, address):
-        with socket.socket() as probe:
-            return probe.connect_ex(address) == 0
-
-    # As a client of the modern era, through the balancer
+        self.fleet = fleet.Fleet(self, {"a": "127.1.0.1", "b": "127.1.0.2"}, tokens=self.tokens)
+        self.nodes = self.fleet.nodes
+        self.fleet.start("ab", *options)
 
     def ask(self, who, tool, session=None, **arguments):
-        """The text of a tool's reply, or None when no server answered."""
-        if session is not None:
-            arguments["session"] = session
-        headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
-        headers["Authorization"] = "Bearer " + who * 12
-        try:
-            with mcp_http.Wire(self.address) as wire:
-                response = wire.request(headers=headers, body=message)
-        except (OSError, mcp.Gone):
-            return None
-        if response.status in (502, 503, 504):
-            return None
-        self.assertEqual(200, response.status, response)
-        return mcp_http.text_of(response.json["result"])
+        return self.fleet.ask(who, tool, session, **arguments)
+
+    def names_on(self, node, who):
+        return self.fleet.names_on(node, who)
+
+    def through(self):
+        return self.fleet.through()
 
     def ask_until(self, who, tool, session, limit=90, **arguments):
         """Ask until a server has the session: while it moves there is no answer, or one that says so."""
@@ -259,18 +209,13 @@ class Machines(mcp_http.TestCase):
 
         def answered():
             text = self.ask(who, tool, session, **arguments)
-            if text is None or "saved by another server" in text:
+            if text is None or "another server" in text:
                 return False
             found.append(text)
             return True
 
         mcp.wait_until(answered, limit, "session %s of %s answers" % (session, who))
         return found[0]
-
-    def names_on(self, node, who):
-        headers, message = mcp_http.modern("tools/call", {"name": "list-sessions", "arguments": {}})
-        headers["Authorization"] = "Bearer " + who * 12
-        return mcp_http.text_of(self.nodes[node].request(headers=headers, body=message).json["result"])
 
     def test_requests_find_their_session_in_both_eras(self):
         self.start()
@@ -299,24 +244,7 @@ class Machines(mcp_http.TestCase):
         return self.ask(who, "evaluate-lisp", name, code=code)
 
     def create(self, who, name):
-        headers, message = mcp_http.modern("tools/call", {"name": "create-session", "arguments": {"name": name}})
-        headers["Authorization"] = "Bearer " + who * 12
-        with mcp_http.Wire(self.address) as wire:
-            return mcp_http.text_of(wire.request(headers=headers, body=message).json["result"])
-
-    def through(self):
-        """What Session wants of a server: requests go through the balancer."""
-        machines = self
-
-        class Balanced:
-            def request(self, method="POST", headers=None, body=None, path="/mcp"):
-                with mcp_http.Wire(machines.address) as wire:
-                    response = wire.request(method, path, headers, body)
-                    if response.is_stream:
-                        response.events = wire.events()
-                    return response
-
-        return Balanced()
+        return self.ask(who, "create-session", name=name)
 
     def test_one_is_drained_under_load_and_its_sessions_go_on_at_the_other(self):
         self.start("--persist")
@@ -333,7 +261,7 @@ class Machines(mcp_http.TestCase):
             last = 0
             while not stop.wait(0.02):  # no faster, so that the load leaves the processors to what saves
                 text = self.ask(who, "evaluate-lisp", name, code="(incf *n*)")
-                if text is None or "saved by another server" in text:
+                if text is None or "another server" in text:
                     # What was evaluated may have been, and its answer lost.
                     last = -abs(last)
                     continue
@@ -362,9 +290,7 @@ class Machines(mcp_http.TestCase):
         response = there.post(mcp_http.legacy("ping"))
         self.assertEqual(404, response.status, "its session ended with the server: the client shakes hands again")
         self.assertTrue(Session(self.through(), headers=there.own).id.startswith("b-"))
-        # What it would save at its end is no part of this.
-        os.kill(self.nodes["b"].pid, signal.SIGKILL)
-        self.nodes["b"].end(status=-signal.SIGKILL)
+        self.fleet.kill_node("b")  # what it would save at its end is no part of this
 
     def test_one_is_killed_and_the_other_serves_on(self):
         self.start()
@@ -372,14 +298,12 @@ class Machines(mcp_http.TestCase):
             self.create_and_ask("bob", "s%d" % n, "(defvar *n* %d)" % n)
         homes = {name: next(node for node in "ab" if re.search(r"\b%s\b" % name, self.names_on(node, "bob"))) for name in ("s0", "s1", "s2", "s3")}
         self.assertEqual({"a", "b"}, set(homes.values()), homes)
-        os.kill(self.nodes["a"].pid, signal.SIGKILL)
-        self.nodes["a"].end(status=-signal.SIGKILL)
+        self.fleet.kill_node("a")
         for name, home in homes.items():
             text = self.ask_until("bob", "evaluate-lisp", name, code="*n*")
             self.assertRegex(text, r"=> %s$" % name[1:] if home == "b" else "No session named %s" % name)
-        # Back again on its port, it serves; what lives at the other stays there.
-        host, port = self.nodes["a"].addresses[0]
-        self.nodes["a"] = self.node("a", "%s:%d" % (host, port))
+        # Back again, it serves; what lives at the other stays there.
+        self.fleet.start_node("a")
         mcp.wait_until(lambda: any(Session(self.through(), headers={"Authorization": "Bearer " + "bob" * 12}).id.startswith("a-") for _ in range(2)), 30,
                        "the one that is back gets its share")
         for name, home in homes.items():

@@ -56,9 +56,6 @@ class Entering(mcp.SessionTest):
     def enter(self, frame, code, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 
-    def restart(self, restart, **named):
-        return self.s.call("invoke-restart", restart=str(restart), **named)
-
     def enterable(self):
         text = self.s.call("list-errors", limit=32).text
         return [int(n) for n, rest in re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE) if "can be entered" in rest]

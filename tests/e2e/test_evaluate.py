@@ -191,25 +191,6 @@ class Warnings(mcp.SessionTest):
         self.assertIn("number 0", report.text)
 
 
-class Threads(mcp.SessionTest):
-    def test_an_error_in_another_thread_is_mentioned_in_the_next_reply(self):
-        # Which reply is the next one depends on when the thread gets to run.
-        made = self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "in the thread")) :name "worker"))')
-        joined = self.s.evaluate("(sb-thread:join-thread *thread* :default nil)")
-        report = self.s.evaluate("(+ 1 2)")
-        self.assertValue(report, "3")
-        said = "\n--\n".join(reply.text for reply in (made, joined, report))
-        self.assertEqual(1, said.count("in the thread"), said)
-        self.assertIn("worker", said)
-        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
-
-    def test_a_session_with_threads_continues(self):
-        self.s.evaluate("(defvar *stop* nil) (defvar *t* (sb-thread:make-thread (lambda () (loop until *stop* do (sleep 0.01)) :stopped)))")
-        for _ in range(5):
-            self.assertOperational()
-        self.assertEvaluates("(setf *stop* t) (sb-thread:join-thread *t*)", ":STOPPED")
-
-
 class Structured(mcp.SessionTest):
     options = ("--structured",)
 

@@ -85,7 +85,7 @@ class Proxies(mcp_http.TestCase):
         self.assertEqual(["%252E%252E", "%2E.", "%2E.%2F..%2Fx", "a%20b", "auth0%7C7"], sorted(os.listdir(os.path.join(state, "principals"))))
 
     def test_who_connects_from_this_machine_is_warned_of(self):
-        says = "every user of this machine can be any user"
+        says = "every user of this machine can evaluate code as you"
         self.assertIn(says, self.start_http(*TRUST, "--trust-from", "127.0.0.1").stderr())
         self.assertNotIn("every user", self.start_http(*TRUST, "--trust-from", "192.0.2.1").stderr())
 
@@ -107,7 +107,7 @@ class Proxies(mcp_http.TestCase):
             (("--trust-from", "127.0.0.1"), "--trust-from goes together with --trust-header"),
             (TRUST, "--trust-header needs --trust-from ADDRESS, the proxy's, or --http unix:PATH"),
             ((*TRUST, "--trust-from", "proxy.example.org"), "--trust-from: 'proxy.example.org' is no network"),
-            ((*TRUST, "--trust-from", "10.0.0.1/8"), "has bits set behind the network's own"),
+            ((*TRUST, "--trust-from", "10.0.0.0/33"), "--trust-from: '10.0.0.0/33': the number of bits is from 0 to 32"),
             (("--trust-header", "Authorization", "--trust-from", "127.0.0.1"), "--trust-header: 'Authorization' is no name of a header that a proxy may set"),
             (("--trust-header", "X User", "--trust-from", "127.0.0.1"), "--trust-header: 'X User' is no name"),
         ):

@@ -4,10 +4,12 @@ import glob
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 import warnings
 
@@ -246,6 +248,33 @@ class Tokens(WithTokens):
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
             self.assertEqual(1, done.returncode)
             self.assertIn(b"chmod 600", done.stderr)
+
+    def test_a_secret_of_kubernetes_is_read(self):
+        """Root's file, which a group of the pod's may read, through the links of a kubelet."""
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("only root can make root's file of another group, for a server that setpriv starts as another user")
+        folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        os.mkdir(os.path.join(folder, "..1"))
+        secret = os.path.join(folder, "..1", "tokens")
+        shutil.copy(self.token_file(), secret)
+        os.chown(secret, 0, 23456)
+        os.symlink("..1", os.path.join(folder, "..data"))
+        path = os.path.join(folder, "tokens")
+        os.symlink("..data/tokens", path)
+        for mode, group, message in ((0o440, 23456, b""), (0o640, 23456, b""), (0o440, 34567, b"Permission denied"), (0o460, 23456, b"chmod 600"),
+                                     (0o444, 23456, b"chmod 600"), (0o450, 23456, b"chmod 600")):
+            with self.subTest(mode=oct(mode), group=group):
+                os.chmod(secret, mode)
+                # It reads the tokens, then ends because of the address.
+                done = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group, mcp.SERVER, "--http", "127.0.0.1:0",
+                                       "--http", "unix:/no/such/folder/socket", "--token-file", path], cwd="/", env=dict(mcp.clean_environment(), HOME="/nonexistent"),
+                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(message or b"/no/such/folder/socket", done.stderr)
+                if not message:
+                    self.assertNotIn(b"tokens", done.stderr)
 
     def test_a_server_that_every_user_of_the_machine_can_use_logs_a_warning(self):
         for options, is_open in (((), True), (("--token-file", self.token_file()), False)):

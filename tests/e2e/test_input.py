@@ -209,19 +209,6 @@ class Input(mcp.TestCase):
             c.answer(question, "mine")
             self.assertIn('=> "mine"', call.reply().text)
 
-    def test_a_session_with_threads_asks_too(self):
-        c = self.client()
-        c.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
-        call = self.started(c, "(values (read-line))")
-        c.answer(c.question(), "mine")
-        self.assertIn('=> "mine"', call.reply().text)
-        call = self.started(c, "(read-line nil nil)")
-        question = c.question()
-        c.call("cancel-evaluation")
-        self.assertIn("CANCELLED", call.reply().text)
-        c.answer(question, "late")
-        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
-
     def asked(self, c, lines, tool, **arguments):
         """The reply of a call that is asked for these lines."""
         call = c.start_call(tool, arguments)
@@ -267,13 +254,21 @@ class Input(mcp.TestCase):
             self.assertIn('=> ("one" "two")', self.asked(c, ["one", "two"], "invoke-restart", restart="CONTINUE"))
 
 
-class InputRequired(mcp.TestCase):
-    """2026-07-28: the answer of the call is the question."""
-
+class ModernInput(mcp.TestCase):
     def setUp(self):
         super().setUp()
         self.c = mcp.Client(era=mcp.MODERN)
         self.addCleanup(self.c.close)
+
+    def assertEndsWithTheInput(self):
+        """A question that is open does not keep the server."""
+        self.c.process.stdin.close()
+        self.assertEqual(0, self.c.wait())
+        self.c.process.stdin = None
+
+
+class InputRequired(ModernInput):
+    """2026-07-28: the answer of the call is the question."""
 
     def start(self, code, capabilities=ASKING, more=None, **named):
         params = {"name": "evaluate-lisp", "arguments": dict({"code": code}, **named), "_meta": {mcp.CAPABILITIES_KEY: capabilities}}
@@ -334,9 +329,7 @@ class InputRequired(mcp.TestCase):
         self.assertIn("=> 3", self.text("(+ 1 2)", None))
         self.assertEqual(-32602, self.start("(read-line)", more=self.answer(state, "late")).response()["error"]["code"])
         self.asked("(read-line)")
-        self.c.process.stdin.close()
-        self.assertEqual(0, self.c.wait())
-        self.c.process.stdin = None
+        self.assertEndsWithTheInput()
 
     def test_calls_that_wait_are_bounded(self):
         for n in range(64):
@@ -348,15 +341,10 @@ class InputRequired(mcp.TestCase):
 
 
 
-class TaskInput(mcp.TestCase):
+class TaskInput(ModernInput):
     """A client that accepts tasks: the task asks, and tasks/update answers."""
 
     CAPABILITIES = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
-
-    def setUp(self):
-        super().setUp()
-        self.c = mcp.Client(era=mcp.MODERN)
-        self.addCleanup(self.c.close)
 
     def ask(self, method, capabilities=CAPABILITIES, **params):
         return self.c.request(method, dict(params, _meta={mcp.VERSION_KEY: mcp.MODERN, mcp.CAPABILITIES_KEY: capabilities}))
@@ -418,9 +406,7 @@ class TaskInput(mcp.TestCase):
         self.assertEqual("cancelled", self.ask("tasks/get", taskId=task["taskId"])["status"])
         self.assertIn("=> 3", self.evaluate("(+ 1 2)")["content"][0]["text"])
         self.asked(self.evaluate("(read-line)"))
-        self.c.process.stdin.close()
-        self.assertEqual(0, self.c.wait())
-        self.c.process.stdin = None
+        self.assertEndsWithTheInput()
 
 
 class InputOverHttp(mcp_http.TestCase):

@@ -393,7 +393,7 @@ class Leaving(ImageTest):
         self.s.evaluate('(defvar *unwound* nil)')
         self.assertFails('(unwind-protect (error "a") (setf *unwound* t))', "SIMPLE-ERROR")
         reply = self.s.call("close-session", session="default")
-        self.assertIn("Its image goes on; 1 error that stood there is unwound.", reply.text)
+        self.assertIn("Its image continues; 1 error that stood there is unwound.", reply.text)
         self.await_no_threads()
         self.assertIn("T", self.person().evaluate("*unwound*"))
         self.assertEvaluates("*unwound*", "T")

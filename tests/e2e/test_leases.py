@@ -1,11 +1,13 @@
-"""Servers with names that share a directory of saves: none has a session that another has open.
+"""Saves while the server runs (--save-every), and servers with names that share a directory of saves: none has a session that another has open.
 
 The servers are real; only the time that their holder's file was last renewed is set back, instead of waiting for a minute.
 """
 
+import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import mcp
@@ -52,13 +54,42 @@ class Leases(mcp_http.TestCase):
         for tool, arguments in (("evaluate-lisp", {"code": "*n*", "session": "work"}), ("create-session", {"name": "work"}),
                                 ("restore-session", {"name": "work"})):
             with self.subTest(tool):
-                self.assertIn("Session work is open on another server, node a.", self.call(b, tool, **arguments))
+                self.assertIn("Session work is open on another server, node a", self.call(b, tool, **arguments))
         self.assertEqual("=> 3", self.evaluate(b, "(+ 1 2)", "default"))
-        self.assertIn("Session default is open on another server, node b.", self.evaluate(a, "1", "default"))
+        self.assertIn("Session default is open on another server, node b", self.evaluate(a, "1", "default"))
         self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
         self.assertIn("closed", self.call(a, "close-session", session="work"))
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
-        self.assertIn("Session work is open on another server, node b.", self.evaluate(a, "*n*"))
+        self.assertIn("Session work is open on another server, node b", self.evaluate(a, "*n*"))
+
+    def ask_until(self, server, code, wanted, session="work"):
+        said = []
+
+        def is_there():
+            said.append(self.evaluate(server, code, session))
+            return not re.match("Session %s is (open|held)" % session, said[-1])
+
+        mcp.wait_until(is_there, 60, "the session is there")
+        self.assertRegex(said[-1], wanted)
+
+    def test_a_session_is_given_up_to_the_node_that_is_asked_for_it(self):
+        a, b = self.two_with_a_save()
+        self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
+        self.ask_until(b, "*n*", r"^=> 2\n")
+        self.assertEqual("=> 3", self.evaluate(b, "(incf *n*)"))
+        self.ask_until(a, "*n*", r"^=> 3\n")
+        # One that is empty needs no save.
+        self.call(a, "create-session", name="empty")
+        mcp.wait_until(lambda: "created" in self.call(b, "create-session", name="empty"), 60, "the empty one is given up")
+        self.assertEqual(["empty.lease", "work.lease"], self.leases())
+
+    def test_what_cannot_be_saved_is_not_given_up(self):
+        a, b = self.two_with_a_save()
+        self.evaluate(a, "(progn (defvar *t* (sb-thread:make-thread (lambda () (sleep 1000)))) 1)")
+        self.assertIn("open on another server, node a", self.evaluate(b, "*n*"))
+        mcp.wait_until(lambda: "session work was not given up" in a.stderr(), 60, "the log says so")
+        self.assertEqual("=> T", self.evaluate(a, "(sb-thread:thread-alive-p *t*)"))
+        self.kill(a)
 
     def test_what_is_saved_by_a_node_that_ends_continues_on_another(self):
         a, b = self.two_with_a_save()
@@ -74,7 +105,7 @@ class Leases(mcp_http.TestCase):
     def test_what_a_killed_node_had_can_be_used_after_a_minute(self):
         a, b = self.two_with_a_save()
         self.kill(a)
-        self.assertIn("open on another server, node a.", self.evaluate(b, "*n*"))
+        self.assertIn("open on another server, node a", self.evaluate(b, "*n*"))
         self.silence("a", 40)
         self.assertRegex(self.evaluate(b, "*n*"), r"^Session work is held by node a, which was last heard of \d+ s ago. If it does not return, the "
                          r"session can be used here in \d+ s; try again then.$")
@@ -88,7 +119,7 @@ class Leases(mcp_http.TestCase):
         self.kill(a)
         a = self.node("a")
         self.assertRegex(self.evaluate(a, "*n*"), r"^=> 1\n")
-        self.assertIn("node a.", self.evaluate(b, "*n*"))
+        self.assertIn("node a", self.evaluate(b, "*n*"))
         self.kill(a)
         self.node("a")
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n", "a knows nothing of it: its server is another one")
@@ -104,7 +135,7 @@ class Leases(mcp_http.TestCase):
             os.kill(a.pid, signal.SIGCONT)
         # It notices at the next renewal: its clock says nothing, since this test has changed only the file's.
         mcp.wait_until(lambda: "session work was lost to another server" in a.stderr(), 30, "a has noticed")
-        self.assertIn("Session work is open on another server, node b.", self.evaluate(a, "*n*"))
+        self.assertIn("Session work is open on another server, node b", self.evaluate(a, "*n*"))
         a.end(wait=60)
         b.end(wait=60)
         self.assertRegex(self.evaluate(self.node("c"), "*of-b*"), r"^=> T\n")
@@ -150,7 +181,66 @@ class Leases(mcp_http.TestCase):
         os.unlink(path)
         mcp.wait_until(lambda: os.path.exists(path), 30, "it is there again")
         self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
-        self.assertIn("node a.", self.evaluate(b, "*n*"))
+        self.assertIn("node a", self.evaluate(b, "*n*"))
+
+    def description(self, session):
+        try:
+            with open(os.path.join(self.state, session + ".json")) as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
+
+    def wait_for_save(self, session, evaluations):
+        mcp.wait_until(lambda: (self.description(session) or {}).get("evaluations") == evaluations, 30, "the save holds evaluation %d" % evaluations)
+
+    def test_sessions_that_have_changed_are_saved_while_the_server_runs(self):
+        a, b = self.node("a", "--save-every", "1"), self.node("b")
+        self.call(a, "create-session", name="work")
+        self.call(a, "create-session", name="unused")
+        self.assertEqual("=> *N*", self.evaluate(a, "(defvar *n* 1)"))
+        self.wait_for_save("work", 1)
+        first = self.description("work")
+        self.assertEqual("=> 2", self.evaluate(a, "(incf *n*)"))
+        self.wait_for_save("work", 2)
+        second = self.description("work")
+        self.assertNotEqual(first["image"], second["image"])
+        # Another session's saves come and go meanwhile; this one's state is saved already.
+        for n in range(1, 4):
+            self.evaluate(a, "1", "default")
+            self.wait_for_save("default", n)
+        self.assertEqual(second, self.description("work"))
+        self.assertIsNone(self.description("unused"))
+        # One that stands in an error keeps it.
+        self.assertIn("TYPE-ERROR", self.evaluate(a, "(car 42)"))
+        self.evaluate(a, "1", "default")
+        self.wait_for_save("default", 4)
+        self.assertEqual(second, self.description("work"))
+        self.kill(a)
+        self.silence("a")
+        self.assertRegex(self.evaluate(b, "*n*"), r"^=> 2\n")
+
+    def test_a_restored_session_is_not_saved_again_before_it_changes(self):
+        self.two_with_a_save()[0].end(wait=60)
+        before = self.description("work")
+        c = self.node("c", "--save-every", "1")
+        self.assertIn("work", self.call(c, "restore-session", name="work"))
+        self.evaluate(c, "1", "default")
+        self.wait_for_save("default", 1)
+        self.assertEqual(before, self.description("work"))
+        self.assertEqual("=> 2", self.evaluate(c, "(incf *n*)"))
+        self.wait_for_save("work", 2)
+
+    def test_a_save_that_fails_leaves_the_session_as_it_was(self):
+        a = self.node("a", "--save-every", "1")
+        self.assertIn("=> ", self.evaluate(a, "(progn (defvar *t* (sb-thread:make-thread (lambda () (sleep 1000)))) 1)", "default"))
+        mcp.wait_until(lambda: "session default was not saved now" in a.stderr(), 30, "the log says so")
+        self.assertEqual("=> T", self.evaluate(a, "(sb-thread:thread-alive-p *t*)", "default"))
+        self.assertEqual("=> NIL", self.evaluate(a, "(progn (sb-thread:terminate-thread *t*) (ignore-errors (sb-thread:join-thread *t*)) nil)", "default"))
+        mcp.wait_until(lambda: self.description("default") is not None, 30, "it is saved")
+
+    def test_save_every_needs_persist(self):
+        done = subprocess.run([mcp.SERVER, "--save-every", "5"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * mcp.STRETCH)
+        self.assertEqual((2, "cl-mcp-server: --save-every needs --persist\n"), (done.returncode, done.stderr))
 
     def test_servers_without_a_name_take_no_leases(self):
         server = self.start_http("--state-dir", self.state, "--persist", "--no-userinit")

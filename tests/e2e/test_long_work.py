@@ -147,7 +147,7 @@ class LongWork(mcp.SessionTest):
             f.write("(defun own-search () (cl-ppcre:scan \"^(a*)*$\" (concatenate 'string (make-string 60 :initial-element #\\a) \"b\")) nil)")
         self.s.evaluate('(progn (asdf:load-system "cl-ppcre") (load "%s"))' % path)
         text = self.call("evaluate-lisp", code="(list (own-search))", wait=1).text
-        self.assertRegex(text, r"(?s)\[Backtrace\]\n0: .*cl-ppcre/.*\n\d+: \(OWN-SEARCH\) at \S*own\.lisp:1\n\.\.\. more frames")
+        self.assertRegex(text, r"(?s)\[Backtrace\]\n0: .*cl-ppcre/.*\n\d+: \(OWN-SEARCH\) at \S*own\.lisp:1\n")
 
     def test_an_evaluation_keeps_its_time_limit(self):
         self.call("evaluate-lisp", code="(loop)", wait=0, timeout=0.5)

@@ -1,10 +1,13 @@
 """The official TypeScript clients of both generations list and call tools; tests/clients has the scripts."""
 
 import glob
+import json
 import os
 import shutil
+import socket
 import subprocess
 
+import identity_provider
 import mcp
 import mcp_http
 
@@ -23,8 +26,8 @@ class OfficialClients(mcp.TestCase):
         if node() is None or not os.path.isdir(os.path.join(CLIENTS, "node_modules")):
             self.fail("the clients are not installed: run scripts/setup")
 
-    def check_all(self, runs):
-        """Run scripts side by side, since they mostly wait: (name, command, environment) of each."""
+    def check_all(self, runs, least=18):
+        """Run scripts side by side, since they mostly wait: (name, command, environment) of each, which makes at least so many checks."""
         processes = []
         for name, command, environment in runs:
             process = subprocess.Popen(
@@ -43,7 +46,7 @@ class OfficialClients(mcp.TestCase):
                 output, _ = process.communicate(timeout=90 * mcp.STRETCH)
                 self.assertEqual(0, process.returncode, output)
                 self.assertNotIn("not ok", output)
-                self.assertGreaterEqual(output.count("ok - "), 18, output)
+                self.assertGreaterEqual(output.count("ok - "), least, output)
 
     def test_both_generations_work(self):
         runs = []
@@ -67,6 +70,26 @@ class OfficialClients(mcp.TestCase):
             command = [node(), os.path.join(CLIENTS, script), *modes, address, "client-0123456789"]
             runs.append((" ".join((script, *modes)), command, mcp.clean_environment()))
         self.check_all(runs)
+
+    def test_both_generations_log_in_at_an_identity_provider(self):
+        for mode in ("v1", "legacy", "auto", "pin"):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                address = "http://127.0.0.1:%d/mcp" % probe.getsockname()[1]
+            provider = identity_provider.IdentityProvider(audience=address, user="ada|%s" % mode)
+            self.addCleanup(provider.close)
+            state = self.folder()
+            keys = os.path.join(state, "keys.json")
+            with open(keys, "w") as f:
+                json.dump({"keys": [provider.key.jwk()]}, f)
+            server = mcp_http.HttpServer("--oauth-issuer", provider.issuer, "--oauth-audience", address, "--oauth-keys", keys, "--state-dir", state, "--persist",
+                                         http=(address[len("http://"):-len("/mcp")],))
+            self.addCleanup(server.end)
+            self.check_all([(mode, [node(), os.path.join(CLIENTS, "oauth.mjs"), mode, address], mcp.clean_environment())], least=5)
+            for path in ("/.well-known/oauth-authorization-server", "/register", "/authorize", "/token"):
+                self.assertEqual(1, provider.seen.count(path), provider.seen)
+            server.end(wait=60)
+            self.assertEqual(["ada%%7C%s" % mode], os.listdir(os.path.join(state, "principals")))
 
 
 if __name__ == "__main__":

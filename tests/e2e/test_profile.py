@@ -282,13 +282,6 @@ class Tracing(Measuring):
         self.assertIn("MAIN-THREAD-P", self.s.call("profile-functions", action="report").text)
         self.assertOperational()
 
-    def test_traced_functions_that_the_texts_of_the_trace_call_do_not_recurse(self):
-        self.s.evaluate("""(defclass thing () ()) (defun name-of (x) (declare (ignore x)) "Thing")
-            (defmethod print-object ((o thing) s) (write-string (name-of o) s))""")
-        self.trace("start", "name-of")
-        self.assertEvaluates("(name-of (make-instance 'thing))", '"Thing"')
-        self.assertEqual(["0: (NAME-OF Thing)", '0: NAME-OF => "Thing"'], self.lines())
-
     def test_only_the_last_records_are_kept(self):
         self.s.evaluate("(defun f (x) x)")
         self.trace("start", "f")

@@ -660,6 +660,7 @@ class ServersOwn(Sandbox):
         os.chmod(tokens, 0o600)
         for mode in ("workspace", "read-only"):
             self.assertRefused("could read tokens, which is the server's own", mode, "--http", "unix:%s/s" % self.home, "--token-file", "tokens")
+            self.assertRefused("could read tokens, which is the server's own", mode, "--http", "unix:%s/s" % self.home, "--oauth-keys", "tokens")
             self.assertRefused("could read audit.jsonl,", mode, "--audit", "audit.jsonl")
             self.assertRefused("could read %s/new," % self.project, mode, "--state-dir", self.project + "/new")
         self.assertRefused("could read %s," % self.out, "workspace", "--readable", self.out, "--state-dir", self.out)

@@ -17,12 +17,6 @@ class InFolder(mcp.TestCase):
 
 
 class Standing(entries.Entries, InFolder):
-    def enter(self, code, frame=0, **named):
-        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
-
-    def restart(self, restart, **named):
-        return self.s.call("invoke-restart", restart=restart, **named)
-
     def state(self):
         self.s.call("describe-symbol", name="car")  # its turn comes when the session is at rest
         return self.s.call("list-sessions").text

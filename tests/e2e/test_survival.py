@@ -53,17 +53,6 @@ class Signals(Survival):
         report = self.assertProcessDied('(alien-funcall (extern-alien "abort" (function void)))', "PROCESS-KILLED", "PROCESS-EXITED")
         self.assertRegex(report.text, r"SIGABRT|signal 6")
 
-    def test_kill_9_from_outside_while_it_is_idle(self):
-        self.s.evaluate("(defparameter *kept* 42)")
-        pid = int(self.s.evaluate("(sb-posix:getpid)").value)
-        os.kill(pid, signal.SIGKILL)
-        mcp.wait_until(lambda: not mcp.is_alive(pid), 10, "the end of the process")
-        report = self.s.evaluate("(+ 1 2)")
-        self.assertEqual("3", report.value, report.text)
-        kept = self.s.evaluate("(boundp '*kept*)")
-        if kept.value == "NIL":
-            self.assertRegex(report.text + kept.text, r"(?i)fresh|restart|gone|lost|anew", "the loss was not said")
-
     def test_kill_9_of_the_zygote(self):
         self.s.evaluate("(defparameter *kept* 42)")
         session = int(self.s.evaluate("(sb-posix:getpid)").value)

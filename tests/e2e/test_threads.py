@@ -141,12 +141,6 @@ class StandingTest(ThreadTest):
         self.s.evaluate("(defun fail (x) (declare (optimize debug)) (let ((double (* 2 x))) (cerror \"Go on.\" \"failed ~a\" x) (list :went-on double)))")
         self.start("program", '(await "x")')
 
-    def enter(self, code, frame=0, **named):
-        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
-
-    def restart(self, name, **named):
-        return self.s.call("invoke-restart", restart=name, **named)
-
     def errors(self):
         """The lines of list-errors, newest first."""
         return re.findall(r"(?m)^\d+\. \S+ (.*)$", self.s.call("list-errors").text)
@@ -339,12 +333,6 @@ class Standing(entries.Entries, StandingTest):
                 self.assertIn("exited with code 5", report.message)
                 self.assertEqual(printed, report.stdout.strip())
                 self.assertNotIn("Between two calls", self.s.evaluate("1").text)
-
-    def test_a_used_up_stack_is_reported_and_unwound(self):
-        self.s.evaluate("(defun deep (x) (+ 1 (deep x)))")
-        self.assertFails("(deep 1)", "STACK-EXHAUSTED", wait=60)
-        self.assertOperational()
-        self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
     def test_after_the_process_died_its_errors_no_longer_stand(self):
         self.assertFails("(fail 1)")

@@ -20,6 +20,7 @@ struct fixture {
     bool frees_when_closed, sends_back;
     size_t wanted;
     size_t descriptors;
+    struct strbuf frames; /* for the test to fill */
 };
 
 static void on_message(void *arg, struct sexp_document *message)
@@ -52,6 +53,7 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     int ends[2];
+    strbuf_init(&f->frames, 0);
     uv_loop_init(&f->loop);
     f->descriptors = count_descriptors();
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -71,6 +73,7 @@ static int tear_down(void **state)
     uv_run(&f->loop, UV_RUN_DEFAULT);
     assert_int_equal(count_descriptors(), f->descriptors);
     assert_int_equal(uv_loop_close(&f->loop), 0);
+    strbuf_fini(&f->frames);
     free(f);
     return 0;
 }
@@ -124,19 +127,22 @@ static void assert_messages(struct fixture *f, size_t n)
     assert_int_equal(f->messages, n);
 }
 
-#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+#define CASE(test)                                                                                           \
+    static void test(struct fixture *f, struct strbuf *frames);                                              \
+    REGISTER_TEST(test, run_##test, set_up, tear_down)                                                       \
+    {                                                                                                        \
+        test(*state, &((struct fixture *)*state)->frames);                                                   \
+    }                                                                                                        \
+    static void test(struct fixture *f, __attribute__((unused)) struct strbuf *frames)
 
 CASE(a_message_comes_once)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 7, 3);
-    feed(f, b.bytes, b.len);
+    add_frame(frames, 7, 3);
+    feed(f, frames->bytes, frames->len);
     assert_messages(f, 1);
     assert_int_equal(f->last_id, 7);
     assert_int_equal(f->bytes, 3);
     assert_false(f->is_closed);
-    strbuf_fini(&b);
 }
 
 CASE(a_message_comes_byte_by_byte)
@@ -157,48 +163,39 @@ CASE(a_message_comes_byte_by_byte)
 
 CASE(many_messages_in_one_read_come_in_order)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
     for (int i = 1; i <= 1000; i++)
-        add_frame(&b, i, (size_t)i % 7);
-    feed(f, b.bytes, b.len);
+        add_frame(frames, i, (size_t)i % 7);
+    feed(f, frames->bytes, frames->len);
     assert_messages(f, 1000);
     assert_int_equal(f->last_id, 1000);
-    strbuf_fini(&b);
 }
 
 CASE(messages_cut_anywhere_come_whole)
 {
     random_seed();
-    struct strbuf b;
-    strbuf_init(&b, 0);
     for (int i = 1; i <= 60; i++)
-        add_frame(&b, i, (size_t)random() % (i % 10 == 0 ? 300000 : 300));
-    for (size_t at = 0; at < b.len;) {
+        add_frame(frames, i, (size_t)random() % (i % 10 == 0 ? 300000 : 300));
+    for (size_t at = 0; at < frames->len;) {
         size_t n = 1 + (size_t)random() % (random() % 2 ? 100 : 100000);
-        if (n > b.len - at)
-            n = b.len - at;
-        feed(f, b.bytes + at, n);
+        if (n > frames->len - at)
+            n = frames->len - at;
+        feed(f, frames->bytes + at, n);
         uv_run(&f->loop, UV_RUN_NOWAIT);
         at += n;
     }
     assert_messages(f, 60);
     assert_int_equal(f->last_id, 60);
-    strbuf_fini(&b);
 }
 
 CASE(the_largest_message_comes)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
     size_t len = SEXP_MAX_PAYLOAD - strlen("(1 \"\")");
-    add_frame(&b, 1, len);
-    assert_false(b.is_overflown);
-    add_frame(&b, 2, 5);
-    feed(f, b.bytes, b.len);
+    add_frame(frames, 1, len);
+    assert_false(frames->is_overflown);
+    add_frame(frames, 2, 5);
+    feed(f, frames->bytes, frames->len);
     assert_messages(f, 2);
     assert_false(f->is_closed);
-    strbuf_fini(&b);
 }
 
 CASE(a_message_over_the_limit_closes_the_channel)
@@ -240,10 +237,8 @@ TEST(bytes_that_are_not_a_message_close_the_channel_with_a_reason)
 
 CASE(a_peer_that_closes_is_noticed_after_its_last_message)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 5);
-    feed(f, b.bytes, b.len);
+    add_frame(frames, 1, 5);
+    feed(f, frames->bytes, frames->len);
     close(f->peer);
     f->peer = -1;
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
@@ -253,9 +248,8 @@ CASE(a_peer_that_closes_is_noticed_after_its_last_message)
     /* Sending is harmless now. */
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    channel_send(f->channel, &b, ends, 2);
+    channel_send(f->channel, frames, ends, 2);
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
-    strbuf_fini(&b);
 }
 
 CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
@@ -270,18 +264,15 @@ CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
 
 CASE(draining_delivers_what_has_come_without_the_loop)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
     for (int i = 1; i <= 20; i++)
-        add_frame(&b, i, 5000);
-    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
+        add_frame(frames, i, 5000);
+    assert_int_equal(write(f->peer, frames->bytes, frames->len), frames->len);
     close(f->peer);
     f->peer = -1;
     channel_drain(f->channel);
     assert_int_equal(f->messages, 20);
     channel_drain(f->channel);
     assert_true(f->closings <= 1);
-    strbuf_fini(&b);
 }
 
 /* Each message that is read makes this write another one, as a child that has outlived its parent can. */
@@ -319,34 +310,28 @@ CASE(draining_ends_although_a_writer_continues)
 
 CASE(the_channel_may_be_freed_inside_a_message)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
     for (int i = 1; i <= 10; i++)
-        add_frame(&b, i, 10);
+        add_frame(frames, i, 10);
     f->free_at = 4;
-    feed(f, b.bytes, b.len);
+    feed(f, frames->bytes, frames->len);
     assert_messages(f, 4);
     assert_null(f->channel);
     assert_false(f->is_closed);
-    strbuf_fini(&b);
 }
 
 CASE(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 100000);
-    add_frame(&b, 2, 10);
+    add_frame(frames, 1, 100000);
+    add_frame(frames, 2, 10);
     f->free_at = 1;
     int flags = fcntl(f->peer, F_GETFL);
     fcntl(f->peer, F_SETFL, flags | O_NONBLOCK);
-    for (size_t at = 0; at < b.len && f->channel != NULL;) {
-        ssize_t n = write(f->peer, b.bytes + at, b.len - at);
+    for (size_t at = 0; at < frames->len && f->channel != NULL;) {
+        ssize_t n = write(f->peer, frames->bytes + at, frames->len - at);
         at += n > 0 ? (size_t)n : 0;
         uv_run(&f->loop, UV_RUN_NOWAIT);
     }
     assert_messages(f, 1);
-    strbuf_fini(&b);
 }
 
 CASE(the_channel_may_be_freed_when_it_is_closed)
@@ -359,28 +344,22 @@ CASE(the_channel_may_be_freed_when_it_is_closed)
 
 CASE(the_channel_may_be_freed_inside_a_drain)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 10);
-    add_frame(&b, 2, 10);
+    add_frame(frames, 1, 10);
+    add_frame(frames, 2, 10);
     f->free_at = 1;
-    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
+    assert_int_equal(write(f->peer, frames->bytes, frames->len), frames->len);
     channel_drain(f->channel);
     assert_int_equal(f->messages, 1);
     assert_null(f->channel);
-    strbuf_fini(&b);
 }
 
 CASE(messages_arrive_unchanged)
 {
-    struct strbuf b;
     char got[200];
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 50);
-    channel_send(f->channel, &b, NULL, 0);
-    assert_int_equal(read(f->peer, got, sizeof got), b.len);
-    assert_memory_equal(got, b.bytes, b.len);
-    strbuf_fini(&b);
+    add_frame(frames, 1, 50);
+    channel_send(f->channel, frames, NULL, 0);
+    assert_int_equal(read(f->peer, got, sizeof got), frames->len);
+    assert_memory_equal(got, frames->bytes, frames->len);
 }
 
 /* How many descriptors come with the next bytes; closes them. */
@@ -410,22 +389,19 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
 
 CASE(descriptors_are_sent_with_the_first_byte_and_closed_here)
 {
-    struct strbuf b;
     char bytes[200];
     ssize_t len;
     int fds[3];
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 50);
+    add_frame(frames, 1, 50);
     for (int i = 0; i < 3; i++)
         fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    channel_send(f->channel, &b, fds, 3);
+    channel_send(f->channel, frames, fds, 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(fcntl(fds[i], F_GETFD), -1);
     assert_int_equal(receive_descriptors(f->peer, bytes, 1, &len), 3);
     assert_int_equal(len, 1);
     assert_int_equal(receive_descriptors(f->peer, bytes, sizeof bytes, &len), 0);
-    assert_int_equal(len, b.len - 1);
-    strbuf_fini(&b);
+    assert_int_equal(len, frames->len - 1);
 }
 
 CASE(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later)
@@ -502,49 +478,40 @@ CASE(descriptors_wait_with_their_frame)
 
 CASE(descriptors_that_were_never_sent_are_closed_with_the_channel)
 {
-    struct strbuf big;
-    strbuf_init(&big, 0);
-    add_frame(&big, 1, 3000000);
-    channel_send(f->channel, &big, NULL, 0);
+    add_frame(frames, 1, 3000000);
+    channel_send(f->channel, frames, NULL, 0);
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    channel_send(f->channel, &big, &fd, 1);
+    channel_send(f->channel, frames, &fd, 1);
     assert_int_not_equal(fcntl(fd, F_GETFD), -1);
     channel_free(f->channel);
     f->channel = NULL;
     assert_int_equal(fcntl(fd, F_GETFD), -1);
-    strbuf_fini(&big);
 }
 
 CASE(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket)
 {
-    struct strbuf frame;
     char got[100];
-    strbuf_init(&frame, 0);
-    add_frame(&frame, 1, 1);
-    channel_send(f->channel, &frame, NULL, 0);
-    assert_int_equal(read(f->peer, got, sizeof got), frame.len);
+    add_frame(frames, 1, 1);
+    channel_send(f->channel, frames, NULL, 0);
+    assert_int_equal(read(f->peer, got, sizeof got), frames->len);
     assert_false(channel_was_unread(f->channel));
-    channel_send(f->channel, &frame, NULL, 0);
+    channel_send(f->channel, frames, NULL, 0);
     int copy = fcntl(f->peer, F_DUPFD_CLOEXEC, 0);
     close(f->peer);
     f->peer = copy;
     assert_true(channel_was_unread(f->channel));
-    strbuf_fini(&frame);
 }
 
 CASE(sending_to_a_peer_that_is_gone_is_harmless)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 1000000);
-    channel_send(f->channel, &b, NULL, 0);
+    add_frame(frames, 1, 1000000);
+    channel_send(f->channel, frames, NULL, 0);
     close(f->peer);
     f->peer = -1;
-    channel_send(f->channel, &b, NULL, 0);
+    channel_send(f->channel, frames, NULL, 0);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
-    channel_send(f->channel, &b, NULL, 0);
+    channel_send(f->channel, frames, NULL, 0);
     assert_int_equal(f->closings, 1);
-    strbuf_fini(&b);
 }
 
 int main(void)

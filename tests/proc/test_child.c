@@ -59,19 +59,24 @@ static void on_exit_of_child(void *arg, const struct child_end *end)
     f->ends++;
 }
 
-/* Start the helper; its output comes through f->output. */
-static void start(struct fixture *f, const char *what, const char *number)
+/* Start a program; its output comes through f->output. ${input}: -1 for none. */
+static void start_program(struct fixture *f, int input, struct spawn_spec spec)
 {
-    const char *argv[] = {helper_path("helper"), what, number, NULL};
     int ends[2];
     struct err err;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
+    memcpy(spec.descriptors, (int[4]){input, ends[1], 2, -1}, sizeof spec.descriptors);
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
     if (f->child == NULL)
         fail_msg("%s", err.message);
+}
+
+static void start(struct fixture *f, const char *what, const char *number)
+{
+    const char *argv[] = {helper_path("helper"), what, number, NULL};
+    start_program(f, -1, (struct spawn_spec){.argv = argv});
 }
 
 static void wait_for_end(struct fixture *f)
@@ -82,40 +87,32 @@ static void wait_for_end(struct fixture *f)
 
 #define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
 
-CASE(a_missing_program_is_an_error_and_not_an_exit_code)
+CASE(a_missing_or_unsuitable_program_or_directory_is_an_error_and_not_an_exit_code)
 {
-    static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
-    for (size_t i = 0; i < 3; i++) {
-        const char *argv[] = {names[i], NULL};
-        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+    const struct {
+        const char *program, *directory;
+        enum error_code code;
+        int number;
+    } rows[] = {
+        {"/nowhere/at/all", NULL, ERR_NOT_FOUND, ENOENT},
+        {"no-such-program-in-path", NULL, ERR_NOT_FOUND, ENOENT},
+        {"", NULL, ERR_NOT_FOUND, ENOENT},
+        {"/etc/passwd", NULL, ERR_START, EACCES},
+        {helper_path("helper"), "/nowhere", ERR_NONE, ENOENT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *argv[] = {rows[i].program, NULL};
+        struct spawn_spec spec = {
+            .argv = argv, .directory = rows[i].directory, .descriptors = {-1, -1, -1, -1}};
         struct err err = {0};
         assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
-        assert_int_equal(err.code, ERR_NOT_FOUND);
-        assert_non_null(strstr(err.message, names[i]));
-        assert_non_null(strstr(err.message, strerror(ENOENT)));
+        if (rows[i].code != ERR_NONE) {
+            assert_int_equal(err.code, rows[i].code);
+            assert_non_null(strstr(err.message, rows[i].program));
+        }
+        assert_non_null(strstr(err.message, strerror(rows[i].number)));
         assert_no_process_left();
     }
-}
-
-CASE(a_program_that_cannot_be_executed_is_an_error)
-{
-    const char *argv[] = {"/etc/passwd", NULL};
-    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
-    struct err err = {0};
-    assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
-    assert_int_equal(err.code, ERR_START);
-    assert_non_null(strstr(err.message, strerror(EACCES)));
-    assert_no_process_left();
-}
-
-CASE(a_missing_directory_is_an_error)
-{
-    const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
-    struct spawn_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
-    struct err err = {0};
-    assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
-    assert_non_null(strstr(err.message, strerror(ENOENT)));
-    assert_no_process_left();
 }
 
 CASE(a_program_is_looked_up_in_path)
@@ -132,14 +129,8 @@ CASE(a_program_is_looked_up_in_path)
 CASE(a_child_works_in_the_directory_it_is_given)
 {
     char line[300];
-    int ends[2];
-    struct err err;
     const char *argv[] = {helper_path("helper"), "directory", NULL};
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct spawn_spec spec = {.argv = argv, .directory = "/usr", .descriptors = {-1, ends[1], 2, -1}};
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    close(ends[1]);
-    f->output = ends[0];
+    start_program(f, -1, (struct spawn_spec){.argv = argv, .directory = "/usr"});
     assert_true(read_line(f->output, line, sizeof line));
     assert_string_equal(line, "/usr");
     wait_for_end(f);
@@ -148,19 +139,13 @@ CASE(a_child_works_in_the_directory_it_is_given)
 CASE(a_childs_environment_is_the_servers_with_additions)
 {
     char line[300];
-    int ends[2];
-    struct err err;
     setenv("PROC_TEST_KEPT", "kept", 1);
     setenv("PROC_TEST_REPLACED", "old", 1);
     const char *argv[] = {
         helper_path("helper"), "environment", "PROC_TEST_KEPT", "PROC_TEST_REPLACED", "PROC_TEST_ADDED",
         "PROC_TEST_REPLACE",   NULL};
     const char *environment[] = {"PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", NULL};
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct spawn_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    close(ends[1]);
-    f->output = ends[0];
+    start_program(f, -1, (struct spawn_spec){.argv = argv, .environment = environment});
     static const char *const expected[] = {"PROC_TEST_KEPT=kept", "PROC_TEST_REPLACED=new",
                                            "PROC_TEST_ADDED=added", "PROC_TEST_REPLACE=(unset)"};
     for (size_t i = 0; i < 4; i++) {
@@ -331,36 +316,35 @@ CASE(a_child_has_the_limit_of_files_that_we_were_started_with)
     f->children = children_new(&f->loop, &err);
     getrlimit(RLIMIT_NOFILE, &now);
     assert_int_equal(now.rlim_cur, before.rlim_max);
-    int ends[2];
     char line[100];
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     const char *argv[] = {"sh", "-c", "ulimit -n", NULL};
-    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    close(ends[1]);
-    f->output = ends[0];
+    start_program(f, -1, (struct spawn_spec){.argv = argv});
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_non_null(f->child);
     assert_true(read_line(f->output, line, sizeof line));
     assert_string_equal(line, "200");
     wait_for_end(f);
+}
+
+static void run_to_end(struct fixture *f, const char *what, const char *number)
+{
+    f->has_ended = false;
+    f->ends = 0;
+    start(f, what, number);
+    wait_for_end(f);
+    assert_true(f->end.is_known);
+    child_free(f->child);
+    f->child = NULL;
+    close(f->output);
+    f->output = -1;
 }
 
 CASE(exit_codes_are_reported)
 {
     static const char *const codes[] = {"0", "1", "42", "127", "255"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        f->has_ended = false;
-        f->ends = 0;
-        start(f, "exit", codes[i]);
-        wait_for_end(f);
-        assert_true(f->end.is_known);
+        run_to_end(f, "exit", codes[i]);
         assert_int_equal(f->end.signal, 0);
         assert_int_equal(f->end.exit_code, atoi(codes[i]));
-        child_free(f->child);
-        f->child = NULL;
-        close(f->output);
-        f->output = -1;
     }
 }
 
@@ -371,16 +355,8 @@ CASE(fatal_signals_are_reported)
     getrlimit(RLIMIT_CORE, &before);
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max});
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        f->has_ended = false;
-        f->ends = 0;
-        start(f, "signal", signals[i]);
-        wait_for_end(f);
-        assert_true(f->end.is_known);
+        run_to_end(f, "signal", signals[i]);
         assert_int_equal(f->end.signal, atoi(signals[i]));
-        child_free(f->child);
-        f->child = NULL;
-        close(f->output);
-        f->output = -1;
     }
     setrlimit(RLIMIT_CORE, &before);
 }
@@ -404,18 +380,24 @@ CASE(an_interrupt_carries_its_token)
     wait_for_end(f);
 }
 
-CASE(many_children_end_at_once_and_each_is_reported_once)
+static void start_each(struct fixture *f, struct fixture each[], int count, const char *what,
+                       const char *number)
 {
-    enum { COUNT = 60 };
-    static struct fixture each[COUNT];
-    memset(each, 0, sizeof each);
-    const char *argv[] = {helper_path("helper"), "exit", "7", NULL};
-    for (int i = 0; i < COUNT; i++) {
+    const char *argv[] = {helper_path("helper"), what, number, NULL};
+    memset(each, 0, (size_t)count * sizeof *each);
+    for (int i = 0; i < count; i++) {
         struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
         struct err err;
         each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
         assert_non_null(each[i].child);
     }
+}
+
+CASE(many_children_end_at_once_and_each_is_reported_once)
+{
+    enum { COUNT = 60 };
+    static struct fixture each[COUNT];
+    start_each(f, each, COUNT, "exit", "7");
     for (int i = 0; i < COUNT; i++) {
         assert_true(run_until(&f->loop, is_set, &each[i].has_ended, LIMIT_MS));
         assert_int_equal(each[i].end.exit_code, 7);
@@ -438,14 +420,7 @@ CASE(many_children_are_killed_at_once_and_all_are_reaped)
 {
     enum { COUNT = 150 };
     static struct fixture each[COUNT];
-    memset(each, 0, sizeof each);
-    const char *argv[] = {helper_path("helper"), "hang", NULL};
-    for (int i = 0; i < COUNT; i++) {
-        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
-        struct err err;
-        each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
-        assert_non_null(each[i].child);
-    }
+    start_each(f, each, COUNT, "hang", NULL);
     for (int i = 0; i < COUNT; i++) {
         child_signal(each[i].child, SIGKILL);
         if (i % 2 == 0) {
@@ -706,16 +681,10 @@ CASE(freeing_a_child_that_runs_kills_it_with_its_descendants)
 CASE(orphans_become_children_and_are_reaped)
 {
     int input[2];
-    struct err err;
     const char *argv[] = {helper_path("helper"), "brief-orphan", NULL};
-    int ends[2];
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-    struct spawn_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    close(ends[1]);
+    start_program(f, input[0], (struct spawn_spec){.argv = argv});
     close(input[0]);
-    f->output = ends[0];
     pid_t orphan = read_pid(f->output);
     wait_for_end(f);
     assert_true(is_running(orphan));
@@ -751,18 +720,13 @@ CASE(children_free_leaves_nothing)
 
 CASE(a_child_dies_with_a_parent_that_is_killed)
 {
-    int input[2], ends[2];
-    struct err err;
+    int input[2];
     char helper[4200];
     snprintf(helper, sizeof helper, "%s", helper_path("helper"));
     const char *argv[] = {helper_path("fake_server"), helper, "alone", NULL};
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-    struct spawn_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    close(ends[1]);
+    start_program(f, input[0], (struct spawn_spec){.argv = argv});
     close(input[0]);
-    f->output = ends[0];
     /* Its child has four descendants; all five print their pids, including the child itself. */
     pid_t pids[5], direct = 0, found[8];
     for (int i = 0; i < 5; i++)

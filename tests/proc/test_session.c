@@ -346,18 +346,6 @@ CASE(the_first_operation_starts_a_process)
     assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
 }
 
-CASE(operations_run_one_after_the_other_in_the_order_given)
-{
-    struct call calls[20] = {{0}};
-    for (int i = 0; i < 20; i++)
-        submit(f, &calls[i], "count", 0, true);
-    wait_for(f, &calls[19]);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(calls[i].answers, 1);
-        assert_int_equal(atoi(calls[i].value), i + 1);
-    }
-}
-
 CASE(output_belongs_to_its_own_operation)
 {
     struct call one = evaluated(f, "print first;complain !!;value 1", 0),
@@ -440,30 +428,6 @@ CASE(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one)
     assert_int_equal(session_evaluations(f->s), 1);
 }
 
-CASE(the_history_keeps_the_last_thirty_two)
-{
-    char code[40], type[40];
-    for (int i = 1; i <= 40; i++) {
-        snprintf(code, sizeof code, "error E-%d", i);
-        evaluated(f, code, 0);
-    }
-    assert_int_equal(session_error_count(f->s), 32);
-    for (int i = 0; i < 32; i++) {
-        snprintf(type, sizeof type, "E-%d", 40 - i);
-        assert_string_equal(session_error(f->s, (size_t)i)->type, type);
-        assert_int_equal(session_error(f->s, (size_t)i)->sequence, 40 - i);
-    }
-    assert_null(session_error(f->s, 32));
-}
-
-CASE(a_record_survives_the_death_of_its_process)
-{
-    evaluated(f, "error FIRST", 0);
-    evaluated(f, "exit 9", 0);
-    assert_string_equal(session_error(f->s, 1)->type, "FIRST");
-    assert_string_equal(session_last_error(f->s)->type, "PROCESS-EXITED");
-}
-
 /* After a failure: how the request for the frames and the unwinding can go wrong. */
 CASE(a_failure_after_the_failure_does_not_change_the_reply)
 {
@@ -500,23 +464,6 @@ CASE(a_failure_after_the_failure_does_not_change_the_reply)
         /* The record is the same whether its frames could be examined or not. */
         assert_string_equal(session_error(f->s, 0)->type, "E");
     }
-}
-
-CASE(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact)
-{
-    assert_value(f, "value 1", "1");
-    pid_t pid = session_pid(f->s);
-    struct call c = evaluated(f, "print before;wait 1", 300);
-    assert_int_equal(c.kind, OUTCOME_ERROR);
-    assert_string_equal(c.type, "TIMEOUT");
-    assert_non_null(strstr(
-        c.message, "its time limit of 0.3 s. It was interrupted where it was; the session is intact."));
-    assert_non_null(strstr(c.message, "configure-limits"));
-    assert_string_equal(c.printed, "before");
-    assert_int_equal(c.frames, 2);
-    assert_string_equal(session_state_name(f->s), "standing");
-    assert_value(f, "count", "3");
-    assert_int_equal(session_pid(f->s), pid);
 }
 
 CASE(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact)
@@ -581,27 +528,6 @@ CASE(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound)
         assert_int_equal(session_notices(f->s)->count > 0, rows[i].is_killed);
         notices_clear(session_notices(f->s));
     }
-}
-
-CASE(the_limit_is_the_sessions_when_the_call_has_none)
-{
-    struct err err;
-    assert_true(limits_set(session_limits(f->s), LIMIT_TIMEOUT, 0.25, &err));
-    struct call c = evaluated(f, "wait 1", 0);
-    assert_non_null(strstr(c.message, "limit of 0.25 s."));
-}
-
-CASE(a_queued_operation_that_is_cancelled_never_runs)
-{
-    struct call first = {0}, second = {0}, third = {0};
-    submit(f, &first, "count", 0, true);
-    submit(f, &second, "count", 0, true);
-    submit(f, &third, "count", 0, true);
-    session_cancel(second.op);
-    wait_for(f, &third);
-    assert_string_equal(first.value, "1");
-    assert_string_equal(third.value, "2");
-    assert_int_equal(second.answers, 0);
 }
 
 CASE(the_only_operation_may_be_cancelled_while_the_process_starts)
@@ -777,31 +703,6 @@ static void with_checkpoints(struct fixture *f, int count)
 {
     f->checkpoints = count;
     open_again(f);
-}
-
-CASE(a_death_returns_to_the_state_before_it)
-{
-    with_checkpoints(f, 8);
-    assert_value(f, "count", "1");
-    assert_value(f, "count", "2");
-    wait_for_state(f, "idle");
-    pid_t pid = session_pid(f->s);
-    struct call c = evaluated(f, "exit 3", 0);
-    assert_string_equal(c.type, "PROCESS-EXITED");
-    assert_non_null(strstr(c.note, "The session continues from the state before this evaluation"));
-    assert_value(f, "count", "3");
-    assert_int_not_equal(session_pid(f->s), pid);
-}
-
-CASE(a_death_between_two_calls_returns_to_the_last_state)
-{
-    with_checkpoints(f, 8);
-    assert_value(f, "count", "1");
-    wait_for_state(f, "idle");
-    kill(session_pid(f->s), SIGTERM);
-    assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
-    assert_non_null(strstr(notices_of(f), "Between two calls: The Lisp process was killed by signal 15"));
-    assert_value(f, "count", "2");
 }
 
 CASE(a_state_that_never_lasts_is_given_up)

@@ -193,6 +193,12 @@ static void wait_for_reply(struct fixture *f)
     assert_true(run_until(&f->loop, is_set, &f->has_reply, LIMIT_MS));
 }
 
+static void call(struct fixture *f, const char *code)
+{
+    send_code(f, code);
+    wait_for_reply(f);
+}
+
 static void wait_for_gone(struct fixture *f)
 {
     assert_true(run_until(&f->loop, is_set, &f->is_gone, LIMIT_MS));
@@ -203,18 +209,18 @@ static void wait_for_gone(struct fixture *f)
     }
 }
 
-TEST_BETWEEN(a_worker_is_ready_when_its_hello_has_come, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
+
+CASE(a_worker_is_ready_when_its_hello_has_come)
 {
-    struct fixture *f = *state;
     start(f);
     assert_true(worker_is_alive(f->worker));
     assert_true(worker_pid(f->worker) > 1);
     assert_int_equal(f->readies, 1);
 }
 
-TEST_BETWEEN(a_worker_answers_one_call_after_the_other, set_up, tear_down)
+CASE(a_worker_answers_one_call_after_the_other)
 {
-    struct fixture *f = *state;
     start(f);
     for (int i = 1; i <= 50; i++) {
         char code[40];
@@ -251,9 +257,8 @@ static void ask_for_copy(struct fixture *f, int channel)
     assert_true(worker_fork(f->worker, &channel, 1, WORKER_SILENT, &err));
 }
 
-TEST_BETWEEN(requests_for_copies_wait_behind_one_another, set_up, tear_down)
+CASE(requests_for_copies_wait_behind_one_another)
 {
-    struct fixture *f = *state;
     int channels[2];
     struct worker *copies[2];
     copies[0] = start_with_copy(f, on_gone_of_copy, &channels[0]);
@@ -270,17 +275,15 @@ TEST_BETWEEN(requests_for_copies_wait_behind_one_another, set_up, tear_down)
     assert_int_equal(worker_state(copies[1]), WORKER_STARTING);
     worker_begin(copies[1], f->pid);
     assert_int_equal(worker_state(copies[1]), WORKER_IDLE);
-    send_code(f, "value next");
-    wait_for_reply(f);
+    call(f, "value next");
     assert_string_equal(f->value, "next");
     worker_free(copies[0]);
     worker_free(copies[1]);
 }
 
 /* One that does not answer does not make the server hold descriptors without end. */
-TEST_BETWEEN(requests_for_copies_are_bounded, set_up, tear_down)
+CASE(requests_for_copies_are_bounded)
 {
-    struct fixture *f = *state;
     struct err err;
     start(f);
     assert_int_equal(kill(worker_pid(f->worker), SIGSTOP), 0);
@@ -294,9 +297,8 @@ TEST_BETWEEN(requests_for_copies_are_bounded, set_up, tear_down)
 }
 
 /* We could neither stop the copy nor learn of its end. */
-TEST_BETWEEN(a_copy_that_claims_the_process_of_another_is_given_up, set_up, tear_down)
+CASE(a_copy_that_claims_the_process_of_another_is_given_up)
 {
-    struct fixture *f = *state;
     int channel;
     struct worker *copy = start_with_copy(f, on_expected_end, &channel);
     ask_for_copy(f, channel);
@@ -307,9 +309,8 @@ TEST_BETWEEN(a_copy_that_claims_the_process_of_another_is_given_up, set_up, tear
     worker_free(copy);
 }
 
-TEST_BETWEEN(output_before_a_reply_is_delivered_before_it, set_up, tear_down)
+CASE(output_before_a_reply_is_delivered_before_it)
 {
-    struct fixture *f = *state;
     start(f);
     for (size_t i = 1; i <= 20; i++) {
         send_code(f, "print 0123456789;complain !;value x");
@@ -319,18 +320,16 @@ TEST_BETWEEN(output_before_a_reply_is_delivered_before_it, set_up, tear_down)
     }
 }
 
-TEST_BETWEEN(a_flood_of_output_comes_whole, set_up, tear_down)
+CASE(a_flood_of_output_comes_whole)
 {
-    struct fixture *f = *state;
     start(f);
     send_code(f, "flood 20000000;value x");
     wait_for_reply(f);
     assert_int_equal(f->output_at_reply, 20000000);
 }
 
-TEST_BETWEEN(progress_comes_while_a_call_runs, set_up, tear_down)
+CASE(progress_comes_while_a_call_runs)
 {
-    struct fixture *f = *state;
     start(f);
     send_code(f, "progress half way;wait 1");
     assert_true(run_until(&f->loop, is_set, &f->has_progress, LIMIT_MS));
@@ -341,25 +340,21 @@ TEST_BETWEEN(progress_comes_while_a_call_runs, set_up, tear_down)
     assert_true(f->was_error);
 }
 
-TEST_BETWEEN(messages_that_answer_nothing_are_dropped, set_up, tear_down)
+CASE(messages_that_answer_nothing_are_dropped)
 {
-    struct fixture *f = *state;
     start(f);
     send_code(f, "stray;value mine");
     wait_for_reply(f);
     assert_string_equal(f->value, "mine");
-    send_code(f, "twice");
-    wait_for_reply(f);
+    call(f, "twice");
     assert_string_equal(f->value, "first");
-    send_code(f, "value third");
-    wait_for_reply(f);
+    call(f, "value third");
     assert_string_equal(f->value, "third");
     assert_int_equal(f->replies, 3);
 }
 
-TEST_BETWEEN(an_interrupt_reaches_only_the_call_under_way, set_up, tear_down)
+CASE(an_interrupt_reaches_only_the_call_under_way)
 {
-    struct fixture *f = *state;
     start(f);
     worker_interrupt(f->worker); /* nothing runs: ignored */
     send_code(f, "finish 2");
@@ -375,9 +370,8 @@ TEST_BETWEEN(an_interrupt_reaches_only_the_call_under_way, set_up, tear_down)
     assert_string_equal(f->value, "done");
 }
 
-TEST_BETWEEN(a_process_without_a_hello_can_be_killed, set_up, tear_down)
+CASE(a_process_without_a_hello_can_be_killed)
 {
-    struct fixture *f = *state;
     spawn(f, "no-hello");
     uv_run(&f->loop, UV_RUN_NOWAIT);
     assert_int_equal(worker_state(f->worker), WORKER_STARTING);
@@ -387,9 +381,8 @@ TEST_BETWEEN(a_process_without_a_hello_can_be_killed, set_up, tear_down)
     assert_int_equal(f->readies, 0);
 }
 
-TEST_BETWEEN(a_process_that_exits_at_once_is_gone_and_its_output_is_kept, set_up, tear_down)
+CASE(a_process_that_exits_at_once_is_gone_and_its_output_is_kept)
 {
-    struct fixture *f = *state;
     spawn(f, "exit");
     wait_for_gone(f);
     assert_true(f->end.is_known);
@@ -397,18 +390,16 @@ TEST_BETWEEN(a_process_that_exits_at_once_is_gone_and_its_output_is_kept, set_up
     assert_string_equal(strbuf_string(&f->output[1]), "The fake does not start.\n");
 }
 
-TEST_BETWEEN(a_process_that_sends_garbage_is_killed, set_up, tear_down)
+CASE(a_process_that_sends_garbage_is_killed)
 {
-    struct fixture *f = *state;
     spawn(f, "garbage");
     wait_for_gone(f);
     assert_int_equal(f->end.signal, SIGKILL);
     assert_int_equal(f->readies, 0);
 }
 
-TEST_BETWEEN(a_process_that_closes_its_channel_is_killed, set_up, tear_down)
+CASE(a_process_that_closes_its_channel_is_killed)
 {
-    struct fixture *f = *state;
     spawn(f, "close");
     wait_for_gone(f);
     assert_int_equal(f->end.signal, SIGKILL);
@@ -437,9 +428,8 @@ TEST(a_busy_process_that_breaks_off_is_gone_without_a_reply)
     (void)state;
 }
 
-TEST_BETWEEN(a_last_reply_before_the_death_is_delivered, set_up, tear_down)
+CASE(a_last_reply_before_the_death_is_delivered)
 {
-    struct fixture *f = *state;
     start(f);
     send_code(f, "print all of it;value last;exit 3");
     wait_for_gone(f);
@@ -449,9 +439,8 @@ TEST_BETWEEN(a_last_reply_before_the_death_is_delivered, set_up, tear_down)
 }
 
 /* More than one read takes: the rest is read once the death is known. */
-TEST_BETWEEN(a_long_last_reply_before_the_death_is_delivered, set_up, tear_down)
+CASE(a_long_last_reply_before_the_death_is_delivered)
 {
-    struct fixture *f = *state;
     char code[150100] = "value ";
     memset(code + 6, 'x', 150000);
     memcpy(code + 150006, ";exit 3", 8);
@@ -466,12 +455,10 @@ TEST_BETWEEN(a_long_last_reply_before_the_death_is_delivered, set_up, tear_down)
     assert_int_equal(f->end.exit_code, 3);
 }
 
-TEST_BETWEEN(a_killed_process_takes_its_descendants_with_it, set_up, tear_down)
+CASE(a_killed_process_takes_its_descendants_with_it)
 {
-    struct fixture *f = *state;
     start(f);
-    send_code(f, "child");
-    wait_for_reply(f);
+    call(f, "child");
     pid_t grandchild = (pid_t)atoi(f->value);
     assert_true(is_running(grandchild));
     worker_kill(f->worker);
@@ -480,12 +467,10 @@ TEST_BETWEEN(a_killed_process_takes_its_descendants_with_it, set_up, tear_down)
 }
 
 /* A grandchild that holds the output pipes open must not delay the report of the end. */
-TEST_BETWEEN(a_death_is_reported_while_others_hold_its_pipes, set_up, tear_down)
+CASE(a_death_is_reported_while_others_hold_its_pipes)
 {
-    struct fixture *f = *state;
     start(f);
-    send_code(f, "child");
-    wait_for_reply(f);
+    call(f, "child");
     /* By then it may have been ended: if the channel's end is noticed before the process is reaped, its
      * descendants are still known as such. */
     assert_true(is_running((pid_t)atoi(f->value)));
@@ -494,9 +479,8 @@ TEST_BETWEEN(a_death_is_reported_while_others_hold_its_pipes, set_up, tear_down)
     assert_int_equal(f->end.exit_code, 4);
 }
 
-TEST_BETWEEN(a_call_to_a_process_that_is_dying_is_answered_by_its_end, set_up, tear_down)
+CASE(a_call_to_a_process_that_is_dying_is_answered_by_its_end)
 {
-    struct fixture *f = *state;
     start_and_kill(f);
     int ends[2];
     struct strbuf request;
@@ -510,9 +494,8 @@ TEST_BETWEEN(a_call_to_a_process_that_is_dying_is_answered_by_its_end, set_up, t
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
-TEST_BETWEEN(a_call_that_cannot_reach_its_process_is_known_to_be_missed, set_up, tear_down)
+CASE(a_call_that_cannot_reach_its_process_is_known_to_be_missed)
 {
-    struct fixture *f = *state;
     start_and_kill(f);
     send_code(f, "value 1");
     wait_for_gone(f);
@@ -520,9 +503,8 @@ TEST_BETWEEN(a_call_that_cannot_reach_its_process_is_known_to_be_missed, set_up,
     assert_true(worker_has_missed(f->worker));
 }
 
-TEST_BETWEEN(an_abandoned_worker_is_gone_without_an_exit_status, set_up, tear_down)
+CASE(an_abandoned_worker_is_gone_without_an_exit_status)
 {
-    struct fixture *f = *state;
     close(f->ends.channel);
     close(f->ends.output);
     close(f->ends.error);
@@ -530,9 +512,8 @@ TEST_BETWEEN(an_abandoned_worker_is_gone_without_an_exit_status, set_up, tear_do
     assert_false(f->end.is_known);
 }
 
-TEST_BETWEEN(a_program_that_cannot_be_run_is_an_error, set_up, tear_down)
+CASE(a_program_that_cannot_be_run_is_an_error)
 {
-    struct fixture *f = *state;
     struct err err = {0};
     const char *argv[] = {"/nowhere/lisp", NULL};
     struct spawn_spec spec = {.argv = argv};
@@ -564,9 +545,8 @@ TEST(a_worker_may_be_freed_in_each_of_its_events)
 }
 
 /* The reply is read in the drain that its death causes. */
-TEST_BETWEEN(a_worker_may_be_freed_at_a_reply_that_its_death_delivers, set_up, tear_down)
+CASE(a_worker_may_be_freed_at_a_reply_that_its_death_delivers)
 {
-    struct fixture *f = *state;
     start(f);
     f->frees_at_reply = true;
     pid_t pid = worker_pid(f->worker);
@@ -578,9 +558,8 @@ TEST_BETWEEN(a_worker_may_be_freed_at_a_reply_that_its_death_delivers, set_up, t
     assert_int_equal(f->gones, 0);
 }
 
-TEST_BETWEEN(a_worker_without_a_process_may_be_freed, set_up, tear_down)
+CASE(a_worker_without_a_process_may_be_freed)
 {
-    struct fixture *f = *state;
     close(f->ends.channel);
     close(f->ends.output);
     close(f->ends.error);

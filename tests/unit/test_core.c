@@ -51,25 +51,24 @@ static bool is_used(const struct place *p)
     return result;
 }
 
-TEST_BETWEEN(a_missing_directory_is_made_for_the_user_alone, set_up, tear_down)
+#define CASE(test) TEST_WITH(struct place, p, test, set_up, tear_down)
+
+CASE(a_missing_directory_is_made_for_the_user_alone)
 {
-    struct place *p = *state;
     struct stat s;
     assert_true(is_used(p));
     assert_int_equal(stat(p->leaf, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0700);
 }
 
-TEST_BETWEEN(a_link_is_not_followed, set_up, tear_down)
+CASE(a_link_is_not_followed)
 {
-    struct place *p = *state;
     assert_int_equal(symlink(p->other, p->leaf), 0);
     assert_false(is_used(p));
 }
 
-TEST_BETWEEN(a_directory_that_others_can_write_is_not_used, set_up, tear_down)
+CASE(a_directory_that_others_can_write_is_not_used)
 {
-    struct place *p = *state;
     mkdir(p->leaf, 0700);
     assert_int_equal(chmod(p->leaf, 0770), 0);
     assert_false(is_used(p));
@@ -79,9 +78,8 @@ TEST_BETWEEN(a_directory_that_others_can_write_is_not_used, set_up, tear_down)
     assert_true(is_used(p));
 }
 
-TEST_BETWEEN(a_directory_that_others_can_replace_is_not_used, set_up, tear_down)
+CASE(a_directory_that_others_can_replace_is_not_used)
 {
-    struct place *p = *state;
     mkdir(p->leaf, 0700);
     assert_int_equal(chmod(p->top, 0777), 0);
     assert_false(is_used(p));
@@ -97,9 +95,8 @@ static void skip_unless_root(void)
     }
 }
 
-TEST_BETWEEN(a_directory_that_a_group_can_replace_is_not_used, set_up, tear_down)
+CASE(a_directory_that_a_group_can_replace_is_not_used)
 {
-    struct place *p = *state;
     skip_unless_root();
     mkdir(p->leaf, 0700);
     assert_int_equal(chmod(p->top, 0775), 0);
@@ -110,9 +107,8 @@ TEST_BETWEEN(a_directory_that_a_group_can_replace_is_not_used, set_up, tear_down
     assert_true(is_used(p));
 }
 
-TEST_BETWEEN(a_directory_of_another_user_is_not_used, set_up, tear_down)
+CASE(a_directory_of_another_user_is_not_used)
 {
-    struct place *p = *state;
     skip_unless_root();
     mkdir(p->leaf, 0700);
     assert_int_equal(chown(p->leaf, 1, 1), 0);

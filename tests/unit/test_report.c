@@ -204,24 +204,72 @@ static void assert_report(struct fixture *f, const char *expected)
 
 #define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
 
-CASE(report_of_a_value_is_one_line)
-{
-    reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
-    assert_report(f, "=> 3");
-}
+/* An outcome and its whole report. */
+static const struct {
+    const char *what, *reply, *report;
+} reports[] = {
+    {"report of a value is one line", "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))", "=> 3"},
+    {"report of several values has a line each", "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))",
+     "=> 1\n=> (A\n B)\n=> "},
+    {"report of no values states this", "(1 :ok :values ())", "; No values"},
+    {"report of no values states this", "(1 :ok)", "; No values"},
+    {"report warnings do not suppress values",
+     "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))", "[warnings]\nWARNING: beware\n\n=> 42"},
+    {"report rounds times to milliseconds", "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))",
+     "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed"},
+    {"report rounds times to milliseconds", "(1 :ok :values (\"1\") :timing (1500))", "=> 1"},
+    {"report marks where printing was stopped", "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))",
+     "=> (1 2 [… printing stopped here …]\n=> 3"},
+    {"report of an error does not repeat its message",
+     "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
+     "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) :hint \"A "
+     "STORAGE-CONDITION.\")",
+     "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
+     "[Hint]\nA STORAGE-CONDITION.\n\n(error 1)"},
+    {"frames of uiop are of loading only where something is loaded",
+     "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) (\"(F)\" "
+     "nil)) :total-frames 3)",
+     "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)\n\n(error 1)"},
+    {"frames of uiop are of loading only where something is loaded",
+     "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) (\"(LOAD "
+     "1)\" nil)) :total-frames 3)",
+     "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)\n\n(error 1)"},
+    {"report of the lisps own error omits slots that say nothing",
+     "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index 3, a "
+     "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
+     "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))",
+     "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 2)\n\n(error "
+     "1)"},
+    {"report of an error leaves out what is empty",
+     "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())",
+     "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)"},
+    {"report of an error without a message keeps its type",
+     "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))",
+     "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)\n\n(error 1)"},
+    {"warnings of files are grouped by file and kind",
+     "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F (X))\") "
+     "(\"WARNING\" \"typed\") (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" "
+     "\"unused X\" \"/p/a:b.lisp:5\" nil) (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))",
+     "[warnings]\nWARNING: typed\n"
+     "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
+     "  line 3, column 14: STYLE-WARNING: unused X (2 times; also line 5)\n    in (DEFUN F (X))\n"
+     "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values"},
+    {"warnings of evaluated code have line column and form",
+     "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" \":3:1\" "
+     "nil)))",
+     "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
+     "line 3, column 1: WARNING: b\n\n; No values"},
+};
 
-CASE(report_of_several_values_has_a_line_each)
+CASE(each_outcome_has_its_report)
 {
-    reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
-    assert_report(f, "=> 1\n=> (A\n B)\n=> ");
-}
-
-CASE(report_of_no_values_states_this)
-{
-    reply(f, "(1 :ok :values ())");
-    assert_report(f, "; No values");
-    reply(f, "(1 :ok)");
-    assert_report(f, "; No values");
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+        reply(f, reports[i].reply);
+        strbuf_clear(&f->out);
+        report_evaluation(&f->out, &f->outcome, 16384);
+        if (strcmp(text_of(f), reports[i].report) != 0)
+            fail_msg("%s: %s", reports[i].what, text_of(f));
+    }
 }
 
 CASE(report_has_its_sections_in_order_with_a_blank_line_between)
@@ -231,14 +279,12 @@ CASE(report_has_its_sections_in_order_with_a_blank_line_between)
     print(f, WORKER_STDOUT, "out\n");
     print(f, WORKER_STDERR, "err 1\nerr 2\n");
     thread_failed(f, "worker-1",
-                  "(1 :error :type \"SIMPLE-ERROR\" :message \"boom\" :frames "
-                  "((\"(F)\" nil) (\"(L)\" \"/usr/l.lisp:2\") (\"(G)\" \"g.lisp:3\") "
-                  "(\"(H)\" \"g.lisp:1\")))");
+                  "(1 :error :type \"SIMPLE-ERROR\" :message \"boom\" :frames ((\"(F)\" nil) (\"(L)\" "
+                  "\"/usr/l.lisp:2\") (\"(G)\" \"g.lisp:3\") (\"(H)\" \"g.lisp:1\")))");
     thread_failed(f, "worker-2", "(1 :error :type \"SIMPLE-ERROR\" :message \"bang\" :hint \"Mind it.\")");
     thread_failed(f, "worker-3", "(1 :error :type \"SIMPLE-ERROR\" :message \"boom\")");
     reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" "
-             "\"two\nlines\"))"
-             " :timing (12345 11000 400 32768))");
+             "\"two\nlines\")) :timing (12345 11000 400 32768))");
     assert_report(f, "[output between calls]\ntick\n\n"
                      "[stdout]\nout\n\n"
                      "[stderr]\nerr 1\nerr 2\n\n"
@@ -264,25 +310,11 @@ CASE(report_shows_output_between_calls_and_notices_only_once)
     assert_report(f, "=> 1");
 }
 
-CASE(report_warnings_do_not_suppress_values)
-{
-    reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
-    assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
-}
-
 CASE(report_leaves_the_users_headings_alone)
 {
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
     reply(f, "(1 :ok :values (\"1\"))");
     assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
-}
-
-CASE(report_rounds_times_to_milliseconds)
-{
-    reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
-    assert_report(f, "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed");
-    reply(f, "(1 :ok :values (\"1\") :timing (1500))");
-    assert_report(f, "=> 1");
 }
 
 CASE(report_makes_valid_text_of_any_output)
@@ -351,20 +383,13 @@ CASE(report_cuts_values_and_keeps_them)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-CASE(report_marks_where_printing_was_stopped)
-{
-    reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
-    assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
-}
-
 static const char division[] =
-    "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\")"
-    " :message \"arithmetic error DIVISION-BY-ZERO signalled\nOperation was (/ 1 0).\""
-    " :frames ((\"(FOO 1 2 3)\" nil) (\"(BAR X)\" \"/tmp/bar.lisp:12\") (\"(EVAL (BAR X))\" nil)) "
-    ":total-frames 3"
-    " :restarts ((\"RETRY\" \"Retry calling FOO.\" nil) (\"USE-VALUE\" \"Call specified function.\" t) "
-    "(\"ABORT\" \"Return to top level.\" nil))"
-    " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
+    "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\") "
+    ":message \"arithmetic error DIVISION-BY-ZERO signalled\nOperation was (/ 1 0).\" :frames ((\"(FOO 1 2 "
+    "3)\" nil) (\"(BAR X)\" \"/tmp/bar.lisp:12\") (\"(EVAL (BAR X))\" nil)) :total-frames 3 :restarts "
+    "((\"RETRY\" \"Retry calling FOO.\" nil) (\"USE-VALUE\" \"Call specified function.\" t) (\"ABORT\" "
+    "\"Return to top level.\" nil)) :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at "
+    "X.\")";
 
 CASE(report_of_an_error_has_all_its_sections)
 {
@@ -390,40 +415,6 @@ CASE(report_of_an_error_has_all_its_sections)
                      "(error 1)");
 }
 
-CASE(report_of_an_error_does_not_repeat_its_message)
-{
-    reply(
-        f,
-        "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
-        "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) "
-        ":hint \"A STORAGE-CONDITION.\")");
-    assert_report(f, "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
-                     "[Hint]\nA STORAGE-CONDITION.\n\n(error 1)");
-}
-
-CASE(frames_of_uiop_are_of_loading_only_where_something_is_loaded)
-{
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
-             "(\"(F)\" nil)) "
-             ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)\n\n(error 1)");
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
-             "(\"(LOAD 1)\" nil)) "
-             ":total-frames 3)");
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)\n\n(error 1)");
-}
-
-CASE(report_of_the_lisps_own_error_omits_slots_that_say_nothing)
-{
-    reply(f,
-          "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
-          "3, a "
-          "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
-          "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))");
-    assert_report(f, "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 "
-                     "2)\n\n(error 1)");
-}
-
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
 CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
 {
@@ -431,18 +422,6 @@ CASE(report_of_an_error_that_is_not_kept_offers_no_restarts)
              "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
-}
-
-CASE(report_of_an_error_leaves_out_what_is_empty)
-{
-    reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
-    assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)");
-}
-
-CASE(report_of_an_error_without_a_message_keeps_its_type)
-{
-    reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
-    assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)\n\n(error 1)");
 }
 
 CASE(report_of_an_error_shows_warnings_time_and_what_the_session_says)
@@ -522,21 +501,21 @@ CASE(last_error_is_described_with_restarts_and_five_frames)
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
     report_last_error(&f->out, f->record);
-    assert_string_equal(
-        text_of(f), "Error: DIVISION-BY-ZERO\n"
-                    "  arithmetic error DIVISION-BY-ZERO signalled\n"
-                    "  Operation was (/ 1 0).\n\n"
-                    "Available Restarts:\n"
-                    "  1. RETRY - Retry calling FOO.\n"
-                    "  2. USE-VALUE - Call specified function.\n"
-                    "  3. ABORT - Return to top level.\n\n"
-                    "Backtrace (top 5 frames):\n"
-                    "  0: (FOO 1 2 3)\n"
-                    "  1: (BAR X) at /tmp/bar.lisp:12\n"
-                    "  2: (EVAL (BAR X))\n\n"
-                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, and "
-                    "their variables with locals: true. evaluate-in-frame and invoke-restart enter it while "
-                    "list-errors says that it can be entered.");
+    assert_string_equal(text_of(f),
+                        "Error: DIVISION-BY-ZERO\n"
+                        "  arithmetic error DIVISION-BY-ZERO signalled\n"
+                        "  Operation was (/ 1 0).\n\n"
+                        "Available Restarts:\n"
+                        "  1. RETRY - Retry calling FOO.\n"
+                        "  2. USE-VALUE - Call specified function.\n"
+                        "  3. ABORT - Return to top level.\n\n"
+                        "Backtrace (top 5 frames):\n"
+                        "  0: (FOO 1 2 3)\n"
+                        "  1: (BAR X) at /tmp/bar.lisp:12\n"
+                        "  2: (EVAL (BAR X))\n\n"
+                        "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, "
+                        "and their variables with locals: true. evaluate-in-frame and invoke-restart enter "
+                        "it while list-errors says that it can be entered.");
 }
 
 CASE(last_error_shows_no_more_than_five_frames)
@@ -600,9 +579,8 @@ CASE(backtrace_shows_locals_under_each_frame)
                                     "... 1 more frame, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(text_of(f),
-                        "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use "
-                        "max-frames and from\n... 1 more frame, not kept");
+    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not "
+                                    "shown; use max-frames and from\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)
@@ -610,8 +588,8 @@ CASE(backtrace_shows_the_requested_part)
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
     assert_string_equal(text_of(f),
-                        "Backtrace of error 1 (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
-                        "not shown; use max-frames and from\n... 150 more frames, not kept");
+                        "Backtrace of error 1 (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 not "
+                        "shown; use max-frames and from\n... 150 more frames, not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(text_of(f),
@@ -659,19 +637,16 @@ CASE(error_list_is_newest_first_with_a_line_for_each)
     error_record_cannot_be_entered(newer, FACT_TEXT, "It is past.");
     error_record_cannot_be_entered(newer, FACT_UNWOUND, NULL);
     report_error_list(&f->out, &f->session, 10);
-    assert_string_equal(
-        text_of(f),
-        "2 errors, newest first:\n7. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is "
-        "past.)\n"
-        "4. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
-        "there.)");
+    assert_string_equal(text_of(f), "2 errors, newest first:\n7. 22:13:20Z TYPE-ERROR: first line: second "
+                                    "line (cannot be entered: It is past.)\n"
+                                    "4. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left "
+                                    "it, and no copy was made there.)");
     f->session.has_error = false;
     strbuf_clear(&f->out);
     report_error_list(&f->out, &f->session, 1);
-    assert_string_equal(
-        text_of(f),
-        "2 errors, newest first; none since the last successful evaluation:\n7. "
-        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is past.)\n... 1 more");
+    assert_string_equal(text_of(f),
+                        "2 errors, newest first; none since the last successful evaluation:\n7. 22:13:20Z "
+                        "TYPE-ERROR: first line: second line (cannot be entered: It is past.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }
@@ -696,10 +671,8 @@ CASE(error_list_cuts_long_lines_between_characters)
 CASE(definitions_are_listed_by_kind_in_a_fixed_order)
 {
     reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables "
-             "((\"*COUNTER*\" \"0\"))"
-             " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods "
-             "((\"AREA\" \"((S SQUARE))\"))"
-             " :packages (\"MY-APP\"))");
+             "((\"*COUNTER*\" \"0\")) :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" "
+             "\"(X Y)\")) :methods ((\"AREA\" \"((S SQUARE))\")) :packages (\"MY-APP\"))");
     assert_true(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f), "[Functions]\n- SQUARE (X)\n- F ()\n\n"
                                     "[Variables]\n- *COUNTER* = 0\n\n"
@@ -726,28 +699,6 @@ CASE(definitions_that_are_left_out_are_counted)
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
-CASE(warnings_of_files_are_grouped_by_file_and_kind)
-{
-    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
-             "(X))\") (\"WARNING\" \"typed\")"
-             " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
-             "\"/p/a:b.lisp:5\" nil)"
-             " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
-    assert_report(
-        f, "[warnings]\nWARNING: typed\n"
-           "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
-           "  line 3, column 14: STYLE-WARNING: unused X (2 times; also line 5)\n    in (DEFUN F (X))\n"
-           "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
-}
-
-CASE(warnings_of_evaluated_code_have_line_column_and_form)
-{
-    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
-             "\":3:1\" nil)))");
-    assert_report(f, "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
-                     "line 3, column 1: WARNING: b\n\n; No values");
-}
-
 CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)
 {
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
@@ -764,10 +715,10 @@ CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)
 
 CASE(warnings_that_were_not_kept_are_counted)
 {
-    reply(f,
-          "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) "
-          "(\"WARNING\" \"c\" \"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) "
-          ":warnings-lost 1500)");
+    reply(
+        f,
+        "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) (\"WARNING\" \"c\" "
+        "\"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) :warnings-lost 1500)");
     assert_report(f, "[warnings]\nWARNING: a\nx: 4 warnings\n  line 1: WARNING: b\n  line 2: WARNING: c\n"
                      "  line 3: WARNING: d\n[… get-output ref 1 returns all warnings that were kept …]\n"
                      "[1,500 more warnings were not kept.]\n\n; No values");
@@ -789,11 +740,9 @@ CASE(warnings_that_are_too_many_for_the_server_are_counted)
 
 CASE(a_warning_at_several_places_is_shown_once_with_its_lines)
 {
-    reply(
-        f,
-        "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" nil) "
-        "(\"WARNING\" \"a\" \"x:9:5\" nil) (\"WARNING\" \"a\" \"y:9\" nil) (\"WARNING\" \"b\" \":2:1\" nil) "
-        "(\"WARNING\" \"b\" \":3:1\" nil) (\"WARNING\" \"c\") (\"WARNING\" \"c\")))");
+    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" "
+             "nil) (\"WARNING\" \"a\" \"x:9:5\" nil) (\"WARNING\" \"a\" \"y:9\" nil) (\"WARNING\" \"b\" "
+             "\":2:1\" nil) (\"WARNING\" \"b\" \":3:1\" nil) (\"WARNING\" \"c\") (\"WARNING\" \"c\")))");
     assert_report(f, "[warnings]\nline 2, column 1: WARNING: b (2 times; also line 3)\nWARNING: c (2 times)\n"
                      "x: 3 warnings\n  line 7, column 1: WARNING: a (3 times; also line 9)\n"
                      "y: 1 warning\n  line 9: WARNING: a\n\n; No values");
@@ -827,8 +776,7 @@ CASE(tests_that_passed_are_counted)
         "1 :known 1)",
         false,
         "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
-        "The system's test operation runs no tests, so the tests in its files were "
-        "run.");
+        "The system's test operation runs no tests, so the tests in its files were run.");
     assert_tests(f, "(1 :ok :system \"shop\" :tests 0)", false,
                  "shop: its test operation ended without an error.\nNo test of a supported framework ran, so "
                  "nothing was counted.");
@@ -853,16 +801,13 @@ CASE(tests_that_failed_have_all_that_is_known_of_them)
     f->session.error_count = 4;
     assert_tests(
         f,
-        "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :verdict "
-        "\"no\" :failures ("
-        "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
-        "(:test \"B\" :kind :error :type \"TYPE-ERROR\" :message \"x\ny\" :frames ((\"(G)\" \"g.lisp:3\") "
-        "(\"(H)\" nil)) :stop 1) "
-        "(:test \"C\" :kind :known)))",
+        "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :verdict \"no\" "
+        ":failures ((:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason "
+        "nil) (:test \"B\" :kind :error :type \"TYPE-ERROR\" :message \"x\ny\" :frames ((\"(G)\" "
+        "\"g.lisp:3\") (\"(H)\" nil)) :stop 1) (:test \"C\" :kind :known)))",
         true,
         "s: FAILED. 2 tests, 3 checks: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's "
-        "test "
-        "operation then signalled: no\n\n"
+        "test operation then signalled: no\n\n"
         "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
         "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
         "  error 7\n\n"
@@ -922,29 +867,25 @@ CASE(structured_values_output_warnings_and_timing)
         f,
         "(1 :ok :values (\"1\" \"2\") :warnings ((\"WARNING\" \"w\" \"x:1:2\" \"(F)\")) :timing (1 2 3 4))");
     assert_structured(
-        f,
-        "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":"
-        "\"WARNING\",\"message\":\"w\",\"place\":\"x:1:2\",\"form\":\"(F)\"}],"
-        "\"package\":\"MY-APP\",\"session\":{\"name\":\"default\",\"pid\":4711},"
-        "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
+        f, "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":"
+           "\"WARNING\",\"message\":\"w\",\"place\":\"x:1:2\",\"form\":\"(F)\"}],\"package\":\"MY-APP\","
+           "\"session\":{\"name\":\"default\",\"pid\":4711},\"timing\":{\"realMicroseconds\":1,"
+           "\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
 
 CASE(structured_error_has_all_its_parts)
 {
     reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames "
-             "((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
-             " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots "
-             "((\"DATUM\" \"42\")))");
+             "((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil)) :total-frames -7 :restarts ((\"RETRY\" "
+             "\"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots ((\"DATUM\" \"42\")))");
     assert_structured(
         f, "{\"values\":[],\"stdout\":\"\",\"stderr\":\"\",\"warnings\":[],\"package\":\"MY-APP\","
-           "\"session\":{\"name\":\"default\",\"pid\":4711},"
-           "\"error\":{\"number\":1,\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],"
-           "\"message\":\"m\","
-           "\"slots\":{\"DATUM\":\"42\"},"
-           "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},"
-           "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"
-           "\"frames\":[{\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},"
-           "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
+           "\"session\":{\"name\":\"default\",\"pid\":4711},\"error\":{\"number\":1,\"type\":\"TYPE-ERROR\","
+           "\"classes\":[\"TYPE-ERROR\",\"ERROR\"],\"message\":\"m\",\"slots\":{\"DATUM\":\"42\"},"
+           "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},{"
+           "\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],\"frames\":[{"
+           "\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},{\"index\":1,\"call\":"
+           "\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
 CASE(structured_content_is_bounded_and_names_what_is_cut)

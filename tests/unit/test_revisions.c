@@ -18,9 +18,9 @@ static const char *negotiated(const char *name)
 
 TEST(revisions_are_found_by_their_exact_names)
 {
-    assert_int_equal(revisions_count(), 5);
-    for (size_t i = 0; i < revisions_count(); i++)
-        assert_ptr_equal(find(revisions_at(i)->name), revisions_at(i));
+    static const char *const names[] = {"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(find(names[i])->name, names[i]);
     assert_null(find("2024-10-07"));
     assert_null(find("2025-06-1"));
     assert_null(find("2025-06-188"));

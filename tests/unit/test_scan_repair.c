@@ -84,6 +84,19 @@ TEST(certain_repairs_are_made)
     }
 }
 
+static void assert_not_repaired(const char *const texts[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct scan_repair repair;
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        scan_find_repair(texts[i], strlen(texts[i]), &repair, &out);
+        assert_false(repair.is_certain);
+        assert_int_equal(0, out.len);
+        strbuf_fini(&out);
+    }
+}
+
 TEST(a_place_that_is_one_of_several_is_only_likely)
 {
     static const char *const texts[] = {
@@ -96,15 +109,7 @@ TEST(a_place_that_is_one_of_several_is_only_likely)
         "#+(or a) b)\n(defun c ()\n  d)\n",
         "#+a\n(progn\n(defun b ()\n  c)\n(defun d ()\n  e)\n", /* where a wrapper ends */
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct scan_repair repair;
-        struct strbuf out;
-        strbuf_init(&out, 0);
-        scan_find_repair(texts[i], strlen(texts[i]), &repair, &out);
-        assert_false(repair.is_certain);
-        assert_int_equal(0, out.len);
-        strbuf_fini(&out);
-    }
+    assert_not_repaired(texts, sizeof texts / sizeof *texts);
 }
 
 TEST(damage_to_anything_but_parentheses_is_not_repaired)
@@ -121,15 +126,7 @@ TEST(damage_to_anything_but_parentheses_is_not_repaired)
         "(a)",
         "\xef\xbb\xbf",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct scan_repair repair;
-        struct strbuf out;
-        strbuf_init(&out, 0);
-        scan_find_repair(texts[i], strlen(texts[i]), &repair, &out);
-        assert_false(repair.is_certain);
-        assert_int_equal(0, out.len);
-        strbuf_fini(&out);
-    }
+    assert_not_repaired(texts, sizeof texts / sizeof *texts);
 }
 
 TEST(a_definition_within_another_is_found)

@@ -41,15 +41,18 @@ static void on_send(void *arg, const struct transport_message *message)
     client->count++;
 }
 
-static void start(struct client *client, const char *revision);
+static void forget(struct client *client)
+{
+    strbuf_clear(&client->sent);
+    client->count = 0;
+}
 
 /* Hand over a message; what was sent before is forgotten. */
 static void say(struct client *client, const char *json)
 {
     struct guarded g = guarded_copy(json, strlen(json));
 
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
     connection_message(client->connection, NULL, g.bytes, strlen(json));
     guarded_free(&g);
 }
@@ -87,8 +90,7 @@ static void start(struct client *client, const char *revision)
         say(client, json);
         say(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     }
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
 }
 
 static void stop_client(struct client *client)
@@ -105,8 +107,7 @@ static struct session *create(struct client *client, const char *name)
 {
     struct err err;
 
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
     struct session *s = sessions_create(client->toolbox.sessions, name, &err);
     assert_non_null(s);
     return s;
@@ -353,8 +354,7 @@ MODERN_CASE(a_listen_ends_with_a_result_when_the_server_does)
 {
     say(client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
     say(client, LISTEN("-1234567890123456789", "{}"));
-    strbuf_clear(&client->sent);
-    client->count = 0;
+    forget(client);
     connection_end(client->connection);
     assert_int_equal(client->count, 2);
     assert_non_null(strstr(sent(client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
@@ -493,8 +493,7 @@ CASE(the_log_is_sent_from_the_level_that_was_set)
     log_info("unheard");
     assert_int_equal(client->count, 0);
     ask(client, "logging/setLevel", "{\"level\":\"info\"}", "\"result\":{}}");
-    client->count = 0;
-    strbuf_clear(&client->sent);
+    forget(client);
     log_info("told \"%s\"\n", "once");
     log_debug("unheard");
     assert_string_equal(

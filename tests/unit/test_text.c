@@ -3,8 +3,9 @@
  */
 #include <string.h>
 
+#include "../cases.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "strbuf_test.h"
 
 TEST(text_groups_digits_by_thousands)
 {
@@ -21,23 +22,29 @@ TEST(text_groups_digits_by_thousands)
         {1000000, "1,000,000"},
         {UINT64_MAX, "18,446,744,073,709,551,615"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct strbuf out;
-        strbuf_init(&out, 0);
-        text_add_grouped(&out, rows[i].n);
-        assert_string_equal(strbuf_string(&out), rows[i].text);
-        strbuf_fini(&out);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(text_grouped(rows[i].n).text, rows[i].text);
 }
 
-STRBUF_TEST(out, text_counts_have_a_plural_but_for_one)
+TEST(text_counts_have_a_plural_but_for_one)
 {
-    text_add_count(out, 0, "frame");
-    strbuf_adds(out, "; ");
-    text_add_count(out, 1, "frame");
-    strbuf_adds(out, "; ");
-    text_add_count(out, 1234, "frame");
-    assert_string_equal(strbuf_string(out), "0 frames; 1 frame; 1,234 frames");
+    assert_string_equal(text_count(0, "frame").text, "0 frames");
+    assert_string_equal(text_count(1, "frame").text, "1 frame");
+    assert_string_equal(text_count(1234, "frame").text, "1,234 frames");
+}
+
+TEST(text_columns_are_aligned_at_the_right)
+{
+    assert_string_equal(text_column(1234, 8).text, "   1,234");
+    assert_string_equal(text_column(-1, 3).text, "  0");
+    assert_string_equal(text_ms(1234567, 10).text, " 1,234.567");
+    assert_string_equal(text_ms(5, 3).text, "0.005");
+}
+
+TEST(text_times_are_in_utc)
+{
+    assert_string_equal(text_time(1772287439).text, "14:03:59Z");
+    assert_string_equal(text_date(1772287439).text, "2026-02-28T14:03:59Z");
 }
 
 TEST(text_indents_each_line_that_is_not_empty)
@@ -57,8 +64,11 @@ TEST(text_indents_each_line_that_is_not_empty)
     }
 }
 
-STRBUF_TEST(out, text_indents_only_the_bytes_given)
+TEST(text_indents_only_the_bytes_given)
 {
-    text_add_indented(out, "one\ntwo\nthree", 7, "> ");
-    assert_string_equal(strbuf_string(out), "> one\n> two");
+    struct strbuf out;
+    strbuf_init(&out, 0);
+    text_add_indented(&out, "one\ntwo\nthree", 7, "> ");
+    assert_string_equal(strbuf_string(&out), "> one\n> two");
+    strbuf_fini(&out);
 }

@@ -57,6 +57,7 @@ struct session {
     struct session_numbers {
         uint64_t evaluations; /* the number of the last one */
         uint64_t skipped;     /* how many numbers up to that were of evaluations that never began */
+        uint64_t saved;       /* the last save of that name holds the state after this one */
         uint64_t last;        /* the highest that a client was told; the journal gets it later, or never */
     } numbers;
     struct journal journal;

@@ -217,6 +217,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         take_limits(s, saved);
     s->journal = *journal;
     s->at = s->numbers.evaluations = saved->evaluations;
+    s->numbers.saved = strcmp(op->name, s->id.name) == 0 ? s->at : 0;
     s->numbers.skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
     bool is_started;

@@ -175,8 +175,10 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
         answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
         return;
     }
-    if (strcmp(v->saved.name, v->session->id.name) == 0)
+    if (strcmp(v->saved.name, v->session->id.name) == 0) {
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
+        v->session->numbers.saved = v->saved.evaluations;
+    }
     answer_with(v, OUTCOME_OK,
                 FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
                      .numbers = {v->saved.evaluations, size},

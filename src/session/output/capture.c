@@ -209,11 +209,8 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         start = (size_t)(newline - bytes) + 1;
     if (out->len > 0 && out->bytes[out->len - 1] != '\n')
         strbuf_addc(out, '\n');
-    strbuf_adds(out, "[… ");
-    text_add_grouped(out, c->total - n - (from - start));
-    strbuf_adds(out, " of ");
-    text_add_grouped(out, c->total);
-    strbuf_addf(out, " bytes left out; get-output ref %d …]\n", ref);
+    strbuf_addf(out, "[… %s of %s bytes left out; get-output ref %d …]\n",
+                text_grouped(c->total - n - (from - start)).text, text_grouped(c->total).text, ref);
     utf8_repair(out, bytes + start, from - start);
     free(bytes);
     return true;

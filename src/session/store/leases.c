@@ -3,6 +3,7 @@
  */
 #include "session/store/leases.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,18 +24,23 @@
 #include "base/user_directory.h"
 #include "proc/loop_handle.h"
 
+#define WANTED "wanted/"
+#define LOOK_S 2 /* for what others want */
 #define RENEW_S 10
 #define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
 #define GONE_S 60
-#define MOST_TRIES 3 /* another server may be taking the same lease over */
+#define MOST_WANTED 1000 /* files that are read at a time */
+#define MOST_TRIES 3     /* another server may be taking the same lease over */
 
 /* "NODE NUMBER\n" in a lease, "NUMBER\n" in a server's own file, where it is always written as a whole. */
 #define MOST_TEXT (LEASE_MOST_NODE + 1 + RANDOM_SECRET_DIGITS + 1)
 
 struct leases {
     uv_timer_t *timer;
-    char *nodes; /* directory */
-    char *own;   /* path of this server's file there */
+    char *root;   /* directory */
+    char *nodes;  /* directory in it */
+    char *wanted; /* the same: what others ask of this server */
+    char *own;    /* path of this server's file there */
     char number[RANDOM_SECRET_DIGITS + 1];
     char text[MOST_TEXT + 1]; /* of its leases */
     struct list all;
@@ -49,6 +55,7 @@ struct lease {
     char *path, *name;
     bool is_lost;
     void (*on_lost)(void *arg);
+    void (*on_wanted)(void *arg);
     void *arg;
 };
 
@@ -158,10 +165,62 @@ static bool refuse(const struct leases *l, const char *name, const struct holdin
                        " s ago. If it does not return, the session can be used here in %" PRId64
                        " s; try again then.",
                        name, h->node, h->silent_s, h->silent_s < GONE_S ? GONE_S - h->silent_s : RENEW_S);
-    return err_set(err, ERR_BUSY,
-                   "Session %s is open on another server, node %s. Try again in a moment, or use a session "
-                   "with another name.",
-                   name, h->node);
+    return err_set(
+        err, ERR_BUSY,
+        "Session %s is open on another server, node %s, which is asked to save it and give it up. Try "
+        "again in a few seconds.",
+        name, h->node);
+}
+
+/* The name of a file that asks for the lease at ${path}. */
+static char *name_of_wish(const struct leases *l, const char *path)
+{
+    char *name = xstrdup(path + strlen(l->root) + 1);
+    for (char *c = name; *c != '\0'; c++)
+        if (*c == '/')
+            *c = '%';
+    return name;
+}
+
+static void ask_for(const struct leases *l, const char *path, const struct holding *h)
+{
+    struct err err;
+    char *name = name_of_wish(l, path), *directory = path_of(l->root, WANTED, h->node);
+    char *wish = path_of(directory, name, "");
+    bool ok = user_directory_make(directory, &err);
+    int fd = ok ? open(wish, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+    else
+        log_warning("cannot ask for %s: %s", path, ok ? strerror(errno) : err.message);
+    free(wish);
+    free(directory);
+    free(name);
+}
+
+static void grant(struct leases *l, const char *wish)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &l->all)
+    {
+        struct lease *lease = list_entry(node, struct lease, node);
+        char *name = name_of_wish(l, lease->path);
+        if (strcmp(name, wish) == 0 && !lease->is_lost && lease->on_wanted != NULL)
+            lease->on_wanted(lease->arg);
+        free(name);
+    }
+}
+
+/* What other servers have asked for since the last time. */
+static void grant_all(struct leases *l)
+{
+    DIR *directory = opendir(l->wanted);
+    struct dirent *e;
+    for (int i = 0; directory != NULL && i < MOST_WANTED && (e = readdir(directory)) != NULL; i++)
+        if (unlinkat(dirfd(directory), e->d_name, 0) == 0)
+            grant(l, e->d_name);
+    if (directory != NULL)
+        closedir(directory);
 }
 
 static bool claim(const struct leases *l, const char *path, const char *name, struct err *err)
@@ -251,7 +310,10 @@ static void renew(struct leases *l)
 
 static void on_time(uv_timer_t *timer)
 {
-    renew(timer->data);
+    struct leases *l = timer->data;
+    if (now_s() - l->renewed_at >= RENEW_S)
+        renew(l);
+    grant_all(l);
 }
 
 /* Write this server's file, in place: a path that other machines remember leads to it. */
@@ -283,7 +345,9 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
 {
     struct leases *l = xcalloc(1, sizeof *l);
     list_init(&l->all);
+    l->root = xstrdup(directory);
     l->nodes = path_of(directory, "nodes", "");
+    l->wanted = path_of(directory, WANTED, node);
     l->own = path_of(l->nodes, node, "");
     l->timer = loop_handle_timer(loop, l);
     bool ok = random_secret(l->number) ||
@@ -293,7 +357,7 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
         leases_free(l);
         return NULL;
     }
-    uv_timer_start(l->timer, on_time, (uint64_t)RENEW_S * 1000, (uint64_t)RENEW_S * 1000);
+    uv_timer_start(l->timer, on_time, (uint64_t)LOOK_S * 1000, (uint64_t)LOOK_S * 1000);
     return l;
 }
 
@@ -302,9 +366,21 @@ void leases_free(struct leases *l)
     if (l == NULL)
         return;
     loop_handle_free(l->timer);
+    free(l->root);
     free(l->nodes);
+    free(l->wanted);
     free(l->own);
     free(l);
+}
+
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err)
+{
+    char *path = path_of(directory, name, ".lease");
+    struct holding h = find_holding(l, path);
+    if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
+        ask_for(l, path, &h);
+    free(path);
+    return h.state == HELD && !refuse(l, name, &h, err);
 }
 
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)
@@ -313,6 +389,8 @@ struct lease *lease_take(struct leases *l, const char *directory, const char *na
         return NULL;
     char *path = path_of(directory, name, ".lease");
     if (!claim(l, path, name, err)) {
+        struct err same;
+        lease_is_elsewhere(l, directory, name, &same);
         free(path);
         return NULL;
     }
@@ -337,9 +415,10 @@ void lease_release(struct lease *lease)
     free(lease);
 }
 
-void lease_on_lost(struct lease *lease, void (*on_lost)(void *arg), void *arg)
+void lease_watch(struct lease *lease, void (*on_lost)(void *arg), void (*on_wanted)(void *arg), void *arg)
 {
     lease->on_lost = on_lost;
+    lease->on_wanted = on_wanted;
     lease->arg = arg;
 }
 

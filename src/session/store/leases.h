@@ -7,6 +7,9 @@
  * minute is gone, and another server may take its leases over; so is one whose name is used by a later
  * server.
  *
+ * A server that finds a lease held asks for it with a file in wanted/HOLDER, whose name is the path of the
+ * lease with % for /. The holder looks there every two seconds.
+ *
  * What this relies on holds on network file systems too: link(2) never replaces a file, rename(2) of one file
  * succeeds once, and open(2) sees what was written to a file before it was last closed elsewhere. Times are
  * compared with each other only as the file system has stamped them, so the servers' clocks may differ.
@@ -44,12 +47,17 @@ void leases_free(struct leases *l);
  */
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err);
 
+/* lease_is_elsewhere(l, directory, name, err): whether another server has it, or may; if so, ${err} says
+ * which, as from lease_take(), and it is asked for it. */
+bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err);
+
 /* lease_release(lease): give it back; NULL does nothing. */
 void lease_release(struct lease *lease);
 
-/* lease_on_lost(lease, on_lost, arg): call ${on_lost} once, from the loop or inside lease_confirm(), if
- * another server has taken the lease over. */
-void lease_on_lost(struct lease *lease, void (*on_lost)(void *arg), void *arg);
+/* lease_watch(lease, on_lost, on_wanted, arg): call ${on_lost} once, from the loop or inside
+ * lease_confirm(), if another server has taken the lease over; ${on_wanted}, from the loop, each time that
+ * another asks for it. */
+void lease_watch(struct lease *lease, void (*on_lost)(void *arg), void (*on_wanted)(void *arg), void *arg);
 
 /* lease_confirm(lease, err): whether it is still held. Ask before each use: a server that was stopped for a
  * minute does not know what happened meanwhile. Errors: ERR_BUSY */
