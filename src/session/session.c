@@ -386,6 +386,11 @@ void session_note_announced(struct session *s, size_t n)
     error_history_at(&s->errors, n)->is_announced = true;
 }
 
+bool session_has_limit(const struct session *s, enum limit limit)
+{
+    return s->place.joined.address == NULL || (limit != LIMIT_MAX_HEAP && limit != LIMIT_CHECKPOINTS);
+}
+
 struct limits *session_limits(struct session *s)
 {
     return &s->limits;

@@ -225,6 +225,9 @@ struct notices *session_notices(struct session *s);
  */
 void session_note_announced(struct session *s, size_t n);
 
+/* session_has_limit(s, limit): an image that a person runs was given its heap, and is not copied. */
+bool session_has_limit(const struct session *s, enum limit limit);
+
 /* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
  * session_state_name(s): what list-sessions shows; strings are borrowed. */
 struct limits *session_limits(struct session *s);

@@ -39,6 +39,8 @@ static void run(struct tool_call *call)
     strbuf_adds(&call->text, "Current limits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
+        if (!session_has_limit(s, (enum limit)i))
+            continue;
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
                     d->unit[0] != '\0' ? " " : "", d->unit);
         if (changed.value[i] == 0 && d->is_unlimited_at_0)

@@ -399,11 +399,14 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));
     }
-    strbuf_adds(out, "\nLimits:");
+    const char *separator = "\nLimits: ";
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
-        strbuf_addf(out, " %s %.10g%s%s%s", d->name, session_limits(s)->value[i],
-                    d->unit[0] != '\0' ? " " : "", d->unit, i + 1 < LIMIT_COUNT ? "," : "");
+        if (!session_has_limit(s, (enum limit)i))
+            continue;
+        strbuf_addf(out, "%s%s %.10g%s%s", separator, d->name, session_limits(s)->value[i],
+                    d->unit[0] != '\0' ? " " : "", d->unit);
+        separator = ", ";
     }
     call_finish(call);
 }

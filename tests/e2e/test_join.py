@@ -223,6 +223,9 @@ class Refusing(ImageTest):
                 self.assertTrue(reply.is_error, reply.text)
                 self.assertIn("image that a person runs", reply.text)
                 self.assertIn(part, reply.text)
+        for tool in ("session-info", "configure-limits"):
+            self.assertIn("timeout", self.s.call(tool).text)
+            self.assertNotRegex(self.s.call(tool).text, "max-heap|checkpoint-limit|Checkpoints:")
         self.assertOperational()
 
     def test_clients_over_http_may_not_have_the_server_connect_anywhere(self):
