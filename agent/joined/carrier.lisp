@@ -15,6 +15,13 @@
 
 ;;; From the server
 
+(defparameter *silence-seconds* 30
+  "How long the server may not wait for messages. It always does, but its connection can end without Swank's hook being run.")
+
+(defun abandoned-p (session)
+  (and (not (session-collecting session))
+       (> (- (get-universal-time) (session-collected-at session)) *silence-seconds*)))
+
 (defun receive-message ()
   "Wait for a message and return it."
   (let ((session *session*))
@@ -31,7 +38,10 @@
                               (let ((message (pop (session-arrived session))))
                                 (setf (session-busy session) (first message))
                                 message)))))
-      (call-openly (lambda () (await-signal (session-arrival session)))))))
+      (when (abandoned-p session)
+        (setf (session-collected-at session) (get-universal-time))
+        (end-session-aside session))
+      (call-openly (lambda () (await-signal (session-arrival session) *silence-seconds*))))))
 
 (defun parse-payload (payload)
   "Return the message that the string PAYLOAD is. Signals WIRE-ERROR if it is none."

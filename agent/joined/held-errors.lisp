@@ -36,7 +36,7 @@
 
 (defun note-held-error-aside (thread)
   "Do so in a thread of the agent's: the caller must not wait."
-  (make-thread "the person's error" (lambda () (note-held-error thread))))
+  (make-thread "the person's error" (lambda () (ignore-errors (note-held-error thread)))))
 
 (defun note-held-errors ()
   (dolist (thread (all-threads))

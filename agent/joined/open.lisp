@@ -46,10 +46,11 @@
 (defun open-session (new)
   "Have a thread serve NEW; return what JOINED-OPEN does."
   (prepare-session new)
-  (call-locked #'prepare-shared-image)
-  (call-alone (lambda ()
-                (setf (session-number new) (incf *sessions-numbered*))
-                (push new *sessions*)))
+  ;; Together, so that the last session that ends meanwhile takes nothing away.
+  (call-locked (lambda ()
+                 (setf (session-number new) (incf *sessions-numbered*))
+                 (push new *sessions*)
+                 (prepare-shared-image)))
   (call-in-session new
                    (lambda ()
                      (note-library-packages)
@@ -77,12 +78,16 @@
 (defun joined-collect (number)
   "Wait until there are messages for the server, for five seconds at most, and return a list of them."
   (with-session (number)
-    (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
-          for payloads = (collect-payloads *session*)
-          for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
-          until (or payloads (session-ended *session*) (not (plusp left)))
-          do (await-signal (session-sent *session*) (float left))
-          finally (return payloads))))
+    (setf (session-collecting *session*) t)
+    (unwind-protect
+         (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
+               for payloads = (collect-payloads *session*)
+               for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
+               until (or payloads (session-ended *session*) (not (plusp left)))
+               do (await-signal (session-sent *session*) (float left))
+               finally (return payloads))
+      (setf (session-collecting *session*) nil
+            (session-collected-at *session*) (get-universal-time)))))
 
 (defun look-in-session (message)
   "Answer the look-up MESSAGE in a thread of its own."
@@ -151,8 +156,8 @@
       (unless (await-thread thread +unwinding-seconds+)
         (ask-thread-to-end thread)
         (await-thread thread +unwinding-seconds+)))
-    (call-alone (lambda () (setf *sessions* (remove session *sessions*))))
     (call-locked (lambda ()
+                   (setf *sessions* (remove session *sessions*))
                    (unless *sessions*
                      (restore-shared-image))))
     (when (session-announces session)
@@ -162,4 +167,7 @@
 
 (defun end-session-aside (session)
   "End SESSION in a thread of its own, so that nobody waits for it."
-  (make-free-thread "agent: leaving" (lambda () (call-in-session session (lambda () (end-session session))))))
+  (make-free-thread "agent: leaving" (lambda ()
+                                       ;; An error here would open in the person's debugger.
+                                       (ignore-errors
+                                        (call-in-session session (lambda () (end-session session)))))))

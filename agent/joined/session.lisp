@@ -24,6 +24,8 @@
   (busy nil)                            ; the id of the request that is performed
   (arrived '()) (arrival (make-signal))
   (outgoing '()) (octets 0 :type fixnum) (sent (make-signal)) (room (make-signal))
+  (collecting nil)                      ; true while the server waits for messages
+  (collected-at (get-universal-time))   ; when it last did
   (watched '())                         ; what is wrapped for it: (NAME . TAG)
   (given-up nil)                        ; a signal: who gives up the evaluation waits for its end
   (ended nil))

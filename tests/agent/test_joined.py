@@ -255,6 +255,17 @@ class Joined(unittest.TestCase):
         self.assertTrue(reply.standing)
         self.assertEqual(session.evaluate("3").values, ["3"])
 
+    def test_a_session_ends_if_nobody_collects_its_messages(self):
+        self.leave(self.join())
+        before = self.person.evaluate("(progn (setf cl-mcp-agent::*silence-seconds* 1) (length cl-mcp-agent::*sessions*))")
+        other = Editor(self.image.port)
+        self.addCleanup(other.close)
+        other.request('(cl-mcp-agent::joined-open "nobody")')
+        after = self.person.evaluate(f"(loop repeat 200 until (= {before} (length cl-mcp-agent::*sessions*)) do (sleep 0.05)"
+                                     " finally (setf cl-mcp-agent::*silence-seconds* 30)"
+                                     " (return (length cl-mcp-agent::*sessions*)))")
+        self.assertEqual(after, before)
+
     def test_the_person_takes_an_error_over(self):
         session = self.join()
         number = session.evaluate("(car 1)").standing
@@ -316,6 +327,7 @@ class Joined(unittest.TestCase):
         """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
         event = self.person.event("debug")
+        self.assertIn("sold out", event[3][0])
         session.is_told("stands in the person's debugger")
         for attempt in range(100):
             entries = session.request("threads").lists("inbox")
