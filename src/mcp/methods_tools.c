@@ -195,6 +195,7 @@ void methods_tools_call(struct request *r, const json_t *params)
     struct tool_call_options options = {
         .default_session = client->default_session,
         .client = client->number,
+        .author = client_author(client, params),
         .wants_structured = client->wants_structured && request_revision(r)->has_structured,
         .wants_progress = request_wants_progress(r),
         .done = on_tool_done,

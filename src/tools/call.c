@@ -46,6 +46,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
     call->client = options->client;
+    call->author = options->author;
     call->wants_structured = options->wants_structured;
     call->wants_progress = options->wants_progress;
     call->is_document = options->is_for_resource;
@@ -380,6 +381,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
     call_wait(call, on_outcome);
     call->is_evaluation = options->keeps_record;
     all.request = &call->request;
+    all.author = call->author;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
     all.on_question = call->asks ? on_operation_question : NULL;
