@@ -1,0 +1,51 @@
+// Which servers run. The tabs of one browser share one stream: the tab that holds a lock keeps it open and tells the others.
+
+/*
+ * watchServers(onServers, onProblem, onToken): begin. onServers gets {servers, 'read-only'}; onProblem a sentence, or '' when it is over.
+ * Where there is no /watch, the page comes from a server itself: that is the only one, and onToken is called if it asks who we are.
+ */
+export async function watchServers(onServers, onProblem, onToken) {
+  const probe = new AbortController();
+  const first = await fetch('/watch', {signal: probe.signal}).catch(() => null);
+  probe.abort();
+  if (first && (first.status === 404 || first.status === 401)) {
+    onServers({servers: [{id: 'server', pid: '', client: location.host, directory: '', address: '/mcp', 'is-ended': false}], 'read-only': false});
+    if (first.status === 401) onToken();
+    return;
+  }
+  const others = new BroadcastChannel('servers');
+  let latest = null;
+  const take = (state) => {
+    latest = state;
+    onProblem('');
+    onServers(state);
+  };
+  others.onmessage = ({data}) => {
+    if (data === 'tell' && latest && isKeeper) others.postMessage(latest);
+    else if (data?.servers) take(data);
+    else if (typeof data?.problem === 'string') onProblem(data.problem);
+  };
+  let isKeeper = false;
+  const keep = () => new Promise(() => { // never resolved: the lock is held until the tab closes
+    isKeeper = true;
+    open();
+  });
+  const open = () => {
+    const source = new EventSource('/watch');
+    source.onmessage = ({data}) => {
+      take(JSON.parse(data));
+      others.postMessage(latest);
+    };
+    source.onerror = () => {
+      const problem = 'The view itself does not answer: it has ended, or the machine slept. Start cl-mcp-server view again if this stays.';
+      onProblem(problem);
+      others.postMessage({problem});
+      if (source.readyState !== EventSource.CLOSED) return;
+      setTimeout(open, 3000);
+    };
+  };
+  if (navigator.locks) {
+    others.postMessage('tell');
+    navigator.locks.request('watch', keep);
+  } else keep();
+}
