@@ -254,8 +254,7 @@ static bool begin_http(struct server *server, const struct options *options, str
  * principal whose token it gives. A server without this socket serves its clients all the same. */
 static void begin_owner_socket(struct server *server, const struct options *options)
 {
-    struct owner_socket_options all = {.http = http_options(server, options),
-                                       .directory = server->directory};
+    struct owner_socket_options all = {.http = http_options(server, options), .directory = server->directory};
     struct err err;
     all.http.tls_certificate_file = all.http.tls_key_file = NULL;
     if (server->connection != NULL)

@@ -96,9 +96,8 @@ void owner_socket_describe(struct owner_socket *o, const char *client, const cha
         directory = getcwd(here, sizeof here);
     strbuf_init(&started, 0);
     text_add_date(&started, o->started);
-    json_t *description =
-        json_pack("{s:i,s:s,s:s*,s:s}", "pid", (int)getpid(), "client", client, "directory", directory,
-                  "started", strbuf_string(&started));
+    json_t *description = json_pack("{s:i,s:s,s:s*,s:s}", "pid", (int)getpid(), "client", client, "directory",
+                                    directory, "started", strbuf_string(&started));
     char *text = description == NULL ? NULL : json_dumps(description, JSON_COMPACT);
     snprintf(path, sizeof path, "%s.json", o->base);
     snprintf(new_path, sizeof new_path, "%s.new", o->base);
