@@ -214,7 +214,14 @@ static void on_server_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
     }
 }
 
-#define ENDED "{\"error\":\"The server has ended.\"}\n"
+/* As an answer of MCP, because browsers report every other status to the console. */
+#define ENDED                                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"This server has ended.\"}}"
+
+static void answer_ended(struct visitor *v)
+{
+    answer(v, "200 OK", "application/json", ENDED, strlen(ENDED));
+}
 
 static void on_connected(uv_connect_t *request, int status)
 {
@@ -224,12 +231,13 @@ static void on_connected(uv_connect_t *request, int status)
         return;
     if (status < 0) {
         v->is_server_done = true;
-        answer(v, "502 Bad Gateway", "application/json", ENDED, strlen(ENDED));
+        answer_ended(v);
         return;
     }
     strbuf_init(&message, 0);
+    /* HTTP/1.0: the end of the connection ends a stream, so one that is cut is no broken answer. */
     strbuf_addf(&message,
-                "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: "
+                "POST /mcp HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nContent-Type: "
                 "application/json\r\nContent-Length: %zu\r\n%s\r\n",
                 v->head.body_len, strbuf_string(&v->head.passed_on));
     strbuf_add(&message, v->in.bytes + v->head.len, v->head.body_len);
@@ -248,7 +256,7 @@ static void pass_on(struct visitor *v)
     }
     const char *socket = servers_socket(v->all->servers, v->id, strlen(v->id));
     if (socket == NULL) {
-        answer(v, "502 Bad Gateway", "application/json", ENDED, strlen(ENDED));
+        answer_ended(v);
         return;
     }
     uv_timer_stop(v->deadline);

@@ -229,10 +229,10 @@ class PassingOn(ViewTest):
         client.process.stdin.close() if client.process.stdin else None
         self.clients.remove(client)
         wait_for(lambda server: server["is-ended"])
-        response = view.post(described["id"], "tools/list", {})
-        self.assertEqual(502, response.status)
-        self.assertIn("ended", json.loads(response.read())["error"])
-        self.assertEqual(502, view.post("1-0", "tools/list", {}).status)
+        for server in (described["id"], "1-0"):
+            response = view.post(server, "tools/list", {})
+            self.assertEqual(200, response.status)
+            self.assertEqual((None, "This server has ended."), (lambda m: (m["id"], m["error"]["message"]))(json.loads(response.read())))
 
     def test_events_are_streamed_as_they_come(self):
         client = self.start_server()
@@ -295,6 +295,70 @@ class PassingOn(ViewTest):
         self.assertIn("default", view.call(server, "list-sessions").text)
         self.assertEqual(200, view.post(server, "resources/read", {"uri": "lisp://session/default/events"}).status)
         self.assertEqual("1", client.evaluate("*x*").value)
+
+
+class Person(ViewTest):
+    def test_the_agent_is_told_what_the_person_did(self):
+        client = self.start_server()
+        client.evaluate("(defvar *x* 1)")
+        view = self.signed_in()
+        server = view.id_of(client)
+        view.call(server, "checkpoint-session", name="mine")
+        view.call(server, "evaluate-lisp", code="(setf *x* 2)\n(list *x*)")
+        view.call(server, "evaluate-lisp", code="(car 7)")
+        view.call(server, "rollback-session", to="mine")
+        view.call(server, "cancel-evaluation")
+        view.call(server, "list-sessions")
+        told = client.evaluate("*x*")
+        self.assertEqual("1", told.value)
+        self.assertEqual(["The person made the checkpoint mine.", "The person evaluated (setf *x* 2) ... (evaluation 2).",
+                          "The person evaluated (car 7) (evaluation 3), which failed.", "The person rolled the session back to mine."],
+                         [line for line in told.session.splitlines() if line.startswith("The person")])
+        self.assertEqual("", client.evaluate("*x*").session)
+
+    def test_a_remark_comes_once_and_under_its_own_heading(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        self.assertFalse(view.call(server, "stage-remark", text="look at this:\n(defun f () 2)", session="default").is_error)
+        self.assertEqual("2", view.call(server, "evaluate-lisp", code="2").value)
+        told = client.call("describe-symbol", name="car").text
+        self.assertIn("\n\n[From the person]\nlook at this:\n(defun f () 2)", told)
+        self.assertNotIn("[From the person]", client.evaluate("1").text)
+        self.assertTrue(view.call(server, "stage-remark", text="x" * 16385).is_error)
+        results = [view.call(server, "stage-remark", text="y" * 16384).is_error for _ in range(5)]
+        self.assertEqual((False, True), (results[0], results[-1]))
+
+    def test_the_persons_replies_take_nothing_from_the_agent(self):
+        client = self.start_server()
+        pid = int(client.evaluate("(sb-posix:getpid)").value)
+        os.kill(pid, signal.SIGKILL)
+        mcp.wait_until(lambda: "process %d" % pid not in client.call("list-sessions").text, 20, "the death")
+        view = self.signed_in()
+        server = view.id_of(client)
+        for tool, arguments in (("describe-symbol", {"name": "car"}), ("evaluate-lisp", {"code": "3"})):
+            self.assertNotIn("killed", view.call(server, tool, **arguments).text)
+        self.assertIn("killed", client.evaluate("4").session)
+
+    def test_events_name_the_author(self):
+        client = self.start_server()
+        client.evaluate("(car 1)")
+        view = self.signed_in()
+        server = view.id_of(client)
+        view.call(server, "invoke-restart", restart="ABORT")
+        view.call(server, "stage-remark", text="hello")
+        answer = client.request("resources/read", {"uri": "lisp://session/default/events"})
+        events = json.loads(answer["contents"][0]["text"])["events"]
+        authors = [(e["kind"], e["author"]["kind"]) for e in events if "author" in e]
+        self.assertEqual([("started", "agent"), ("restart", "person"), ("started", "person"), ("person", "person")], authors)
+        self.assertEqual("hello", events[-1]["text"])
+
+    def test_no_list_shows_the_persons_tools(self):
+        client = self.start_server("--tools", "full")
+        names = {tool["name"] for tool in client.request("tools/list")["tools"]}
+        self.assertFalse(names & {"stage-remark", "session-events"})
+        self.assertNotIn("stage-remark", client.call("get-usage-guide").text)
 
 
 class Ending(ViewTest):

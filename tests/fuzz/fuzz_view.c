@@ -1,6 +1,6 @@
 /*
- * Any bytes as the head of a browser's request to the view. Invariants: what is found lies within the head, and
- * what is passed on to a server is whole lines, none of which ends the head.
+ * Any bytes as the head of a browser's request to the view. Invariants: what is found lies within the head,
+ * and what is passed on to a server is whole lines, none of which ends the head.
  */
 #include "fuzz.h"
 #include "base/memory.h"
@@ -26,7 +26,8 @@ FUZZ(text, size)
         const char *lines = strbuf_string(&head.passed_on);
         CHECK(strstr(lines, "\r\n\r\n") == NULL && lines[0] != '\r');
         CHECK(head.passed_on.len == 0 || strcmp(lines + head.passed_on.len - 2, "\r\n") == 0);
-        CHECK(!request_head_cookie(head.cookie, "a", "0123456789abcdef0123456789abcdef") || head.cookie != NULL);
+        CHECK(!request_head_cookie(head.cookie, "a", "0123456789abcdef0123456789abcdef") ||
+              head.cookie != NULL);
     }
     request_head_fini(&head);
     free(copy);
