@@ -231,6 +231,23 @@ static bool is_open(const struct http_server *s, const struct daemon *daemon)
     return !daemon_listener(daemon)->is_unix && s->options.token_file == NULL;
 }
 
+static bool serve_on(struct http_server *s, struct listener *listener, struct err *err)
+{
+    const struct daemon_options options = {
+        .loop = s->options.loop,
+        .mhd = &s->mhd,
+        .certificate = s->certificate,
+        .key = s->key,
+        .handle = exchange_handler(),
+        .on_completed = exchange_completer(),
+        .arg = &s->events,
+    };
+    struct daemon *daemon = daemon_new(listener, &options, err);
+    if (daemon != NULL)
+        s->daemons[s->daemon_count++] = daemon;
+    return daemon != NULL;
+}
+
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
 {
     if (s->daemon_count == MOST_LISTENERS)
@@ -244,19 +261,9 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         listener_close(&listener);
         return false;
     }
-    const struct daemon_options options = {
-        .loop = s->options.loop,
-        .mhd = &s->mhd,
-        .certificate = s->certificate,
-        .key = s->key,
-        .handle = exchange_handler(),
-        .on_completed = exchange_completer(),
-        .arg = &s->events,
-    };
-    struct daemon *daemon = daemon_new(&listener, &options, err);
-    if (daemon == NULL)
+    if (!serve_on(s, &listener, err))
         return false;
-    s->daemons[s->daemon_count++] = daemon;
+    struct daemon *daemon = s->daemons[s->daemon_count - 1];
     const char *name = daemon_listener(daemon)->name;
     if (is_open(s, daemon))
         log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
@@ -294,7 +301,7 @@ static bool start(struct http_server *s, struct err *err)
     for (size_t i = 0; o->addresses[i] != NULL; i++)
         if (!listen_on(s, o->addresses[i], err))
             return false;
-    return true;
+    return o->listener == NULL || serve_on(s, o->listener, err);
 }
 
 static void free_all(struct http_server *s)

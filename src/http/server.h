@@ -12,12 +12,15 @@
 
 struct extension;
 struct http_server;
+struct listener;
 struct toolbox;
 
 struct http_server_options {
     uv_loop_t *loop;
     const char *const
         *addresses; /* as listener_open() takes them; NULL-terminated, like the lists below; all borrowed */
+    struct listener *listener; /* one that is open already, beside the addresses; taken if the server is
+                                  made; NULL: none */
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     const char *const *cors_origins;

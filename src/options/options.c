@@ -182,6 +182,8 @@ static const struct option_definition table[] = {
      "warning", .set = set_log_level, COMMON},
     {SERVER, "audit", "FILE", "Append a line of JSON to FILE for each call and typed line; SIGHUP reopens it",
      TEXT(audit_file)},
+    {SERVER, "view", "on|off", "Offer the socket that cl-mcp-server view connects to", "on",
+     CHOICE(view)},
     {SERVER, "redact", NULL, "Remove what looks like a credential from replies and the audit log",
      FLAG(redacts)},
     {SERVER, "build-core", "DIR", "Build the Lisp image in DIR and exit",

@@ -16,6 +16,8 @@
 #define OPTIONS_MOST_NODE 32
 
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
+enum { VIEW_ON, VIEW_OFF }; /* the order of its row */
+
 struct options {
     bool wants_help, wants_version;
     bool wants_all_help;    /* --help all */
@@ -32,6 +34,7 @@ struct options {
     const char *metrics_address; /* NULL: none */
     const char *audit_file;      /* NULL: none */
     bool redacts;                /* --redact */
+    unsigned view;               /* --view on|off: the order of its row */
     const char *lisp;
     const char *user_init; /* NULL: none; may be ${found_init} */
     bool has_no_user_init; /* --no-userinit */

@@ -17,6 +17,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/detach.h"
+#include "tools/person.h"
 #include "tools/reply_text.h"
 #include "tools/similar.h"
 #include "tools/syntax.h"
@@ -46,6 +47,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
     call->client = options->client;
+    call->author = options->author;
     call->wants_structured = options->wants_structured;
     call->wants_progress = options->wants_progress;
     call->is_document = options->is_for_resource;
@@ -59,6 +61,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     if (call->operation != NULL || call->pending != NULL)
         return call;
     /* The call was answered already: run() either starts an operation or finishes. */
+    person_tell(call);
     call_free(call);
     return NULL;
 }
@@ -264,6 +267,18 @@ void call_unknown_session(struct tool_call *call, const char *name)
     call_answer(call, true, ". create-session creates another.");
 }
 
+/* What the session has to report is for the agent: a person's reply takes none of it away. */
+static void deliver(struct tool_call *call, const struct outcome *outcome)
+{
+    struct notices *notices =
+        call->author.is_person && outcome->session != NULL ? session_notices(outcome->session) : NULL;
+    if (notices != NULL)
+        notices_hold(notices, true);
+    call->on_outcome(call, outcome);
+    if (notices != NULL)
+        notices_hold(notices, false);
+}
+
 void call_done(void *arg, const struct outcome *outcome)
 {
     struct tool_call *call = arg;
@@ -283,12 +298,13 @@ void call_done(void *arg, const struct outcome *outcome)
         call_answer(call, !sexp_is_symbol(absent, "t"), "%s",
                     why == NULL ? "The Lisp refused the request." : why);
     } else {
-        call->on_outcome(call, outcome);
+        deliver(call, outcome);
     }
     /* A tool with several steps waits for the next one now. */
     if (call->operation != NULL)
         return;
     CHECK(call->done == NULL);
+    person_tell(call);
     call_free(call);
 }
 
@@ -380,6 +396,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
     call_wait(call, on_outcome);
     call->is_evaluation = options->keeps_record;
     all.request = &call->request;
+    all.author = call->author;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
     all.on_question = call->asks ? on_operation_question : NULL;

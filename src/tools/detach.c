@@ -9,6 +9,7 @@
 #include "proc/loop_handle.h"
 #include "session/session.h"
 #include "tools/evaluations.h"
+#include "tools/events.h"
 #include "tools/running.h"
 #include "tools/running_frames.h"
 #include "tools/tool_call.h"
@@ -25,6 +26,7 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
                    const struct sexp *frames)
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
+    events_add_job(call->toolbox->events, s, e->number);
     struct strbuf text;
     strbuf_init(&text, 0);
     running_add(&text, s, e, kept->seen);

@@ -10,6 +10,7 @@
 struct audit;
 struct confinements;
 struct evaluations;
+struct events;
 struct saved_store;
 struct sessions;
 struct tasks;
@@ -31,6 +32,7 @@ struct toolbox {
     const char *owner;    /* for the record; "" for none */
     bool redacts;         /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
+    struct events *events;           /* what happens in each session; NULL: not recorded */
     struct others *others;           /* what several clients did in one session; NULL: not reported */
     uint64_t clients;                /* how many there were, each with its own connection */
 };

@@ -55,6 +55,7 @@ enum fact_kind {
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
     FACT_LIBRARIES,                           /* their names */
     FACT_MEMORY_ERRORS, FACT_MEMORY_STATES,   /* ; MiB held, MiB allowed */
+    FACT_STAGED,                              /* what a person says to the agent */
     FACT_STARTED,                             /* what the start of the Lisp reported */
     FACT_THREADS_BEGAN,                       /* their names, "" or a hint after a space */
     FACT_MORE_THREADS_BEGAN,                  /* their names */
