@@ -20,6 +20,11 @@ export class Checkpoints {
     });
   }
 
+  forget() {
+    this.isChosen = false;
+    this.show([]);
+  }
+
   /* show(kept): draw the checkpoints of list-checkpoints. */
   show(kept) {
     this.kept = kept;
@@ -87,7 +92,8 @@ export class Checkpoints {
       const to = place.get(node.evaluation);
       return svg('path', {class: node.lane === 0 ? 'line' : 'line aside', d: `M${from.x},${from.y} C${from.x},${from.y - step / 2} ${to.x},${from.y - step / 4} ${to.x},${Math.min(to.y, from.y - step / 2)} L${to.x},${to.y}`});
     });
-    if (!nodes.some((node) => node.evaluation === this.chosen && node.isKept && !node.isCurrent)) {
+    if (!this.isChosen || !nodes.some((node) => node.evaluation === this.chosen && node.isKept && !node.isCurrent)) {
+      this.isChosen = false; // by default one step back
       this.chosen = nodes.find((node) => node.isKept && !node.isCurrent && node.lane === 0)?.evaluation ?? nodes.find((node) => node.isKept && !node.isCurrent)?.evaluation ?? null;
     }
     const focused = document.activeElement?.closest?.('.node')?.dataset.evaluation;
@@ -100,6 +106,7 @@ export class Checkpoints {
   node(node, {x, y}, textX) {
     const choose = () => {
       this.chosen = node.evaluation;
+      this.isChosen = true;
       this.draw();
     };
     const words = [node.evaluation === 0 ? 'start' : String(node.evaluation), ...node.names];

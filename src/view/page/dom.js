@@ -103,7 +103,7 @@ export function fold(label, content, properties = {}, isOpen = false) {
 export const count = (number, word) => `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;
 
 export function duration(seconds) {
-  if (seconds < 0.001) return `${Math.max(1, Math.round(seconds * 1e6))} µs`;
+  if (seconds < 0.001) return '< 1 ms';
   if (seconds < 1) return `${Number((seconds * 1000).toPrecision(2))} ms`;
   if (seconds < 90) return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

@@ -63,14 +63,18 @@ function evaluationParts(app, entry) {
     ['warnings', entry.warnings.length || null, () => warnings(entry)],
     ['progress', entry.progress ? entry.progress.number : null, () => progress(entry.progress)],
     ['definitions', entry.definitions.filter(isChange).length || null, () => definitions(entry)],
-    ['values', entry.values && !entry.isBetween ? entry.values.length + String(isNewest) : null, () => values(app, entry, isNewest)],
+    ['values', entry.values && !entry.isBetween && !isLook(entry) ? entry.values.length + String(isNewest) : null, () => values(app, entry, isNewest)],
     ...entry.errors.slice(-20).map((error) => [`error ${error.number}`, 1, () => errorView(app, error)]),
   ];
 }
 
+/* The inspector reads the newest value by evaluating it: nothing to show. */
+export const isLook = (entry) => entry.author?.kind === 'person' && (entry.code === 'cl:*' || entry.code === 'cl:/');
+
 function head(entry) {
   return make('header', {},
     make('span', {class: 'title', text: printable(title(entry))}),
+    isLook(entry) && make('span', {class: 'quiet', text: 'a look in the inspector'}),
     entry.author && make('span', {class: 'who', text: printable(who(entry.author))}),
     entry.package && entry.package !== 'COMMON-LISP-USER' && entry.package !== 'CL-USER' && make('span', {class: 'quiet', text: printable(entry.package)}),
     make('span', {class: `mark ${entry.state}`, text: outcome(entry)}),

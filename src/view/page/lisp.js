@@ -69,6 +69,8 @@ export function* tokens(text) {
   }
 }
 
+const mostPainted = 1200; // tokens of one text
+
 /* paint(text): the text as nodes, with classes for its kinds of tokens. Brackets, spaces and plain symbols stay plain text. */
 export function paint(text, show) {
   const nodes = [];
@@ -83,7 +85,7 @@ export function paint(text, show) {
     let name = ['string', 'comment', 'keyword', 'number', 'character'].includes(token.kind) ? token.kind : null;
     if (token.kind === 'symbol' && isHead && (special.has(word.toLowerCase()) || /^(def|with-|do-)/i.test(word))) name = 'operator';
     if (token.kind !== 'space') isHead = token.kind === 'open';
-    if (name === null) {
+    if (name === null || nodes.length > mostPainted) {
       plain += word;
       continue;
     }

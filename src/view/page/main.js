@@ -4,7 +4,7 @@ import {byId, ask, say, short, printable, duration, clock} from './dom.js';
 import {callTool, readEvents, listen, setToken, Lost, Refused} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
-import {drawEntry, title} from './entry.js';
+import {drawEntry, isLook, title} from './entry.js';
 import {Servers} from './servers.js';
 import {Checkpoints} from './checkpoints.js';
 import {Side} from './side.js';
@@ -135,7 +135,7 @@ class App {
       this.session = session;
       this.model = new Model();
       this.side.forget();
-      this.checkpoints.show([]);
+      this.checkpoints.forget();
       byId('threads').replaceChildren();
       this.transcript.show([], true);
       this.isLoaded = false;
@@ -302,7 +302,7 @@ class App {
       const entry = this.model.entries[i];
       if (entry.kind === 'note' && entry.what !== 'checkpoint' && entry.what !== 'person') return null; // another state
       if (entry.kind === 'evaluation' && !entry.isBetween) {
-        if (entry.author?.kind === 'person' && ['cl:*', 'cl:/'].includes(entry.code)) continue; // the inspector's own look
+        if (isLook(entry)) continue;
         return entry.state === 'value' && !entry.inFrame ? entry : null;
       }
     }

@@ -48,6 +48,7 @@ export async function request(address, method, params, {name, session, signal, o
     if (signal?.aborted) throw error;
     throw new Lost('The connection to the server is lost.');
   }
+  if (answer?.error && answer.id === null && response.ok) throw new Lost(answer.error.message); // from what passes requests on
   if (answer?.error?.message) throw new Refused(answer.error.message, response.status === 401 ? 401 : answer.error.code);
   if (response.status === 401 || response.status === 403) throw new Refused('The server asks who you are.', response.status);
   if (!answer?.result) throw new Lost(response.ok ? 'The connection to the server is lost.' : `The server answered with status ${response.status}.`);

@@ -34,6 +34,7 @@ export function threads(text) {
 export function frames(text) {
   const found = [];
   for (const line of text.split('\n')) {
+    if (/^\.\.\. frames? /.test(line)) break;
     const start = /^(\d+): (.*)$/.exec(line);
     const frame = found.at(-1);
     if (start) found.push({number: Number(start[1]), call: start[2], source: [], locals: []});

@@ -99,11 +99,13 @@ export class Transcript {
 
   drawRange(from, to) {
     const wanted = new Set(this.entries.slice(from, to + 1).map((entry) => entry.key));
-    for (const [key, {element}] of this.drawn) {
+    for (const [key, drawn] of this.drawn) {
+      const {element} = drawn;
       if (wanted.has(key) || element.contains(document.activeElement)) continue;
       this.sizes.unobserve(element);
       element.remove();
       this.drawn.delete(key);
+      drawn.entry.drawn = element.querySelector('[aria-expanded="true"]') ? drawn : null; // what was opened stays open
     }
     let next = null;
     for (let i = Math.min(to, this.entries.length - 1); i >= from; i--) { // backwards: the order in the document is that of the entries
@@ -111,7 +113,7 @@ export class Transcript {
       let drawn = this.drawn.get(entry.key);
       if (!drawn || drawn.entry !== entry) {
         drawn?.element.remove();
-        drawn = {entry, element: entry.element || this.element(entry), version: -1};
+        drawn = entry.drawn || {entry, element: this.element(entry), version: -1};
         this.drawn.set(entry.key, drawn);
         this.list.insertBefore(drawn.element, next);
         this.sizes.observe(drawn.element);
