@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "session/session.h"
 #include "session/sessions.h"
-#include "tools/call.h"
 #include "tools/events.h"
+#include "tools/tool_call.h"
 
 #define LONGEST_SHOWN 200
-#define LONGEST_REMARK 16384
 
 /* What the person did, and the argument that says to what. */
 struct deed {
@@ -59,12 +59,12 @@ static void add_deed(const struct tool_call *call, struct strbuf *out)
         add_argument(out, json_object_get(call->arguments, deed->argument));
 }
 
+/* A remark has its own section in the agent's reply. */
 static bool has_done_nothing(const struct tool_call *call)
 {
-    extern const struct tool tool_cancel_evaluation, tool_stage_remark;
-    bool is_idle_cancel =
-        call->tool == &tool_cancel_evaluation && strncmp(strbuf_string(&call->text), "Stopping", 8) != 0;
-    return call->tool->is_read_only || call->tool == &tool_stage_remark || is_idle_cancel;
+    bool is_idle_cancel = strcmp(call->tool->name, "cancel-evaluation") == 0 &&
+                          strncmp(strbuf_string(&call->text), "Stopping", 8) != 0;
+    return call->tool->is_read_only || is_idle_cancel || strcmp(call->tool->name, "stage-remark") == 0;
 }
 
 void person_tell(struct tool_call *call)
@@ -86,36 +86,3 @@ void person_tell(struct tool_call *call)
         events_add_person(call->toolbox->events, s, &call->author, strbuf_string(&text));
     strbuf_fini(&text);
 }
-
-static void stage_remark(struct tool_call *call)
-{
-    struct session *s = call_session(call);
-    size_t len;
-    const char *text = call_string(call, "text", &len);
-    if (s == NULL)
-        return;
-    if (len > LONGEST_REMARK || memchr(text, '\0', len) != NULL) {
-        call_answer(call, true, "A remark has at most %d bytes, and no NUL.", LONGEST_REMARK);
-        return;
-    }
-    notices_add(session_notices(s), FACT(FACT_STAGED, .texts = {text}));
-    if (session_notices(s)->is_full) {
-        call_answer(call, true, "Too much waits to be told to the agent already.");
-        return;
-    }
-    events_add_person(call->toolbox->events, s, &call->author, text);
-    call_answer(call, false, "It comes with the agent's next reply in session %s.", session_name(s));
-}
-
-const struct tool tool_stage_remark = {
-    .name = "stage-remark",
-    .title = "Stage a remark",
-    .description = "Put a remark or a form in front of the agent: it comes with its next reply, once.",
-    .toolset = TOOLSET_FULL,
-    .arguments =
-        {
-            {.name = "text", .type = ARGUMENT_STRING, .is_required = true, .description = "The remark."},
-            SESSION_ARGUMENT,
-        },
-    .run = stage_remark,
-};
