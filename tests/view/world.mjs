@@ -45,7 +45,8 @@ export class Agent {
   }
 
   end(signal) {
-    const ended = this.process.exitCode !== null ? null : new Promise((resolve) => this.process.once('exit', resolve));
+    const hasEnded = this.process.exitCode !== null || this.process.signalCode !== null;
+    const ended = hasEnded ? null : new Promise((resolve) => this.process.once('exit', resolve));
     if (signal) this.process.kill(signal);
     else this.process.stdin.end();
     return ended;
@@ -60,7 +61,7 @@ export async function startView(...options) {
     view.once('exit', (status) => reject(new Error(`view ended with ${status}`)));
   });
   return {link, end: () => new Promise((resolve) => {
-    if (view.exitCode !== null) resolve();
+    if (view.exitCode !== null || view.signalCode !== null) resolve();
     view.once('exit', resolve);
     view.kill('SIGINT');
   })};

@@ -22,6 +22,7 @@ export class Model {
     this.entries = [];
     this.running = null; // the entry that the next events without an evaluation belong to
     this.byEvaluation = new Map();
+    this.errors = new Map(); // by their numbers
     this.state = 0; // the evaluation after which the session is
     this.states = new Map([[0, {evaluation: 0, parent: null, entry: null}]]);
   }
@@ -87,11 +88,18 @@ export class Model {
   }
 
   on_started(event) {
+    const restarted = this.running;
+    if (event['in-frame'] && restarted?.restart && restarted.state === 'running' && restarted.ofError === event['in-frame'].error) {
+      restarted.number = event.evaluation;
+      restarted.inFrame = event['in-frame'];
+      return restarted;
+    }
     return this.evaluation(event, {code: event.code, codeBytes: event['code-bytes'], package: event.package, inFrame: event['in-frame']});
   }
 
   on_restart(event) {
-    return this.evaluation(event, {code: null, restart: event.restart, ofError: event.error});
+    const known = this.errors.get(event.error)?.restarts?.find((one) => String(one.index) === event.restart);
+    return this.evaluation(event, {code: null, restart: known?.name || event.restart, ofError: event.error});
   }
 
   on_output(event) {
@@ -121,11 +129,13 @@ export class Model {
     if (event.thread) return this.on_thread_error(event);
     const entry = this.owner(event);
     entry.errors.push(event);
+    this.errors.set(event.error, event);
     if (event['goes-on']) return entry;
     return this.end(entry, event, 'error');
   }
 
   on_thread_error(event) {
+    this.errors.set(event.error, event);
     return this.add(event, {kind: 'thread', errors: [event], thread: event.thread});
   }
 
