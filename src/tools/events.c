@@ -486,6 +486,19 @@ void events_add_restart(struct events *all, struct session *s, const struct auth
     end_event(log, s, &out);
 }
 
+void events_add_question(struct events *all, struct session *s, int64_t question, const char *prompt)
+{
+    struct log *log = all == NULL ? NULL : find(all, session_name(s));
+    struct strbuf out;
+    if (log == NULL)
+        return;
+    tell_output(log, s);
+    struct event_text t = begin_event(log, "question", log->evaluation, &out);
+    event_text_number(&t, "question", question);
+    event_text_string(&t, "prompt", prompt, strlen(prompt));
+    end_event(log, s, &out);
+}
+
 void events_add_job(struct events *all, struct session *s, uint64_t evaluation)
 {
     struct log *log = all == NULL ? NULL : find(all, session_name(s));

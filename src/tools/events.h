@@ -33,6 +33,9 @@ struct events_range {
 /* events_read(all, s, range, out): append the JSON object of the resource (docs/view.md). */
 void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out);
 
+/* events_add_question(all, s, question, prompt): running code waits for a line. */
+void events_add_question(struct events *all, struct session *s, int64_t question, const char *prompt);
+
 /* events_add_person(all, s, author, text): the person did ${text}, a sentence. events_add_restart(all, s,
  * author, error, restart): a restart of ${error} is being invoked. events_add_job(all, s, evaluation): its
  * caller was answered, and it continues. */

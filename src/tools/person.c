@@ -31,6 +31,7 @@ static const struct deed deeds[] = {
     {"rollback-session", "rolled the session back to", "to"},
     {"checkpoint-session", "made the checkpoint", "name"},
     {"delete-checkpoint", "deleted the checkpoint", "name"},
+    {"answer-question", "answered", "text"},
     {"reset-session", "reset the session", NULL},
 };
 
