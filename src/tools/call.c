@@ -336,7 +336,13 @@ static void ask_person(struct tool_call *call, int64_t question, const char *pro
     if (call->toolbox->persons == 0 || s == NULL)
         session_answer(call->operation, question, NULL, 0);
     else if (prompt != NULL)
-        events_add_question(call->toolbox->events, s, question, prompt);
+        events_add(call->toolbox->events, s,
+                   &(struct events_note){.kind = "question",
+                                         .evaluation = session_number(call->operation),
+                                         .number_name = "question",
+                                         .number = question,
+                                         .name = "prompt",
+                                         .text = prompt});
 }
 
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
