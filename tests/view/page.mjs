@@ -37,7 +37,7 @@ const clickOn = async (name, role = 'button') => {
 };
 /* until(condition, ...): wait until a function in the page gives something true. */
 const until = (condition, ...args) => tab.waitForFunction(condition, {polling: 50, timeout: patience}, ...args);
-const seen = (text, selector = 'body') => until((t, s) => [...document.querySelectorAll(s)].some((one) => (one.innerText ?? one.textContent).includes(t)), text, selector)
+const seen = (text, selector = 'body') => until((t, s) => [...document.querySelectorAll(s)].some((one) => one.checkVisibility() && (one.innerText ?? one.textContent).includes(t)), text, selector)
   .catch(async () => { throw new Error(`"${text}" is not in ${selector}: ${(await textOf(selector)).slice(-1500)}`); });
 const gone = (selector) => until((s) => !document.querySelector(s)?.checkVisibility(), selector);
 const textOf = (selector) => tab.evaluate((s) => [...document.querySelectorAll(s)].map((one) => one.innerText ?? one.textContent).join('\n'), selector);
@@ -248,7 +248,7 @@ test('a checkpoint is named, chosen and returned to by keyboard', async () => {
   await press('Enter');
   await seen('Return to the state', '#question');
   await press('Enter');
-  await seen('Roll-back', '.entry.rollback:last-child, .entry.rollback');
+  await seen('2 evaluations undone', '.entry.rollback');
   check((await agent.evaluate("(boundp '*later*)")).includes('=> NIL'), 'the state was not returned to');
 });
 
@@ -307,7 +307,7 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
   await until(() => document.querySelector('#inspector img')?.naturalWidth === 1);
   await press('Escape');
   await agent.evaluate('(mean-of (list))');
-  await seen('mean-of', newestEntry);
+  await seen('DIVISION-BY-ZERO', newestEntry);
   await newest();
   await tab.click(`${newestEntry} .error-head`);
   await (await tab.waitForSelector(`${newestEntry} .frame`)).click();
@@ -319,7 +319,7 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
 
 test('axe finds nothing, at both widths and in both schemes', async () => {
   await agent.evaluate('(mean-of (list))');
-  await seen('mean-of', newestEntry);
+  await seen('DIVISION-BY-ZERO', newestEntry);
   await newest();
   await tab.click(`${newestEntry} .error-head`);
   await (await tab.waitForSelector(`${newestEntry} .frame`)).click();

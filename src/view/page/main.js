@@ -1,7 +1,7 @@
 // The page: which servers there are, which session is shown, and how the page stays up to date with it.
 
 import {byId, ask, say, short, printable, duration, clock} from './dom.js';
-import {callTool, readEvents, listen, setToken, Lost, Refused} from './mcp.js';
+import {callTool, readEvents, listen, Lost} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
 import {drawEntry, isLook, title} from './entry.js';
@@ -47,11 +47,11 @@ class App {
     setInterval(() => this.tick(), 1000);
     setInterval(() => !document.hidden && this.refresh(), refreshEvery);
     this.showPane('transcript');
-    watchServers((state) => this.onServers(state), (problem) => this.banner('watch', problem), () => this.askForToken());
+    watchServers((state) => this.onServers(state), (problem) => this.banner('watch', problem));
   }
 
   address(server = this.server) {
-    return server.address || `/servers/${encodeURIComponent(server.id)}/mcp`;
+    return `/servers/${encodeURIComponent(server.id)}/mcp`;
   }
 
   onServers({servers, 'read-only': readOnly}) {
@@ -64,12 +64,6 @@ class App {
     }
     this.banner('ended', this.server?.['is-ended'] ? 'This server has ended. What it did stays readable here.' : '');
     this.draw();
-    this.refresh();
-  }
-
-  async askForToken() {
-    const token = await ask('Which token?', 'This server is for several people: it asks for your token.', 'Sign in', 'Token');
-    if (token) setToken(token);
     this.refresh();
   }
 
@@ -97,7 +91,6 @@ class App {
       if (server === this.server && names !== server.sessions.map((session) => session.name).join()) this.relisten();
     } catch (error) {
       server.problem = error instanceof Lost && !server['is-ended'] ? 'It does not answer.' : '';
-      if (error instanceof Refused && error.code === 401) this.askForToken();
     }
     this.list.draw();
   }

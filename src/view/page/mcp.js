@@ -6,29 +6,20 @@ const inHeader = (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) 
 const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 export class Lost extends Error {} // the server, or what passes requests on, does not answer
-export class Refused extends Error {
-  constructor(message, code) {
-    super(message);
-    this.code = code;
-  }
-}
+export class Refused extends Error {}
 
 let lastId = 0;
-let token = null; // for a server with tokens: what the person typed
-
-export const setToken = (text) => { token = text; };
 
 /*
  * request(address, method, params, options): the result of a request.
  * options  name: for the header Mcp-Name; session: for Mcp-Param-Session; signal; onMessage(message): what precedes the answer
- * Errors   Lost, Refused; Unauthorized is a Refused with code 401
+ * Errors   Lost; Refused, with the server's message
  */
 export async function request(address, method, params, {name, session, signal, onMessage} = {}) {
   const headers = {'Content-Type': 'application/json', Accept: 'application/json, text/event-stream',
     'MCP-Protocol-Version': revision, 'Mcp-Method': method};
   if (name !== undefined) headers['Mcp-Name'] = inHeader(name);
   if (session !== undefined) headers['Mcp-Param-Session'] = inHeader(session);
-  if (token) headers.Authorization = `Bearer ${token}`;
   const body = JSON.stringify({jsonrpc: '2.0', id: ++lastId, method, params: {...params, _meta: {
     [`${prefix}protocolVersion`]: revision, [`${prefix}clientCapabilities`]: {},
     [`${prefix}clientInfo`]: {name: 'cl-mcp-server view', version: '1'}}}});
@@ -49,8 +40,8 @@ export async function request(address, method, params, {name, session, signal, o
     throw new Lost('The connection to the server is lost.');
   }
   if (answer?.error && answer.id === null && response.ok) throw new Lost(answer.error.message); // from what passes requests on
-  if (answer?.error?.message) throw new Refused(answer.error.message, response.status === 401 ? 401 : answer.error.code);
-  if (response.status === 401 || response.status === 403) throw new Refused('The server asks who you are.', response.status);
+  if (answer?.error?.message) throw new Refused(answer.error.message);
+  if (response.status === 403) throw new Refused('The view does not allow it: it was started for reading only, or the key has changed.');
   if (!answer?.result) throw new Lost(response.ok ? 'The connection to the server is lost.' : `The server answered with status ${response.status}.`);
   return answer.result;
 }

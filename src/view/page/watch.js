@@ -1,18 +1,7 @@
 // Which servers run. The tabs of one browser share one stream: the tab that holds a lock keeps it open and tells the others.
 
-/*
- * watchServers(onServers, onProblem, onToken): begin. onServers gets {servers, 'read-only'}; onProblem a sentence, or '' when it is over.
- * Where there is no /watch, the page comes from a server itself: that is the only one, and onToken is called if it asks who we are.
- */
-export async function watchServers(onServers, onProblem, onToken) {
-  const probe = new AbortController();
-  const first = await fetch('/watch', {signal: probe.signal}).catch(() => null);
-  probe.abort();
-  if (first && (first.status === 404 || first.status === 401)) {
-    onServers({servers: [{id: 'server', pid: '', client: location.host, directory: '', address: '/mcp', 'is-ended': false}], 'read-only': false});
-    if (first.status === 401) onToken();
-    return;
-  }
+/* watchServers(onServers, onProblem): begin. onServers gets {servers, 'read-only'}; onProblem a sentence, or '' when it is over. */
+export function watchServers(onServers, onProblem) {
   const others = new BroadcastChannel('servers');
   let latest = null;
   const take = (state) => {
