@@ -17,6 +17,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/detach.h"
+#include "tools/events.h"
 #include "tools/person.h"
 #include "tools/reply_text.h"
 #include "tools/similar.h"
@@ -150,7 +151,7 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
 
 void call_write_asks(struct tool_call *call)
 {
-    call->asks = call->on_question != NULL;
+    call->asks = call->on_question != NULL || call->toolbox->persons > 0;
     if (call->asks)
         call_write_flag(call, "asks", true);
 }
@@ -328,13 +329,28 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
-/* After an early answer no question is asked. */
+/* If the client cannot be asked, or was answered early, a person who follows the events can answer. */
+static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
+{
+    struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    if (call->toolbox->persons == 0 || s == NULL)
+        session_answer(call->operation, question, NULL, 0);
+    else if (prompt != NULL)
+        events_add(call->toolbox->events, s,
+                   &(struct events_note){.kind = "question",
+                                         .evaluation = session_number(call->operation),
+                                         .number_name = "question",
+                                         .number = question,
+                                         .name = "prompt",
+                                         .text = prompt});
+}
+
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;
     struct strbuf text;
     if (call->on_question == NULL) {
-        session_answer(call->operation, question, NULL, 0);
+        ask_person(call, question, prompt);
         return;
     }
     if (prompt == NULL) {

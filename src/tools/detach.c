@@ -26,7 +26,9 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
                    const struct sexp *frames)
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
-    events_add_job(call->toolbox->events, s, e->number);
+    events_add(
+        call->toolbox->events, s,
+        &(struct events_note){.kind = "job", .evaluation = e->number, .name = "state", .text = "detached"});
     struct strbuf text;
     strbuf_init(&text, 0);
     running_add(&text, s, e, kept->seen);

@@ -3,6 +3,7 @@
  */
 #include "tools/event_definitions.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,7 +13,7 @@
 #include "tools/syntax.h"
 
 #define MOST_DEFINITIONS 50
-#define MOST_EXAMINED ((size_t)1 << 20) /* bytes of the history, for the definitions of one evaluation */
+#define MOST_EXAMINED ((size_t)4 << 20) /* bytes of the history, for the definitions of one evaluation */
 
 struct search {
     const struct journal *journal;
@@ -53,15 +54,35 @@ static bool find_in(const struct journal_entry *e, const struct scan_wanted *wan
     return d->replaced != NULL;
 }
 
+/* What the code must contain in any case: the symbol, without its package; "" if that is not plain. */
+static void find_symbol(const struct event_definition *d, char *symbol, size_t size)
+{
+    const char *start = d->name, *end = d->name + d->name_len, *colon;
+    if (*start == '(')
+        start =
+            memchr(start, ' ', d->name_len) != NULL ? (const char *)memchr(start, ' ', d->name_len) + 1 : end;
+    size_t len = 0;
+    while (start + len < end && strchr(" ()", start[len]) == NULL)
+        len++;
+    while ((colon = memchr(start, ':', len)) != NULL) {
+        len -= (size_t)(colon + 1 - start);
+        start = colon + 1;
+    }
+    bool is_plain = memchr(start, '|', len) == NULL && memchr(start, '\\', len) == NULL && len < size;
+    snprintf(symbol, size, "%.*s", is_plain ? (int)len : 0, start);
+}
+
 static void find_replaced(struct search *search, struct event_definition *d)
 {
+    char symbol[200];
+    find_symbol(d, symbol, sizeof symbol);
     struct scan_wanted *wanted = scan_wanted_new(d->operator, d->operator_len, d->name, d->name_len);
     for (size_t i = search->journal->count; i > 0 && search->examined < MOST_EXAMINED; i--) {
         const struct journal_entry *e = journal_at(search->journal, i - 1);
         if (e->evaluation >= search->evaluation || !e->is_in_state)
             continue;
         search->examined += e->code_len;
-        if (find_in(e, wanted, d))
+        if (strcasestr(e->code, symbol) != NULL && find_in(e, wanted, d))
             break;
     }
     scan_wanted_free(wanted);

@@ -460,39 +460,18 @@ void events_read(struct events *all, struct session *s, const struct events_rang
     strbuf_adds(out, "]}");
 }
 
-void events_add_person(struct events *all, struct session *s, const struct author *author, const char *text)
+void events_add(struct events *all, struct session *s, const struct events_note *note)
 {
     struct log *log = all == NULL ? NULL : find(all, session_name(s));
     struct strbuf out;
     if (log == NULL)
         return;
-    struct event_text t = begin_event(log, "person", 0, &out);
-    event_text_author(&t, author);
-    event_text_string(&t, "text", text, strlen(text));
-    end_event(log, s, &out);
-}
-
-void events_add_restart(struct events *all, struct session *s, const struct author *author, int error,
-                        const char *restart)
-{
-    struct log *log = all == NULL ? NULL : find(all, session_name(s));
-    struct strbuf out;
-    if (log == NULL)
-        return;
-    struct event_text t = begin_event(log, "restart", 0, &out);
-    event_text_author(&t, author);
-    event_text_number(&t, "error", error);
-    event_text_string(&t, "restart", restart, strlen(restart));
-    end_event(log, s, &out);
-}
-
-void events_add_job(struct events *all, struct session *s, uint64_t evaluation)
-{
-    struct log *log = all == NULL ? NULL : find(all, session_name(s));
-    struct strbuf out;
-    if (log == NULL)
-        return;
-    begin_event(log, "job", evaluation, &out);
-    strbuf_adds(&out, ",\"state\":\"detached\"");
+    tell_output(log, s);
+    struct event_text t = begin_event(log, note->kind, note->evaluation, &out);
+    if (note->author != NULL)
+        event_text_author(&t, note->author);
+    if (note->number_name != NULL)
+        event_text_number(&t, note->number_name, note->number);
+    event_text_string(&t, note->name, note->text, strlen(note->text));
     end_event(log, s, &out);
 }

@@ -33,12 +33,17 @@ struct events_range {
 /* events_read(all, s, range, out): append the JSON object of the resource (docs/view.md). */
 void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out);
 
-/* events_add_person(all, s, author, text): the person did ${text}, a sentence. events_add_restart(all, s,
- * author, error, restart): a restart of ${error} is being invoked. events_add_job(all, s, evaluation): its
- * caller was answered, and it continues. */
-void events_add_person(struct events *all, struct session *s, const struct author *author, const char *text);
-void events_add_restart(struct events *all, struct session *s, const struct author *author, int error,
-                        const char *restart);
-void events_add_job(struct events *all, struct session *s, uint64_t evaluation);
+/* What tools know of and sessions do not. All is borrowed. */
+struct events_note {
+    const char *kind;
+    uint64_t evaluation;         /* 0: none */
+    const struct author *author; /* NULL: nobody acted */
+    const char *number_name;     /* a further member, a number; NULL: none */
+    int64_t number;
+    const char *name, *text; /* a further member, a text */
+};
+
+/* events_add(all, s, note): add it to the log of ${s}; ${all} may be NULL. */
+void events_add(struct events *all, struct session *s, const struct events_note *note);
 
 #endif

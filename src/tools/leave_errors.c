@@ -146,7 +146,13 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         .code = code.bytes,
         .code_len = code.len,
     };
-    events_add_restart(call->toolbox->events, s, &call->author, r->sequence, how);
+    events_add(call->toolbox->events, s,
+               &(struct events_note){.kind = "restart",
+                                     .author = &call->author,
+                                     .number_name = "error",
+                                     .number = r->sequence,
+                                     .name = "restart",
+                                     .text = how});
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);

@@ -31,6 +31,7 @@ static const struct deed deeds[] = {
     {"rollback-session", "rolled the session back to", "to"},
     {"checkpoint-session", "made the checkpoint", "name"},
     {"delete-checkpoint", "deleted the checkpoint", "name"},
+    {"answer-question", "answered", "text"},
     {"reset-session", "reset the session", NULL},
 };
 
@@ -83,6 +84,9 @@ void person_tell(struct tool_call *call)
     call_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
     if (!call_takes(call, "code"))
-        events_add_person(call->toolbox->events, s, &call->author, strbuf_string(&text));
+        events_add(
+            call->toolbox->events, s,
+            &(struct events_note){
+                .kind = "person", .author = &call->author, .name = "text", .text = strbuf_string(&text)});
     strbuf_fini(&text);
 }

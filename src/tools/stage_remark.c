@@ -25,7 +25,9 @@ static void stage_remark(struct tool_call *call)
         call_answer(call, true, "Too much waits to be told to the agent already.");
         return;
     }
-    events_add_person(call->toolbox->events, s, &call->author, text);
+    events_add(
+        call->toolbox->events, s,
+        &(struct events_note){.kind = "person", .author = &call->author, .name = "text", .text = text});
     call_answer(call, false, "It comes with the agent's next reply in session %s.", session_name(s));
 }
 

@@ -34,6 +34,7 @@ struct toolbox {
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
     struct events *events;           /* what happens in each session; NULL: not recorded */
     struct others *others;           /* what several clients did in one session; NULL: not reported */
+    size_t persons;                  /* how many follow the events now, and can be asked */
     uint64_t clients;                /* how many there were, each with its own connection */
 };
 

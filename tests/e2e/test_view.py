@@ -354,10 +354,34 @@ class Person(ViewTest):
         self.assertEqual([("started", "agent"), ("restart", "person"), ("started", "person"), ("person", "person")], authors)
         self.assertEqual("hello", events[-1]["text"])
 
+    def test_a_person_answers_what_code_reads(self):
+        client = self.start_server()
+        self.assertIn("END-OF-FILE", client.evaluate("(read-line)").text)
+        view = self.signed_in()
+        server = view.id_of(client)
+        uri = "lisp://session/default/events"
+        stream = view.post(server, "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        pending = client.start_call("evaluate-lisp", code='(progn (princ "Name? ") (finish-output) (read-line *query-io*))')
+
+        def question():
+            events = json.loads(client.request("resources/read", {"uri": uri})["contents"][0]["text"])["events"]
+            return [event for event in events if event["kind"] == "question"]
+
+        asked = mcp.wait_until(question, 30, "the question")[0]
+        self.assertEqual("Name?", asked["prompt"].strip())
+        self.assertTrue(view.call(server, "answer-question", question=asked["question"] + 1, text="x").is_error)
+        self.assertFalse(view.call(server, "answer-question", question=asked["question"], text="Ada").is_error)
+        told = pending.reply()
+        self.assertEqual('"Ada"', told.value)
+        self.assertIn("The person answered Ada.", told.text + client.evaluate("1").text)
+        self.assertTrue(view.call(server, "answer-question", question=asked["question"], text="again").is_error)
+        stream.close()
+        mcp.wait_until(lambda: "END-OF-FILE" in client.evaluate("(read-line)").text, 30, "the end of the listening")
+
     def test_no_list_shows_the_persons_tools(self):
         client = self.start_server("--tools", "full")
         names = {tool["name"] for tool in client.request("tools/list")["tools"]}
-        self.assertFalse(names & {"stage-remark", "session-events"})
+        self.assertFalse(names & {"stage-remark", "session-events", "answer-question"})
         self.assertNotIn("stage-remark", client.call("get-usage-guide").text)
 
 
