@@ -160,7 +160,7 @@ test('what runs is shown with its output, and cancelled', async () => {
 test('an error opens to frames, variables and an evaluation in a frame', async () => {
   await agent.evaluate('(defun mean-of (items) (let ((total (reduce #\'+ items))) (/ total (length items))))');
   await agent.evaluate('(mean-of (list))');
-  await seen('DIVISION-BY-ZERO', `${newestEntry} .error-head`);
+  await seen('DIVISION-BY-ZERO', '.error-head');
   const head = await tab.waitForSelector(`${newestEntry} .error-head`);
   check(await head.evaluate((one) => one.getAttribute('aria-expanded')) === 'false', 'the error is not folded');
   await head.click();
@@ -178,8 +178,8 @@ test('an error opens to frames, variables and an evaluation in a frame', async (
 });
 
 test('the error is opened and evaluated in by keyboard', async () => {
-  await agent.evaluate('(mean-of (list))');
-  await seen('mean-of (list)', newestEntry);
+  await agent.evaluate('(progn :error-2 (mean-of (list)))');
+  await seen(':error-2', '.entry.error');
   await newest();
   await press('k', 'o');
   await seen('MEAN-OF', `${newestEntry} .frames`);
@@ -265,6 +265,15 @@ test('a remark is staged and comes once with the next reply', async () => {
   }
 });
 
+test('code that reads input is answered', async () => {
+  const reply = agent.evaluate('(list :read (read-line))');
+  await tab.waitForSelector('#answer', {visible: true});
+  await tab.type(named('Answer for the code that reads input', 'textbox'), 'a line <b>');
+  await press('Enter');
+  check((await reply).includes('(:READ "a line <b>")'), `the code did not get the answer: ${await reply}`);
+  await gone('#answer-form');
+});
+
 test('a value opens in the inspector: parts, path, back, tables, plots', async () => {
   await evaluate('(list (list :tea 2 3.5) (list :milk 1 (list 9 8 7)) (list "<b>" nil t))');
   await seen(':MILK', newestEntry);
@@ -306,8 +315,8 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
   await tab.click('#inspector figure button');
   await until(() => document.querySelector('#inspector img')?.naturalWidth === 1);
   await press('Escape');
-  await agent.evaluate('(mean-of (list))');
-  await seen('DIVISION-BY-ZERO', newestEntry);
+  await agent.evaluate('(progn :error-0 (mean-of (list)))');
+  await seen(':error-0', '.entry.error');
   await newest();
   await tab.click(`${newestEntry} .error-head`);
   await (await tab.waitForSelector(`${newestEntry} .frame`)).click();
@@ -318,8 +327,8 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
 });
 
 test('axe finds nothing, at both widths and in both schemes', async () => {
-  await agent.evaluate('(mean-of (list))');
-  await seen('DIVISION-BY-ZERO', newestEntry);
+  await agent.evaluate('(progn :error-1 (mean-of (list)))');
+  await seen(':error-1', '.entry.error');
   await newest();
   await tab.click(`${newestEntry} .error-head`);
   await (await tab.waitForSelector(`${newestEntry} .frame`)).click();

@@ -1,6 +1,6 @@
 // What the person writes: a form to evaluate, and a remark for the agent.
 
-import {byId, make, printable} from './dom.js';
+import {byId, make, printable, short} from './dom.js';
 import {balance} from './lisp.js';
 
 export class Composer {
@@ -18,6 +18,10 @@ export class Composer {
     byId('stage-form').addEventListener('submit', (event) => {
       event.preventDefault();
       this.stage();
+    });
+    byId('answer-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.answer();
     });
     byId('stage-code').addEventListener('click', () => {
       byId('remark').value = `Look at this: ${this.field.value}`;
@@ -111,5 +115,19 @@ export class Composer {
       field.value = text;
       this.app.report(reply.text, true);
     } else this.app.report('Staged: the agent gets it with its next reply.');
+  }
+
+  async answer() {
+    const {question} = this.app.model;
+    if (!question) return;
+    const text = byId('answer').value;
+    byId('answer').value = '';
+    await this.app.act('answer-question', {question: question.number, text});
+  }
+
+  /* showQuestion(question): the field for the answer, while the running code waits for one. */
+  showQuestion(question) {
+    byId('answer-form').hidden = !question || this.app.readOnly;
+    if (question) byId('answer-prompt').textContent = short(question.prompt || 'The code reads a line of input.', 300);
   }
 }

@@ -359,6 +359,7 @@ class App {
 
   draw() {
     this.list.draw();
+    this.composer.showQuestion(this.model.question);
     this.tick();
     const known = this.known();
     byId('session-name').textContent = this.session ? printable(this.session) : 'no session';

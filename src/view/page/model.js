@@ -23,6 +23,7 @@ export class Model {
     this.running = null; // the entry that the next events without an evaluation belong to
     this.byEvaluation = new Map();
     this.errors = new Map(); // by their numbers
+    this.question = null; // what the running code asks
     this.state = 0; // the evaluation after which the session is
     this.states = new Map([[0, {evaluation: 0, parent: null, entry: null}]]);
   }
@@ -143,6 +144,7 @@ export class Model {
     Object.assign(entry, {state, elapsed: event.elapsed, progress: null});
     if (this.running === entry) this.running = null;
     const number = event.evaluation ?? entry.number;
+    if (this.question?.evaluation === number) this.question = null;
     if (number !== undefined && !entry.inFrame && number !== this.state) {
       this.states.set(number, {evaluation: number, parent: this.state, entry, time: event.time});
       this.state = number;
@@ -174,7 +176,13 @@ export class Model {
     return entry;
   }
 
+  on_question(event) {
+    this.question = {number: event.question, prompt: event.prompt, evaluation: event.evaluation};
+    return this.owner(event);
+  }
+
   on_death(event) {
+    this.question = null;
     return this.note(event, event.text);
   }
 
@@ -225,6 +233,7 @@ export class Model {
   }
 
   on_person(event) {
+    if (/^The person answered/.test(event.text)) this.question = null;
     return this.note(event, event.text);
   }
 }
