@@ -25,6 +25,7 @@
 #include "report/report.h"
 #include "session/session_host.h"
 #include "tools/audit.h"
+#include "view/page_files.h"
 
 struct server {
     uv_loop_t *loop;
@@ -245,7 +246,11 @@ static struct http_server_options http_options(struct server *server, const stru
 
 static bool begin_http(struct server *server, const struct options *options, struct err *err)
 {
-    const struct http_server_options all = http_options(server, options);
+    struct http_server_options all = http_options(server, options);
+    if (options->view == VIEW_PAGE) {
+        all.files = page_files;
+        all.file_count = page_file_count;
+    }
     server->http = http_server_new(&all, err);
     return server->http != NULL;
 }
@@ -322,7 +327,7 @@ static bool begin(struct server *server, const struct options *options,
         return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
-    if (options->view == VIEW_ON)
+    if (options->view != VIEW_OFF)
         begin_owner_socket(server, options);
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
     struct sigaction hangup;

@@ -17,6 +17,7 @@
 #include "http/daemon.h"
 #include "http/exchange.h"
 #include "http/header_values.h"
+#include "http/http_file.h"
 #include "http/http_session.h"
 #include "http/limits.h"
 #include "http/listener.h"
@@ -173,7 +174,10 @@ static void on_request(void *arg, struct exchange *e)
         take_post(s, e);
         break;
     case EXCHANGE_GET:
-        take_get(e);
+        if (e->file != NULL)
+            exchange_answer(e, MHD_HTTP_OK, e->file->bytes, e->file->len);
+        else
+            take_get(e);
         break;
     case EXCHANGE_DELETE:
         take_delete(e);
@@ -340,6 +344,8 @@ struct http_server *http_server_new(const struct http_server_options *options, s
         .allowed_origins = options->allowed_origins,
         .cors_origins = options->cors_origins,
         .principals = &s->principals,
+        .files = options->files,
+        .file_count = options->file_count,
     };
     s->events = (struct exchange_events){
         .on_headers = on_headers,

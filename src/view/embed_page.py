@@ -15,7 +15,7 @@ with open(output, "w", encoding="ascii") as out:
         for start in range(0, len(data), 24):
             out.write(",".join("'\\x%02x'" % byte for byte in data[start:start + 24]) + ",\n")
         out.write("'\\0'};\n")
-    out.write("const struct page_file page_files[] = {\n")
+    out.write("const struct http_file page_files[] = {\n")
     for number, path in enumerate(files):
         name = os.path.basename(path)
         out.write('    {"%s", "%s", file_%d, sizeof file_%d - 1},\n' % (name, TYPES[os.path.splitext(name)[1]], number, number))

@@ -131,17 +131,13 @@ static void send_to(struct visitor *v, uv_stream_t *to, const char *bytes, size_
     }
 }
 
-#define POLICY                                                                                               \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src "      \
-    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 static void send_head(struct visitor *v, const char *status, const char *type, const char *more)
 {
     struct strbuf head;
     strbuf_init(&head, 0);
     strbuf_addf(&head,
                 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: %s\r\n"
-                "Content-Security-Policy: " POLICY "\r\nX-Content-Type-Options: nosniff\r\n"
+                "Content-Security-Policy: " HTTP_FILE_POLICY "\r\nX-Content-Type-Options: nosniff\r\n"
                 "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
                 "Cross-Origin-Opener-Policy: same-origin\r\nCache-Control: no-store\r\n%s\r\n",
                 status, type, more);

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import mcp
+import mcp_http
 
 PERSON = "cl-mcp-server view"
 
@@ -394,6 +395,46 @@ class Ending(ViewTest):
         view.stream.close()
         view.stream = None
         self.assertEqual(0, view.process.wait((60 + 30) * mcp.STRETCH))
+
+
+class OverHttp(mcp_http.TestCase):
+    """--http ADDRESS --view: the page behind the same tokens."""
+
+    def ask(self, port, path, method="GET", body=None, headers={}):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60 * mcp.STRETCH)
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        response.text = response.read()
+        return response
+
+    def test_the_page_is_there_and_everything_else_needs_the_token(self):
+        tokens = os.path.join(self.folder(), "tokens")
+        with open(tokens, "w") as f:
+            f.write("ada:0123456789abcdef0123\n")
+        os.chmod(tokens, 0o600)
+        port = self.start_http("--view", "--token-file", tokens).addresses[0][1]
+        page = self.ask(port, "/")
+        self.assertEqual((200, "text/html; charset=utf-8"), (page.status, page.getheader("Content-Type")))
+        self.assertNotIn("unsafe-", page.getheader("Content-Security-Policy"))
+        for path in re.findall(r'(?:src|href)="(/[^"]+)"', page.text.decode()):
+            self.assertEqual(200, self.ask(port, path).status, path)
+        self.assertEqual(404, self.ask(port, "/watch").status)
+        self.assertEqual(404, self.ask(port, "/../x").status)
+        self.assertIn(self.ask(port, "/", "POST", "{}", {"Content-Type": "application/json"}).status, (401, 404))
+        self.assertEqual(403, self.ask(port, "/", headers={"Host": "evil.example"}).status)
+        self.assertEqual(403, self.ask(port, "/", headers={"Origin": "http://evil.example"}).status)
+        params = {"name": "list-sessions", "arguments": {}}
+        text, headers = message("tools/call", params), headers_of("tools/call", params)
+        self.assertEqual(401, self.ask(port, "/mcp", "POST", text, headers).status)
+        answer = self.ask(port, "/mcp", "POST", text, {**headers, "Authorization": "Bearer 0123456789abcdef0123"})
+        self.assertEqual(200, answer.status, answer.text)
+
+    def test_without_the_option_there_is_no_page(self):
+        for options in ((), ("--view", "on"), ("--view=off",)):
+            self.assertEqual(404, self.ask(self.start_http(*options).addresses[0][1], "/").status)
+        done = subprocess.run([mcp.SERVER, "--view"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+        self.assertEqual(2, done.returncode)
+        self.assertIn(b"add --http", done.stderr)
 
 
 class OwnerSocket(ViewTest):
