@@ -248,7 +248,7 @@ test('a checkpoint is named, chosen and returned to by keyboard', async () => {
   await press('Enter');
   await seen('Return to the state', '#question');
   await press('Enter');
-  await seen('2 evaluations undone', '.entry.rollback');
+  await seen('by-hand', '.checkpoints .current text');
   check((await agent.evaluate("(boundp '*later*)")).includes('=> NIL'), 'the state was not returned to');
 });
 
@@ -432,6 +432,18 @@ test('only what is visible of many evaluations is in the document', async () => 
   const pdf = await tab.pdf();
   check(pdf.length > 50000, 'the printed page is empty');
   await tab.evaluate(() => [...document.querySelectorAll('.session')].find((one) => one.innerText.includes('default')).click());
+});
+
+test('a view for reading only offers nothing that acts', async () => {
+  const reading = await startView('--read-only');
+  const other = await openPage(browser, reading.link, problems);
+  await other.waitForFunction(() => document.querySelector('.session') && document.querySelector('#checkpoint-detail').innerText, {timeout: patience});
+  await other.evaluate(() => [...document.querySelectorAll('.session')].find((one) => one.innerText.includes('default')).click());
+  await other.waitForFunction(() => document.querySelector('.entry .values') && document.querySelector('.since'), {timeout: patience});
+  const names = await other.evaluate(() => [...document.querySelectorAll('button')].filter((one) => one.checkVisibility()).map((one) => one.innerText));
+  for (const name of ['Evaluate', 'Stage', 'Return', 'Inspect', 'RETRY', 'Save checkpoint', 'Interrupt', 'End']) check(!names.includes(name), `${name} is there`);
+  await other.close();
+  await reading.end();
 });
 
 test('a second tab follows; an ended server stays listed', async () => {

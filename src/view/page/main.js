@@ -40,7 +40,10 @@ class App {
     byId('cancel').addEventListener('click', () => this.act('cancel-evaluation', this.model.running?.number ? {evaluation: this.model.running.number} : {}));
     byId('to-end').addEventListener('click', () => this.transcript.toEnd());
     byId('report-close').addEventListener('click', () => { byId('report').hidden = true; });
-    for (const tab of document.querySelectorAll('[data-pane]')) tab.addEventListener('click', () => this.showPane(tab.dataset.pane));
+    for (const tab of document.querySelectorAll('#panes [data-pane]')) tab.addEventListener('click', () => {
+      document.body.classList.remove('inspects'); // which covers the panes on a narrow screen
+      this.showPane(tab.dataset.pane);
+    });
     byId('transcript').addEventListener('scroll', () => { byId('to-end').hidden = this.transcript.isAtEnd(); }, {passive: true});
     document.addEventListener('visibilitychange', () => this.wake());
     addEventListener('online', () => this.wake());
@@ -319,7 +322,7 @@ class App {
 
   showPane(name) {
     document.body.dataset.pane = name;
-    for (const tab of document.querySelectorAll('[data-pane]')) if (tab !== document.body) tab.setAttribute('aria-pressed', String(tab.dataset.pane === name));
+    for (const tab of document.querySelectorAll('#panes [data-pane]')) tab.setAttribute('aria-pressed', String(tab.dataset.pane === name));
     this.transcript.later();
   }
 
