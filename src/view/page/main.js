@@ -1,7 +1,7 @@
 // The page: which servers there are, which session is shown, and how the page stays up to date with it.
 
 import {byId, ask, say, short, printable, duration, clock} from './dom.js';
-import {callTool, readEvents, listen, Lost} from './mcp.js';
+import {callTool, readEvents, listen, setToken, Lost} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
 import {drawEntry, isLook, title} from './entry.js';
@@ -54,7 +54,7 @@ class App {
   }
 
   address(server = this.server) {
-    return `/servers/${encodeURIComponent(server.id)}/mcp`;
+    return server.address || `/servers/${encodeURIComponent(server.id)}/mcp`;
   }
 
   onServers({servers, 'read-only': readOnly}) {
@@ -68,6 +68,16 @@ class App {
     this.banner('ended', this.server?.['is-ended'] ? 'This server has ended. What it did stays readable here.' : '');
     this.draw();
     this.refresh();
+  }
+
+  async askForToken() {
+    if (byId('question').open) return;
+    const token = await ask('Which token?', 'This server is for several people and asks for your token.', 'Sign in', 'Token');
+    if (!token) return;
+    setToken(token);
+    this.refresh();
+    this.catchUp();
+    this.relisten();
   }
 
   /* What sends no events: the sessions of every server, and the checkpoints and threads of the one that is shown. */
@@ -93,6 +103,7 @@ class App {
       server.problem = '';
       if (server === this.server && names !== server.sessions.map((session) => session.name).join()) this.relisten();
     } catch (error) {
+      if (error.status === 401) this.askForToken();
       server.problem = error instanceof Lost && !server['is-ended'] ? 'It does not answer.' : '';
     }
     this.list.draw();
@@ -366,7 +377,7 @@ class App {
     this.tick();
     const known = this.known();
     byId('session-name').textContent = this.session ? printable(this.session) : 'no session';
-    byId('session-facts').textContent = this.server ? [this.server.client || 'client not known yet', `process ${this.server.pid}`, known?.package].filter(Boolean).map(printable).join(' · ') : '';
+    byId('session-facts').textContent = this.server ? [this.server.client || 'client not known yet', this.server.pid && `process ${this.server.pid}`, known?.package].filter(Boolean).map(printable).join(' · ') : '';
     const isEmpty = this.model.entries.length === 0;
     byId('empty').hidden = !isEmpty;
     byId('empty').textContent = this.servers.length === 0 ? 'No server runs. A client starts one when it uses Lisp.' : 'Nothing was evaluated here yet.';

@@ -9,6 +9,9 @@ export class Lost extends Error {} // the server, or what passes requests on, do
 export class Refused extends Error {}
 
 let lastId = 0;
+let token = null; // what the person typed, where a server asks for one
+
+export const setToken = (text) => { token = text.trim(); };
 
 /*
  * request(address, method, params, options): the result of a request.
@@ -20,6 +23,7 @@ export async function request(address, method, params, {name, session, signal, o
     'MCP-Protocol-Version': revision, 'Mcp-Method': method};
   if (name !== undefined) headers['Mcp-Name'] = inHeader(name);
   if (session !== undefined) headers['Mcp-Param-Session'] = inHeader(session);
+  if (token) headers.Authorization = `Bearer ${token}`;
   const body = JSON.stringify({jsonrpc: '2.0', id: ++lastId, method, params: {...params, _meta: {
     [`${prefix}protocolVersion`]: revision, [`${prefix}clientCapabilities`]: {},
     [`${prefix}clientInfo`]: {name: 'cl-mcp-server view', version: '1'}}}});
@@ -39,6 +43,7 @@ export async function request(address, method, params, {name, session, signal, o
     if (signal?.aborted) throw error;
     throw new Lost('The connection to the server is lost.');
   }
+  if (response.status === 401) throw Object.assign(new Refused('The server asks for a token.'), {status: 401});
   if (answer?.error && answer.id === null && response.ok) throw new Lost(answer.error.message); // from what passes requests on
   if (answer?.error?.message) throw new Refused(answer.error.message);
   if (response.status === 403) throw new Refused('The view does not allow it: it was started for reading only, or the key has changed.');

@@ -31,7 +31,7 @@ export class Servers {
     const name = server.client || 'a client that is not known yet';
     return make('li', {class: `server${server['is-ended'] ? ' ended' : ''}`},
       make('h3', {}, make('span', {text: short(name, 40)}), server['is-ended'] && make('span', {class: 'mark', text: 'ended'})),
-      make('p', {class: 'quiet directory', dir: 'ltr', text: `${printable(server.directory || '')} · process ${server.pid}`}),
+      make('p', {class: 'quiet directory', dir: 'ltr', text: [printable(server.directory || ''), server.pid && `process ${server.pid}`].filter(Boolean).join(' · ')}),
       server.problem && make('p', {class: 'problem', text: printable(server.problem)}),
       sessions.length > 0 ? make('ul', {'aria-label': `Sessions of ${short(name, 40)}, process ${server.pid}`}, sessions.map((session) => this.session(server, session)))
         : make('p', {class: 'quiet', text: server['is-ended'] ? 'Its sessions have ended.' : 'no session yet'}));

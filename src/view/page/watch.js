@@ -25,7 +25,13 @@ export function watchServers(onServers, onProblem) {
       take(JSON.parse(data));
       others.postMessage(latest);
     };
-    source.onerror = () => {
+    source.onerror = async () => {
+      // A server with --view serves the page itself: it is the only one, and has no /watch.
+      if (source.readyState === EventSource.CLOSED && !latest && (await fetch('/watch').catch(() => null))?.status === 404) {
+        take({servers: [{id: 'this', pid: '', client: location.host, directory: '', address: '/mcp', 'is-ended': false}], 'read-only': false});
+        others.postMessage(latest);
+        return;
+      }
       const problem = 'The view itself does not answer: it has ended, or the machine slept. Start cl-mcp-server view again if this stays.';
       onProblem(problem);
       others.postMessage({problem});
