@@ -434,11 +434,9 @@ void events_free(struct events *all)
 void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out)
 {
     struct log *log = find(all, session_name(s));
-    uint64_t oldest = log->last + 1 - log->count, end = log->last + 1, from = oldest;
     size_t start = out->len;
     tell_output(log, s);
-    oldest = log->last + 1 - log->count;
-    end = log->last + 1;
+    uint64_t oldest = log->last + 1 - log->count, end = log->last + 1, from = oldest;
     if (range->after >= 0) {
         from = (uint64_t)range->after + 1 > oldest ? (uint64_t)range->after + 1 : oldest;
     } else {

@@ -397,6 +397,24 @@ class Ending(ViewTest):
         self.assertEqual(0, view.process.wait((60 + 30) * mcp.STRETCH))
 
 
+    def test_it_opens_the_link_in_the_browser(self):
+        folder = self.folder()
+        opened, opener = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+        with open(opener, "w") as f:
+            f.write('#!/bin/sh\necho "$@" > %s.new; mv %s.new %s\n' % (opened, opened, opened))
+        os.chmod(opener, 0o755)
+        environment = mcp.clean_environment(PATH=folder + ":" + os.environ["PATH"])
+        process = subprocess.Popen([mcp.SERVER, "view"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        link = process.stdout.readline()
+        mcp.wait_until(lambda: os.path.exists(opened), 20, "the browser")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(20 * mcp.STRETCH))
+        self.assertEqual(b"", process.stdout.read())
+        process.stdout.close()
+        with open(opened, "rb") as f:
+            self.assertEqual(link, f.read())
+
+
 class OverHttp(mcp_http.TestCase):
     """--http ADDRESS --view: the page behind the same tokens."""
 
