@@ -12,6 +12,7 @@
 #include "app/toolboxes.h"
 #include "base/log.h"
 #include "http/monitor.h"
+#include "http/owner_socket.h"
 #include "http/server.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
@@ -25,6 +26,7 @@
 #include "session/session_host.h"
 #include "session/store/leases.h"
 #include "tools/audit.h"
+#include "view/page_files.h"
 
 struct server {
     uv_loop_t *loop;
@@ -39,6 +41,7 @@ struct server {
     struct connection *connection;     /* NULL: no client on standard input and output */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
+    struct owner_socket *owner_socket; /* NULL: none */
     struct monitor *monitor;           /* NULL: no metrics over HTTP */
     const struct extension *extension; /* NULL: none */
     uv_signal_t signals[4];
@@ -71,15 +74,22 @@ static void on_saved(void *arg)
     uv_stop(((struct server *)arg)->loop);
 }
 
-static void on_http_closed(void *arg)
+static void on_owner_socket_closed(void *arg)
 {
     struct server *server = arg;
-    server->http = NULL;
+    server->owner_socket = NULL;
     /* What runs keeps its session from being saved, for ever if it has no time limit. At the end of the input
      * everything has got one, and its answers are awaited. */
     if (!server->is_input_over || server->is_output_lost)
         session_host_stop_everything(server->host);
     toolboxes_save(server->toolboxes, on_saved, server);
+}
+
+static void on_http_closed(void *arg)
+{
+    struct server *server = arg;
+    server->http = NULL;
+    owner_socket_close(server->owner_socket, on_owner_socket_closed, server);
 }
 
 /* End what is in progress over HTTP, then save sessions. A second signal exits immediately. */
@@ -123,6 +133,14 @@ static void on_handshake(void *arg)
         zygotes_warm(((struct server *)arg)->zygotes);
 }
 
+static void on_stdio_handshake(void *arg)
+{
+    struct server *server = arg;
+    on_handshake(server);
+    owner_socket_describe(server->owner_socket, connection_client_name(server->connection),
+                          server->directory);
+}
+
 /* Without --directory, and with standard input and output only: a client of HTTP may be elsewhere. What a
  * sandbox contains is chosen before the client has named its project. */
 static bool asks_roots(const struct options *options)
@@ -157,8 +175,8 @@ static void on_signal(uv_signal_t *handle, int signal)
         return;
     }
     if (signal == SIGHUP && (server->http != NULL || server->audit != NULL)) {
-        if (server->http != NULL)
-            http_server_reload(server->http);
+        http_server_reload(server->http);
+        owner_socket_reload(server->owner_socket);
         if (server->audit != NULL)
             audit_reopen(server->audit);
         return;
@@ -196,7 +214,7 @@ static bool begin_stdio(struct server *server, const struct options *options, st
         .shows_log = true,
         .send = on_send,
         .on_idle = on_idle,
-        .on_handshake = on_handshake,
+        .on_handshake = on_stdio_handshake,
         .on_root = server->directory == server->root ? on_root : NULL,
         .arg = server,
     };
@@ -209,9 +227,9 @@ static struct toolbox *toolbox_of(void *arg, const char *principal)
     return toolboxes_get(((struct server *)arg)->toolboxes, principal);
 }
 
-static bool begin_http(struct server *server, const struct options *options, struct err *err)
+static struct http_server_options http_options(struct server *server, const struct options *options)
 {
-    const struct http_server_options http_options = {
+    return (struct http_server_options){
         .loop = server->loop,
         .addresses = options->http_addresses,
         .allowed_hosts = options->allowed_hosts,
@@ -234,8 +252,31 @@ static bool begin_http(struct server *server, const struct options *options, str
         .on_handshake = on_handshake,
         .arg = server,
     };
-    server->http = http_server_new(&http_options, err);
+}
+
+static bool begin_http(struct server *server, const struct options *options, struct err *err)
+{
+    struct http_server_options all = http_options(server, options);
+    if (options->view == VIEW_PAGE) {
+        all.files = page_files;
+        all.file_count = page_file_count;
+    }
+    server->http = http_server_new(&all, err);
     return server->http != NULL;
+}
+
+/* The owner sees the sessions of the client on standard input and output or, if there is none, those of the
+ * principal whose token it gives. A server without this socket serves its clients all the same. */
+static void begin_owner_socket(struct server *server, const struct options *options)
+{
+    struct owner_socket_options all = {.http = http_options(server, options), .directory = server->directory};
+    struct err err;
+    all.http.tls_certificate_file = all.http.tls_key_file = NULL;
+    if (server->connection != NULL)
+        all.http.principals = (struct principals_options){0};
+    server->owner_socket = owner_socket_new(&all, &err);
+    if (server->owner_socket == NULL)
+        log_info("cl-mcp-server view will not find this server: %s", err.message);
 }
 
 static void print_metrics(void *arg, struct strbuf *out)
@@ -305,6 +346,8 @@ static bool begin(struct server *server, const struct options *options,
         return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
+    if (options->view != VIEW_OFF)
+        begin_owner_socket(server, options);
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
     struct sigaction hangup;
     /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
@@ -339,6 +382,10 @@ static void end(struct server *server)
 {
     if (server->http != NULL) {
         http_server_close(server->http, on_transport_closed, server->loop);
+        uv_run(server->loop, UV_RUN_DEFAULT);
+    }
+    if (server->owner_socket != NULL) {
+        owner_socket_close(server->owner_socket, on_transport_closed, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
     if (server->transport != NULL) {

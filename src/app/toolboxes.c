@@ -22,6 +22,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/evaluations.h"
+#include "tools/events.h"
 #include "tools/others.h"
 #include "tools/toolbox.h"
 
@@ -80,6 +81,7 @@ static void owned_free(struct owned *o)
     list_remove(&o->node);
     sessions_free(o->toolbox.sessions);
     evaluations_free(o->toolbox.evaluations);
+    events_free(o->toolbox.events);
     others_free(o->toolbox.others);
     tasks_free(o->toolbox.tasks);
     saved_store_free(o->store);
@@ -148,6 +150,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         tasks_new(t->options.loop, made->toolbox.is_persistent ? saved_store_directory(made->store) : NULL);
     made->toolbox.others = others_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
+    made->toolbox.events = events_new(t->options.loop, made->toolbox.sessions, t->options.redacts);
     list_init(&made->node);
     list_append(&t->all, &made->node);
     return &made->toolbox;

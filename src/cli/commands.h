@@ -39,13 +39,14 @@ int command_help(const struct command *command, FILE *out);
 void commands_help(FILE *out);
 
 /* check_parens(argc, argv), completions(argc, argv), doctor(argc, argv), hook(argc, argv), install(argc,
- * argv), uninstall(argc, argv): the run of each row, in the file of the same name; uninstall is in install.c.
- */
+ * argv), uninstall(argc, argv), view(argc, argv): the run of each row, in the file of the same name;
+ * uninstall is in install.c, view in the folder view. */
 int check_parens(int argc, char **argv);
 int completions(int argc, char **argv);
 int doctor(int argc, char **argv);
 int hook(int argc, char **argv);
 int install(int argc, char **argv);
 int uninstall(int argc, char **argv);
+int view(int argc, char **argv);
 
 #endif

@@ -12,6 +12,7 @@
 #include "http/daemon.h"
 #include "http/exchange.h"
 #include "http/header_values.h"
+#include "http/http_file.h"
 #include "http/http_session.h"
 #include "http/link.h"
 #include "http/slots.h"
@@ -157,13 +158,17 @@ static bool check_metadata(const struct check_rules *rules, struct exchange *e)
 
 static bool check_path(const struct check_rules *rules, struct exchange *e)
 {
-    return strcmp(e->path, PATH) == 0 || refuse(e, 404, "not found; the MCP endpoint is " PATH);
+    for (size_t i = 0; i < rules->file_count && e->method == EXCHANGE_GET; i++)
+        if (strcmp(e->path[1] == '\0' ? "index.html" : e->path + 1, rules->files[i].name) == 0)
+            e->file = &rules->files[i];
+    return e->file != NULL || strcmp(e->path, PATH) == 0 ||
+           refuse(e, 404, "not found; the MCP endpoint is " PATH);
 }
 
 static bool check_method(const struct check_rules *rules, struct exchange *e)
 {
     const struct transport_headers headers = {.version = exchange_header(e, "MCP-Protocol-Version")};
-    e->is_modern = request_headers_are_modern(&headers);
+    e->is_modern = e->file == NULL && request_headers_are_modern(&headers);
     if (e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL)
         return true;
     if (e->method == EXCHANGE_POST ||
@@ -176,7 +181,7 @@ static bool check_method(const struct check_rules *rules, struct exchange *e)
 static bool check_authorization(const struct check_rules *rules, struct exchange *e)
 {
     struct refusal refusal;
-    if (e->method == EXCHANGE_OPTIONS)
+    if (e->method == EXCHANGE_OPTIONS || e->file != NULL)
         return true;
     e->principal = checks_principal(rules, e, &refusal);
     return e->principal != NULL ||
@@ -208,7 +213,7 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
     const char *accept = exchange_header(e, "Accept");
     e->takes_json = accept == NULL || accept_admits(accept, "application/json");
     e->takes_events = accept == NULL || accept_admits(accept, "text/event-stream");
-    if (e->method == EXCHANGE_GET && !(accept != NULL && e->takes_events))
+    if (e->method == EXCHANGE_GET && e->file == NULL && !(accept != NULL && e->takes_events))
         return refuse(e, 406, "GET needs Accept: text/event-stream");
     if (e->method == EXCHANGE_POST && !e->takes_json && !e->takes_events)
         return refuse(e, 406, "Accept must admit application/json or text/event-stream");
@@ -240,7 +245,7 @@ static bool check_version(const struct check_rules *rules, struct exchange *e)
 static bool check_session(const struct check_rules *rules, struct exchange *e)
 {
     const char *id = exchange_header(e, "Mcp-Session-Id");
-    if (e->is_modern || e->method == EXCHANGE_OPTIONS)
+    if (e->is_modern || e->method == EXCHANGE_OPTIONS || e->file != NULL)
         return true;
     if (e->method == EXCHANGE_POST) /* it may be initialize, with any id: post.c */
         return true;

@@ -5,8 +5,10 @@
 #define HTTP_CHECKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct exchange;
+struct http_file;
 struct principal;
 struct principals;
 struct refusal;
@@ -16,6 +18,8 @@ struct check_rules {
     const char *const *allowed_origins; /* the same */
     const char *const *cors_origins;    /* pages of these origins may also read answers */
     struct principals *principals;
+    const struct http_file *files; /* anybody may read them: a page that asks for its token itself */
+    size_t file_count;
     bool is_ending;
 };
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -56,6 +58,14 @@ struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connecti
     return info->socket_context;
 }
 
+/* Whoever connected; what became of that process since does not matter. */
+static bool is_of_this_user(int descriptor)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
 static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -67,6 +77,10 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
             d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
         struct link *l = link_new(d->options.loop, descriptor, &d->slots, address);
         link_expect(l, HTTP_FIRST_HEADERS_MS);
+        if (d->listener.is_owners && !is_of_this_user(descriptor)) {
+            log_warning("another user was turned away from %s", d->listener.name);
+            shutdown(descriptor, SHUT_RDWR);
+        }
         *context = l;
     } else {
         link_free(*context);

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "http/daemon.h"
+#include "http/http_file.h"
 #include "http/limits.h"
 #include "http/link.h"
 #include "http/slots.h"
@@ -237,6 +238,15 @@ static enum MHD_Result queue(struct exchange *e, struct MHD_Response *response)
     return result;
 }
 
+static void add_file_headers(const struct exchange *e, struct MHD_Response *response)
+{
+    add_header(e, response, "Content-Type", e->file->type);
+    add_header(e, response, "Content-Security-Policy", HTTP_FILE_POLICY);
+    add_header(e, response, "X-Content-Type-Options", "nosniff");
+    add_header(e, response, "Referrer-Policy", "no-referrer");
+    add_header(e, response, "Cache-Control", "no-cache");
+}
+
 static enum MHD_Result queue_answer(struct exchange *e)
 {
     size_t len;
@@ -245,6 +255,8 @@ static enum MHD_Result queue_answer(struct exchange *e)
         daemon_mhd(e->daemon)->create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         free(bytes);
+    else if (len > 0 && e->file != NULL && e->refusal.status == 0)
+        add_file_headers(e, response);
     else if (len > 0)
         add_header(e, response, "Content-Type", "application/json");
     if (response != NULL && e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL) {

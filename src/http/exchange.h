@@ -40,6 +40,8 @@ struct http_reply {
     const char *header, *value; /* an additional header; NULL: none */
 };
 
+struct http_file;
+
 struct exchange {
     struct list node; /* in the server's */
     struct daemon *daemon;
@@ -51,10 +53,11 @@ struct exchange {
     bool must_close; /* close the connection after the answer: where this request ends is uncertain */
     bool takes_json, takes_events, is_modern;
     const char *path;
-    struct http_reply refusal;   /* status 0: none so far */
-    struct principal *principal; /* the principal it belongs to */
-    const char *cors_origin;     /* the origin that may read the answer; NULL: none */
-    struct trimmed *trimmed;     /* copies of header values */
+    const struct http_file *file; /* the one at that path; NULL: none */
+    struct http_reply refusal;    /* status 0: none so far */
+    struct principal *principal;  /* the principal it belongs to */
+    const char *cors_origin;      /* the origin that may read the answer; NULL: none */
+    struct trimmed *trimmed;      /* copies of header values */
     struct strbuf body;
     size_t drained, accounted;
     bool has_begun; /* a stream of events is being sent */

@@ -10,6 +10,7 @@
 
 struct listener {
     int descriptor;           /* -1: none */
+    bool is_owners;           /* peers of another user are turned away */
     bool is_unix;             /* the file's permissions decide who can connect */
     bool is_loopback;         /* only this machine can connect */
     char name[160];           /* for people: "127.0.0.1:8080", "unix:/run/lisp.sock" */

@@ -17,6 +17,7 @@
 #include "http/daemon.h"
 #include "http/exchange.h"
 #include "http/header_values.h"
+#include "http/http_file.h"
 #include "http/http_session.h"
 #include "http/limits.h"
 #include "http/listener.h"
@@ -174,7 +175,10 @@ static void on_request(void *arg, struct exchange *e)
         take_post(s, e);
         break;
     case EXCHANGE_GET:
-        take_get(e);
+        if (e->file != NULL)
+            exchange_answer(e, MHD_HTTP_OK, e->file->bytes, e->file->len);
+        else
+            take_get(e);
         break;
     case EXCHANGE_DELETE:
         take_delete(e);
@@ -233,6 +237,23 @@ static bool is_open(const struct http_server *s, const struct daemon *daemon)
            (principals_are_anybody(&s->principals) || principals_trust_this_machine(&s->principals));
 }
 
+static bool serve_on(struct http_server *s, struct listener *listener, struct err *err)
+{
+    const struct daemon_options options = {
+        .loop = s->options.loop,
+        .mhd = &s->mhd,
+        .certificate = s->certificate,
+        .key = s->key,
+        .handle = exchange_handler(),
+        .on_completed = exchange_completer(),
+        .arg = &s->events,
+    };
+    struct daemon *daemon = daemon_new(listener, &options, err);
+    if (daemon != NULL)
+        s->daemons[s->daemon_count++] = daemon;
+    return daemon != NULL;
+}
+
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
 {
     if (s->daemon_count == MOST_LISTENERS)
@@ -248,19 +269,9 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         listener_close(&listener);
         return false;
     }
-    const struct daemon_options options = {
-        .loop = s->options.loop,
-        .mhd = &s->mhd,
-        .certificate = s->certificate,
-        .key = s->key,
-        .handle = exchange_handler(),
-        .on_completed = exchange_completer(),
-        .arg = &s->events,
-    };
-    struct daemon *daemon = daemon_new(&listener, &options, err);
-    if (daemon == NULL)
+    if (!serve_on(s, &listener, err))
         return false;
-    s->daemons[s->daemon_count++] = daemon;
+    struct daemon *daemon = s->daemons[s->daemon_count - 1];
     const char *name = daemon_listener(daemon)->name;
     if (is_open(s, daemon))
         log_warning(
@@ -309,7 +320,7 @@ static bool start(struct http_server *s, struct err *err)
     for (size_t i = 0; o->addresses[i] != NULL; i++)
         if (!listen_on(s, o->addresses[i], err))
             return false;
-    return trust_has_a_way(s, err);
+    return (o->listener == NULL || serve_on(s, o->listener, err)) && trust_has_a_way(s, err);
 }
 
 static void free_all(struct http_server *s)
@@ -348,6 +359,8 @@ struct http_server *http_server_new(const struct http_server_options *options, s
         .allowed_origins = options->allowed_origins,
         .cors_origins = options->cors_origins,
         .principals = &s->principals,
+        .files = options->files,
+        .file_count = options->file_count,
     };
     s->events = (struct exchange_events){
         .on_headers = on_headers,

@@ -12,13 +12,19 @@
 #include "http/principals.h"
 
 struct extension;
+struct http_file;
 struct http_server;
+struct listener;
 struct toolbox;
 
 struct http_server_options {
     uv_loop_t *loop;
     const char *const
         *addresses; /* as listener_open() takes them; NULL-terminated, like the lists below; all borrowed */
+    struct listener *listener;     /* one that is open already, beside the addresses; taken if the server is
+                                      made; NULL: none */
+    const struct http_file *files; /* served to everybody, "index.html" as /; borrowed; NULL: none */
+    size_t file_count;
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     const char *const *cors_origins;

@@ -10,7 +10,7 @@
 
 #include "mcp/batch.h"
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/methods.h"
 #include "mcp/request_headers.h"
 #include "mcp/requests.h"

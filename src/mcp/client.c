@@ -3,6 +3,10 @@
  */
 #include "mcp/client.h"
 
+#include <string.h>
+
+#include "base/utf8.h"
+
 #include <stdlib.h>
 
 void client_fini(struct client *client)
@@ -18,4 +22,27 @@ void client_shake_hands(struct client *client)
     client->has_shaken_hands = true;
     if (client->on_handshake != NULL)
         client->on_handshake(client->arg);
+}
+
+/* The page of `cl-mcp-server view`, which a person uses. */
+#define PERSON "cl-mcp-server view"
+
+struct author client_name(const json_t *info)
+{
+    struct author author = {.is_person = false};
+    const json_t *value = json_object_get(info, "name");
+    const char *name = json_string_value(value);
+    size_t len = json_string_length(value);
+    if (name == NULL || memchr(name, '\0', len) != NULL)
+        return author;
+    author.is_person = strcmp(name, PERSON) == 0;
+    memcpy(author.name, name, len < AUTHOR_NAME_SIZE ? len : utf8_floor(name, len, AUTHOR_NAME_SIZE - 1));
+    return author;
+}
+
+struct author client_author(const struct client *client, const json_t *params)
+{
+    const json_t *info =
+        json_object_get(json_object_get(params, "_meta"), "io.modelcontextprotocol/clientInfo");
+    return info != NULL ? client_name(info) : client->author;
 }

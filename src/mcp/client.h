@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "session/records/author.h"
 
 struct extension;
 struct outbox;
@@ -40,6 +41,7 @@ struct client {
     bool is_ending;     /* sessions are being saved: what a call did now would be lost */
 
     const struct revision *negotiated; /* by the last initialize; NULL before it */
+    struct author author;              /* as the last initialize named it */
     json_t *capabilities;              /* declared in the last initialize; NULL: none */
     char *tools_text;                  /* the array of the listed tools; NULL until it is first requested */
 
@@ -52,6 +54,11 @@ struct client {
 
 /* client_fini(client): free what it owns. */
 void client_fini(struct client *client);
+
+/* client_author(client, params): who sends the request with these parameters: by the clientInfo in their
+ * _meta, or in the last initialize. client_name(info): by a clientInfo, which may be NULL. */
+struct author client_author(const struct client *client, const json_t *params);
+struct author client_name(const json_t *info);
 
 /* client_shake_hands(client): the client is ready for work: call on_handshake(), the first time only. */
 void client_shake_hands(struct client *client);

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/prompts.h"
 #include "mcp/request.h"

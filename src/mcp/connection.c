@@ -105,6 +105,11 @@ bool connection_is_idle(const struct connection *c)
     return requests_are_idle(c->client.requests);
 }
 
+const char *connection_client_name(const struct connection *c)
+{
+    return c->client.author.name;
+}
+
 const struct revision *connection_revision(const struct connection *c)
 {
     return c->client.negotiated;

@@ -74,6 +74,9 @@ void connection_no_more_input(struct connection *c);
  * of tools are refused: nothing would keep what they do. */
 void connection_end(struct connection *c);
 
+/* connection_client_name(c): the name of its client, borrowed; "" if it is not known. */
+const char *connection_client_name(const struct connection *c);
+
 /* connection_is_idle(c): no request is in progress, apart from those that stay open until their client
  * ends them. */
 bool connection_is_idle(const struct connection *c);

@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"

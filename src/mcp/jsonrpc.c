@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 
 #define MOST_QUOTED 100
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
@@ -60,6 +60,7 @@ static void initialize(struct request *r, const json_t *params)
     client->negotiated = revision;
     json_decref(client->capabilities);
     client->capabilities = json_incref(json_object_get(params, "capabilities"));
+    client->author = client_name(json_object_get(params, "clientInfo"));
     struct strbuf *out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
     add_capabilities(request_client(r), false, out);

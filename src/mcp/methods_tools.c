@@ -173,6 +173,8 @@ void methods_tools_call(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
+    if (!client->is_stateless && client->author.name[0] == '\0')
+        client->author = client_author(client, params); /* there was no initialize */
     client_shake_hands(client);
     if (client->is_ending) {
         request_fail(r, JSONRPC_INTERNAL_ERROR, "The server is shutting down; the call was not performed");
@@ -195,6 +197,7 @@ void methods_tools_call(struct request *r, const json_t *params)
     struct tool_call_options options = {
         .default_session = client->default_session,
         .client = client->number,
+        .author = client_author(client, params),
         .wants_structured = client->wants_structured && request_revision(r)->has_structured,
         .wants_progress = request_wants_progress(r),
         .done = on_tool_done,

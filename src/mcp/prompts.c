@@ -8,7 +8,7 @@
 
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "tools/similar.h"

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "mcp/batch.h"
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/outbox.h"
 #include "mcp/requests.h"

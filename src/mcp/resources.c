@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
@@ -51,6 +51,9 @@ static const struct resource table[] = {
     {.uri = "lisp://session/{session}/definitions", .name = "definitions", .title = "Definitions",
      .description = "The definitions made in the session.", .mime_type = "text/plain",
      .tool = "list-definitions", .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT)},
+    {.uri = "lisp://session/{session}/events{?after,before,limit}", .name = "events", .title = "Events",
+     .description = "What has happened in the session, step by step.", .mime_type = "application/json",
+     .tool = "session-events", .changed_by = BY(SESSIONS_EVENTS) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT)},
     {.uri = "lisp://symbol/{package}/{name}", .name = "symbol", .title = "Symbol",
      .description = "Every meaning of a symbol in the default session.", .mime_type = "text/plain",
      .tool = "describe-symbol", .is_of_default_session = true},
@@ -90,6 +93,31 @@ static json_t *decode(const char *text, size_t len)
     return json_stringn(decoded, count);
 }
 
+/* The variables after the question mark: numbers, each of which the template lists: "{?after,limit}". */
+static bool take_query(const char *listed, const char *query, const char *end, json_t *variables)
+{
+    while (query < end) {
+        const char *equals = memchr(query, '=', (size_t)(end - query));
+        size_t len = equals == NULL ? 0 : (size_t)(equals - query);
+        char name[32], number[20];
+        snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : 0), query);
+        const char *found = len == 0 ? NULL : strstr(listed, name);
+        if (found == NULL || strlen(name) != len || strchr(",}", found[len]) == NULL ||
+            strchr("?,", found[-1]) == NULL)
+            return false;
+        const char *value = equals + 1, *stop = memchr(value, '&', (size_t)(end - value));
+        size_t digits = (size_t)((stop == NULL ? end : stop) - value);
+        if (digits == 0 || digits > 16)
+            return false;
+        snprintf(number, sizeof number, "%.*s", (int)digits, value);
+        if (strspn(number, "0123456789") != digits)
+            return false;
+        json_object_set_new(variables, name, json_integer(strtoll(number, NULL, 10)));
+        query = stop == NULL ? end : stop + 1;
+    }
+    return true;
+}
+
 /* Whether ${uri} matches ${template}; ${variables} receives the variables. The last one may contain
  * slashes, because / is a symbol. */
 static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
@@ -101,6 +129,8 @@ static bool take_apart(const char *template, const char *uri, size_t len, json_t
                 return false;
             continue;
         }
+        if (template[1] == '?')
+            return uri == end || (*uri == '?' && take_query(template + 1, uri + 1, end, variables));
         const char *brace = strchr(template, '}');
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)(brace - template - 1), template + 1);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/outbox.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "mcp/client.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/outbox.h"
 #include "mcp/request.h"
@@ -38,7 +38,8 @@ struct subscription {
     struct list node;
     struct subscriptions *of;
     struct request *listen; /* NULL: it came by resources/subscribe */
-    bool tools, resources;  /* their lists */
+    bool is_of_person;
+    bool tools, resources; /* their lists */
     size_t count;
     struct watched watched[SUBSCRIPTIONS_MOST_URIS];
 };
@@ -65,6 +66,8 @@ static void subscription_free(struct subscription *s)
 {
     if (s->listen != NULL)
         s->of->listens--;
+    if (s->is_of_person)
+        s->of->client->toolbox->persons--;
     for (size_t i = 0; i < s->count; i++)
         watched_fini(&s->watched[i]);
     list_remove(&s->node);
@@ -346,6 +349,10 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         else
             watched_fini(&w);
     }
+    s->is_of_person = client_author(request_client(r), params).is_person && s->count > 0 &&
+                      request_client(r)->toolbox != NULL;
+    if (s->is_of_person)
+        request_client(r)->toolbox->persons++;
     request_await(r, s, cancel_listen);
     request_stays_open(r);
     acknowledge(s);

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/memory.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 #include "mcp/task_note.h"
 

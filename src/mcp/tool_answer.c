@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "base/strbuf.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "tools/tool.h"

@@ -144,6 +144,15 @@ static bool set_choice(struct options *o, const struct option_definition *option
     return true;
 }
 
+static bool set_view(struct options *o, const struct option_definition *option, const char *argument,
+                     struct err *err)
+{
+    if (argument != NULL)
+        return set_choice(o, option, argument, err);
+    o->view = VIEW_PAGE;
+    return true;
+}
+
 static bool set_sandbox(struct options *o, const struct option_definition *option, const char *argument,
                         struct err *err)
 {
@@ -207,6 +216,9 @@ static const struct option_definition table[] = {
      "warning", .set = set_log_level, COMMON},
     {SERVER, "audit", "FILE", "Append a line of JSON to FILE for each call and typed line; SIGHUP reopens it",
      TEXT(audit_file)},
+    {SERVER, "view", "on|off",
+     "Offer the socket that cl-mcp-server view connects to; without on or off, also serve its page over HTTP", "on",
+     .set = set_view, .place = offsetof(struct options, view), .is_argument_optional = true},
     {SERVER, "redact", NULL, "Remove what looks like a credential from replies and the audit log",
      FLAG(redacts)},
     {SERVER, "build-core", "DIR", "Build the Lisp image in DIR and exit",
@@ -423,8 +435,8 @@ bool options_parse(struct options *o, int argc, char **argv)
     struct option longs[MOST_OPTIONS + 1] = {0};
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
-        longs[i] =
-            (struct option){.name = option.name, .has_arg = option.argument != NULL, .val = FIRST + (int)i};
+        int has_arg = option.is_argument_optional ? optional_argument : option.argument != NULL;
+        longs[i] = (struct option){.name = option.name, .has_arg = has_arg, .val = FIRST + (int)i};
     }
     int key;
     while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -434,6 +446,9 @@ bool options_parse(struct options *o, int argc, char **argv)
         }
         struct option_definition option = options_at((size_t)(key - FIRST));
         struct err err;
+        bool may_follow = option.is_argument_optional && optarg == NULL;
+        if (may_follow && optind < argc && argv[optind][0] != '-')
+            optarg = argv[optind++];
         if (!option.set(o, &option, optarg, &err)) {
             fprintf(stderr, "cl-mcp-server: %s\nTry cl-mcp-server --help.\n", err.message);
             return false;
@@ -458,6 +473,10 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr,
                 "cl-mcp-server: --attach and --sandbox exclude each other: nothing confines a Lisp that is "
                 "not the server's. Give one of them.\n");
+        return false;
+    }
+    if (o->view == VIEW_PAGE && o->http_addresses[0] == NULL) {
+        fprintf(stderr, "cl-mcp-server: --view without on or off serves the page over HTTP: add --http\n");
         return false;
     }
     find_defaults(o);

@@ -16,6 +16,8 @@
 #define OPTIONS_MOST_NODE 63
 
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
+enum { VIEW_ON, VIEW_OFF, VIEW_PAGE }; /* the order of its row; without its argument: VIEW_PAGE */
+
 struct options {
     bool wants_help, wants_version;
     bool wants_all_help;    /* --help all */
@@ -38,6 +40,7 @@ struct options {
     const char *metrics_address; /* NULL: none */
     const char *audit_file;      /* NULL: none */
     bool redacts;                /* --redact */
+    unsigned view;               /* VIEW_ON, ... */
     const char *lisp;
     const char *user_init; /* NULL: none; may be ${found_init} */
     bool has_no_user_init; /* --no-userinit */
@@ -87,6 +90,7 @@ struct option_definition {
     const char *help;     /* one sentence without a full stop */
     char initial[32];     /* its default as --help shows it; "" for none */
     bool is_repeatable;
+    bool is_argument_optional;
     bool is_common; /* --help shows it, not only --help all */
     option_setter *set;
     size_t place; /* what ${set} sets: the offset of a member of struct options */

@@ -183,8 +183,10 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
                 session_between(o->session)->total + bytes_of_texts(reply_get(reply, "warnings")) >
             LARGE_FAILURE)
         max_output = MOST_OF_A_FAILURE;
-    add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
-    capture_fini(session_between(o->session));
+    if (!session_notices(o->session)->is_held) {
+        add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
+        capture_fini(session_between(o->session));
+    }
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply, max_output);

@@ -13,6 +13,7 @@
 /* clang-format off */
 static const char *const sentences[] = {
     [FACT_TEXT] = "$a",
+    [FACT_STAGED] = "$a",
 
     [FACT_CONTINUED] = "A restart has continued the computation from there.",
     [FACT_COPY_ENDED] = "The copy of the process that stood in it has ended.",

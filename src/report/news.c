@@ -74,9 +74,20 @@ static void add_background_errors(struct strbuf *out, struct session *s)
         session_note_announced(s, count);
 }
 
-static void add_notices(const struct notices *notices, struct strbuf *out)
+static bool have(const struct notices *notices, bool is_staged)
 {
-    for (size_t i = 0; i < notices->count; i++) {
+    for (size_t i = notices->held; i < notices->count; i++)
+        if ((notices->facts[i].kind == FACT_STAGED) == is_staged)
+            return true;
+    return false;
+}
+
+/* What a person has staged has its own section. */
+static void add_notices(const struct notices *notices, bool is_staged, struct strbuf *out)
+{
+    for (size_t i = notices->held; i < notices->count; i++) {
+        if ((notices->facts[i].kind == FACT_STAGED) != is_staged)
+            continue;
         report_fact(&notices->facts[i], out);
         if (out->bytes[out->len - 1] != '\n')
             strbuf_addc(out, '\n');
@@ -86,13 +97,19 @@ static void add_notices(const struct notices *notices, struct strbuf *out)
 void report_news(struct strbuf *out, struct session *s, const char *note)
 {
     struct notices *notices = session_notices(s);
-    add_background_errors(out, s);
-    if (note == NULL && notices->count == 0)
-        return;
-    section_begin(out, "[Session]");
-    if (note != NULL)
-        strbuf_addf(out, "%s\n", note);
-    add_notices(notices, out);
-    section_end(out);
+    if (!notices->is_held)
+        add_background_errors(out, s);
+    if (note != NULL || have(notices, false)) {
+        section_begin(out, "[Session]");
+        if (note != NULL)
+            strbuf_addf(out, "%s\n", note);
+        add_notices(notices, false, out);
+        section_end(out);
+    }
+    if (have(notices, true)) {
+        section_begin(out, "[From the person]");
+        add_notices(notices, true, out);
+        section_end(out);
+    }
     notices_clear(notices);
 }

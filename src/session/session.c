@@ -137,6 +137,11 @@ static bool waits_for(const struct operation *op, int64_t question)
     return session_is_asking(op) && op->session->current->question == question;
 }
 
+struct operation *session_asking(const struct session *s, int64_t question)
+{
+    return s->current != NULL && waits_for(s->current, question) ? s->current : NULL;
+}
+
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len)
 {
     if (waits_for(op, question))

@@ -134,6 +134,9 @@ void session_answer(struct operation *op, int64_t question, const char *text, si
  * CANCELLED. */
 void session_dismiss(struct operation *op, int64_t question);
 
+/* session_asking(s, question): the operation that waits for the answer to this question; NULL: none does. */
+struct operation *session_asking(const struct session *s, int64_t question);
+
 /* session_let_go(op): its caller was answered before its end. Look-ups that were sent after that answer are
  * meant for the operation as it runs, so they need not wait for its end. */
 void session_let_go(struct operation *op);

@@ -218,3 +218,8 @@ void sessions_unwatch(struct sessions_watcher *w)
 {
     list_remove(&w->node);
 }
+
+void sessions_tell_events(struct session *s)
+{
+    session_tell(s, SESSIONS_EVENTS);
+}

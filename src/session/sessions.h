@@ -69,4 +69,7 @@ size_t sessions_count(const struct sessions *all);
 void sessions_watch(struct sessions *all, struct sessions_watcher *w);
 void sessions_unwatch(struct sessions_watcher *w);
 
+/* sessions_tell_events(s): notify the watchers of SESSIONS_EVENTS. */
+void sessions_tell_events(struct session *s);
+
 #endif

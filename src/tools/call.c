@@ -17,6 +17,8 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/detach.h"
+#include "tools/events.h"
+#include "tools/person.h"
 #include "tools/reply_text.h"
 #include "tools/similar.h"
 #include "tools/syntax.h"
@@ -46,6 +48,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
     call->client = options->client;
+    call->author = options->author;
     call->wants_structured = options->wants_structured;
     call->wants_progress = options->wants_progress;
     call->is_document = options->is_for_resource;
@@ -57,6 +60,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     if (call->operation != NULL || call->pending != NULL)
         return call;
     /* The call was answered already: run() either starts an operation or finishes. */
+    person_tell(call);
     call_free(call);
     return NULL;
 }
@@ -151,7 +155,7 @@ void call_write_force(struct tool_call *call)
 
 void call_write_asks(struct tool_call *call)
 {
-    call->asks = call->on_question != NULL;
+    call->asks = call->on_question != NULL || call->toolbox->persons > 0;
     if (call->asks)
         call_write_flag(call, "asks", true);
 }
@@ -279,6 +283,18 @@ void call_unknown_session(struct tool_call *call, const char *name)
     call_answer(call, true, ". create-session creates another.");
 }
 
+/* What the session has to report is for the agent: a person's reply takes none of it away. */
+static void deliver(struct tool_call *call, const struct outcome *outcome)
+{
+    struct notices *notices =
+        call->author.is_person && outcome->session != NULL ? session_notices(outcome->session) : NULL;
+    if (notices != NULL)
+        notices_hold(notices, true);
+    call->on_outcome(call, outcome);
+    if (notices != NULL)
+        notices_hold(notices, false);
+}
+
 void call_done(void *arg, const struct outcome *outcome)
 {
     struct tool_call *call = arg;
@@ -298,12 +314,13 @@ void call_done(void *arg, const struct outcome *outcome)
         call_answer(call, !sexp_is_symbol(absent, "t"), "%s",
                     why == NULL ? "The Lisp refused the request." : why);
     } else {
-        call->on_outcome(call, outcome);
+        deliver(call, outcome);
     }
     /* A tool with several steps waits for the next one now. */
     if (call->operation != NULL)
         return;
     CHECK(call->done == NULL);
+    person_tell(call);
     call_free(call);
 }
 
@@ -323,13 +340,28 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
-/* After an early answer no question is asked. */
+/* If the client cannot be asked, or was answered early, a person who follows the events can answer. */
+static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
+{
+    struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    if (call->toolbox->persons == 0 || s == NULL)
+        session_answer(call->operation, question, NULL, 0);
+    else if (prompt != NULL)
+        events_add(call->toolbox->events, s,
+                   &(struct events_note){.kind = "question",
+                                         .evaluation = session_number(call->operation),
+                                         .number_name = "question",
+                                         .number = question,
+                                         .name = "prompt",
+                                         .text = prompt});
+}
+
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;
     struct strbuf text = {0};
     if (call->on_question == NULL) {
-        session_answer(call->operation, question, NULL, 0);
+        ask_person(call, question, prompt);
         return;
     }
     if (prompt == NULL) {
@@ -390,6 +422,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
     call_wait(call, on_outcome);
     call->is_evaluation = options->keeps_record;
     all.request = &call->request;
+    all.author = call->author;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
     all.on_question = call->asks ? on_operation_question : NULL;

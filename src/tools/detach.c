@@ -9,6 +9,7 @@
 #include "proc/loop_handle.h"
 #include "session/session.h"
 #include "tools/evaluations.h"
+#include "tools/events.h"
 #include "tools/running.h"
 #include "tools/running_frames.h"
 #include "tools/tool_call.h"
@@ -26,6 +27,9 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
     struct strbuf text = {0};
+    events_add(
+        call->toolbox->events, s,
+        &(struct events_note){.kind = "job", .evaluation = e->number, .name = "state", .text = "detached"});
     running_add(&text, s, e, kept->seen);
     if (running_frames_are_wanted(e))
         running_frames_add(&text, frames);

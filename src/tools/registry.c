@@ -58,6 +58,10 @@ static const struct tool *find_spelling(const char *name)
         if (registry_is_spelling(name, strlen(name), tool_table[i]->name))
             return tool_table[i];
     }
+    for (size_t i = 0; i < tool_unlisted_count; i++) {
+        if (registry_is_spelling(name, strlen(name), tool_unlisted[i]->name))
+            return tool_unlisted[i];
+    }
     return former == NULL ? NULL : former->tool;
 }
 

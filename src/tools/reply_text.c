@@ -100,9 +100,10 @@ static bool may_tell_more(const struct tool_call *call)
 static void add_notice(struct tool_call *call)
 {
     struct sessions *all = call->toolbox->sessions;
-    struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record
-                            ? NULL
-                            : sessions_find(all, call_session_name(call));
+    struct session *s =
+        all == NULL || !may_tell_more(call) || call->tool->is_of_record || call->author.is_person
+            ? NULL
+            : sessions_find(all, call_session_name(call));
     if (s != NULL)
         report_news(&call->text, s, NULL);
 }

@@ -6,10 +6,13 @@
 
 #define FAMILY(title)
 #define FORMER(name, symbol, argument, value)
+#define UNLISTED(symbol) extern const struct tool tool_##symbol;
 #define TOOL(symbol) extern const struct tool tool_##symbol;
 #include "tools/tools.def"
 #undef TOOL
+#undef UNLISTED
 
+#define UNLISTED(symbol)
 const struct tool *const tool_table[] = {
 #define TOOL(symbol) &tool_##symbol,
 #include "tools/tools.def"
@@ -37,5 +40,20 @@ const struct tool_former tool_formers[] = {
     {.name = its_name, .tool = &tool_##symbol, .argument = its_argument, .value = its_value},
 #include "tools/tools.def"
 };
+
+#undef UNLISTED
+#undef TOOL
+#undef FAMILY
+#undef FORMER
+
+const struct tool *const tool_unlisted[] = {
+#define TOOL(symbol)
+#define FAMILY(title)
+#define FORMER(its_name, symbol, its_argument, its_value)
+#define UNLISTED(symbol) &tool_##symbol,
+#include "tools/tools.def"
+};
+
+const size_t tool_unlisted_count = sizeof tool_unlisted / sizeof *tool_unlisted;
 
 const size_t tool_former_count = sizeof tool_formers / sizeof *tool_formers;

@@ -11,6 +11,10 @@
 extern const struct tool *const tool_table[];
 extern const size_t tool_table_count;
 
+/* Found by name, but in no list and no document for agents: docs/view.md describes them. */
+extern const struct tool *const tool_unlisted[];
+extern const size_t tool_unlisted_count;
+
 /* The rows of tools.def: the title of a family, or a tool of the family above it. */
 struct tool_row {
     const char *family;

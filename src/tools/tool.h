@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "session/records/author.h"
 
 struct toolbox;
 struct tool_call;
@@ -86,6 +87,7 @@ typedef void tool_call_question(void *arg, struct tool_call *call, int64_t quest
 
 struct tool_call_options {
     uint64_t client;             /* the client's number; 0: not told apart from others */
+    struct author author;        /* who calls */
     const char *default_session; /* borrowed; the session to use when the argument is absent */
     bool wants_structured;
     bool wants_progress;

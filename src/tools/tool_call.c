@@ -61,7 +61,7 @@ int call_timeout_ms(const struct tool_call *call)
 void call_redact(const struct tool_call *call, struct strbuf *text)
 {
     struct strbuf shown;
-    if (!call->toolbox->redacts)
+    if (!call->toolbox->redacts || call->is_redacted)
         return;
     strbuf_init(&shown, text->limit);
     redact(&shown, strbuf_string(text), text->len);

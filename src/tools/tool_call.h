@@ -22,6 +22,7 @@ struct tool_call {
     struct toolbox *toolbox;
     json_t *arguments; /* owned */
     char *default_session;
+    struct author author;
     uint64_t client;    /* the client's number; 0: not told apart from others */
     bool is_evaluation; /* it has evaluated something that is reported to other clients of the session */
     bool wants_structured, wants_progress;
@@ -46,6 +47,7 @@ struct tool_call {
     json_t *structured;            /* owned */
     bool is_error, is_absent;      /* as in struct tool_result */
     bool is_of_asked_length;       /* the client chose the length: call_finish() cuts nothing */
+    bool is_redacted;              /* already: its text is JSON */
     bool is_document;              /* the text is a file or a resource: call_finish() adds nothing */
     uint64_t started_ns;
 };

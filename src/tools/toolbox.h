@@ -10,6 +10,7 @@
 struct audit;
 struct confinements;
 struct evaluations;
+struct events;
 struct saved_store;
 struct sessions;
 struct tasks;
@@ -33,7 +34,9 @@ struct toolbox {
     bool may_attach;      /* its clients may name an image that a new session joins */
     bool redacts;         /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
+    struct events *events;           /* what happens in each session; NULL: not recorded */
     struct others *others;           /* what several clients did in one session; NULL: not reported */
+    size_t persons;                  /* how many follow the events now, and can be asked */
     uint64_t clients;                /* how many there were, each with its own connection */
 };
 

@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "fixtures.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 
 void fixture_answer_text(struct request *r, const char *format, ...)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fixtures.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 #include "mcp/request.h"
 
 #define MESSAGE(content) "{\"role\":\"user\",\"content\":" content "}"

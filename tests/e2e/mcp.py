@@ -210,7 +210,7 @@ def clean_environment(**changes):
     """What a server gets: little, as hosts do. A change to None removes a variable."""
     kept = ("PATH", "LANG", "LC_ALL", "TERM", "USER", "LOGNAME", "SHELL", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "SBCL_HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment["HOME"] = shared_home()
+    environment["HOME"] = environment["XDG_RUNTIME_DIR"] = shared_home()
     environment["XDG_CACHE_HOME"] = os.environ.get("CL_MCP_TEST_CACHE") or os.path.join(
         os.path.dirname(SERVER), "test-cache"
     )

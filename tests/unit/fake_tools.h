@@ -110,6 +110,8 @@ const struct tool_row tool_rows[] = {
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
 const size_t tool_former_count = 1;
+const struct tool *const tool_unlisted[] = {NULL};
+const size_t tool_unlisted_count = 0;
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */
 const struct tool tool_user = {.name = "user"};

@@ -7,7 +7,7 @@
 #include "../cases.h"
 #include "guarded.h"
 #include "mcp/json_text.h"
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 
 #define BYTES(string) string, sizeof string - 1
 

@@ -83,12 +83,14 @@ TEST(each_resource_has_a_tool_that_takes_its_variables)
         assert_true(tool->is_read_only);
         for (at = strchr(resources_at(i)->uri, '{'); at; at = strchr(end, '{')) {
             end = strchr(at, '}');
-            for (a = tool->arguments; a->name; a++) {
-                if (strlen(a->name) == (size_t)(end - at - 1) &&
-                    memcmp(a->name, at + 1, strlen(a->name)) == 0)
-                    break;
+            for (at += at[1] == '?'; at < end; at += strcspn(at + 1, ",}") + 1) {
+                size_t len = strcspn(at + 1, ",}");
+                for (a = tool->arguments; a->name; a++) {
+                    if (strlen(a->name) == len && memcmp(a->name, at + 1, len) == 0)
+                        break;
+                }
+                assert_non_null(a->name);
             }
-            assert_non_null(a->name);
         }
     }
 }

@@ -177,6 +177,17 @@ void session_tell(struct session *s, enum sessions_news news)
     }
 }
 
+void session_tell_event(struct session *s, const struct sessions_event *event)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->all->watchers)
+    {
+        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+        if (w->on_event != NULL)
+            w->on_event(w->arg, s, event);
+    }
+}
+
 void session_count(const struct session *s, enum metric metric)
 {
     s->host->metrics.counters[metric]++;

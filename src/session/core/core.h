@@ -145,8 +145,10 @@ void session_watch_idle(struct session_host *host);
 /* session_forget_standing(s): the process no longer stands in an error. */
 void session_forget_standing(struct session *s);
 
-/* session_tell(s, news): notify the watchers of the collection. session_count(s, metric): increment it. */
+/* session_tell(s, news), session_tell_event(s, event): notify the watchers of the collection.
+ * session_count(s, metric): increment it. */
 void session_tell(struct session *s, enum sessions_news news);
+void session_tell_event(struct session *s, const struct sessions_event *event);
 void session_count(const struct session *s, enum metric metric);
 
 /* session_sentence(s, kind): the words of a fact without members, constant. session_words(s, fact):

@@ -402,6 +402,10 @@ static void finish(struct session *s, const char *why_not_started)
     s->flags.is_untried = b->cause != START_RESTORE && b->cause != START_ROLLBACK &&
                           b->cause != START_DEATH_IN_ENTRY && !(b->cause == START_RESUME && is_complete);
     stored_image_drop(&s->suspension.image);
+    session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BECAME,
+                                                   .operation = s->current,
+                                                   .cause = b->cause,
+                                                   .text = strbuf_string(&text)});
     answer(s, strbuf_string(&text));
     strbuf_fini(&text);
 }

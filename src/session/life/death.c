@@ -98,6 +98,9 @@ void session_action_die(struct session *s, struct event *e)
         run_put_back(s);
     enum start_cause cause = cause_of(s, is_put_back);
     struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
+    session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_DIED,
+                                                   .operation = s->current,
+                                                   .text = r == NULL ? NULL : r->message});
     if (s->current != NULL)
         answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     s->at_error.unwound = NULL;

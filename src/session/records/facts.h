@@ -59,6 +59,7 @@ enum fact_kind {
     FACT_LIBRARIES,                           /* their names */
     FACT_MEMORY_ERRORS, FACT_MEMORY_STATES,   /* ; MiB held, MiB allowed */
     FACT_PERSON,                              /* a sentence; its number */
+    FACT_STAGED,                              /* what a person says to the agent */
     FACT_STARTED,                             /* what the start of the Lisp reported */
     FACT_THREADS_BEGAN,                       /* their names, "" or a hint after a space */
     FACT_MORE_THREADS_BEGAN,                  /* their names */

@@ -77,8 +77,19 @@ void notices_remove(struct notices *n, enum fact_kind kind, uint64_t number)
 
 void notices_clear(struct notices *n)
 {
-    for (size_t i = 0; i < n->count; i++)
+    for (size_t i = n->held; i < n->count; i++) {
+        n->bytes -= bytes_of(&n->facts[i]);
         fini(&n->facts[i]);
+    }
+    n->count = n->held;
+    if (n->count > 0)
+        return;
     free(n->facts);
-    *n = (struct notices){0};
+    *n = (struct notices){.is_held = n->is_held};
+}
+
+void notices_hold(struct notices *n, bool is_held)
+{
+    n->is_held = is_held;
+    n->held = is_held ? n->count : 0;
 }

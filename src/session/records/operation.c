@@ -61,6 +61,7 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
     op->is_look_up = options->is_look_up;
     op->on_progress = options->on_progress;
     op->on_question = options->on_question;
+    op->author = options->author;
     return op;
 }
 

@@ -58,6 +58,7 @@ struct operation {
     int questions;                   /* how many there were */
     int64_t question;                /* the agent's number of the one that waits for an answer */
     bool is_let_go;                  /* its caller was answered early */
+    struct author author;            /* who asked for it */
     void *arg;
 };
 

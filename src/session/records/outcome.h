@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "session/output/capture.h"
+#include "session/records/author.h"
 #include "wire/sexp.h"
 
 struct error_record;
@@ -63,6 +64,7 @@ struct operation_options {
                                         this may call; ${prompt} is the last line of its output, borrowed.
                                         Called again with ${prompt} NULL if no answer came in time.
                                         NULL: it is not to ask */
+    struct author author;            /* for events */
     void *arg;
 };
 

@@ -26,6 +26,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     list_remove(&op->node);
     if (op->number > 0)
         session_tell(s, SESSIONS_PROGRESS);
+    session_tell_event(
+        s, &(struct sessions_event){.kind = SESSIONS_EVENT_ENDED, .operation = op, .outcome = outcome});
     /* Operations that the callback submits wait until the code that delivers has brought the session to
      * rest. */
     s->flags.is_delivering = true;
@@ -61,6 +63,9 @@ void answer_add_error(struct session *s, struct error_record *r)
     error_history_add(
         &s->errors, r,
         &(struct errors_in_use){.standing = s->at_error.standing, .unwound = s->at_error.unwound});
+    if (r->thread != NULL || r->met > 0)
+        session_tell_event(
+            s, &(struct sessions_event){.kind = SESSIONS_EVENT_ERROR, .operation = s->current, .error = r});
     session_tell(s, SESSIONS_ERROR);
 }
 

@@ -81,6 +81,9 @@ void run_note_progress(struct session *s, const char *message, size_t len)
         return;
     strbuf_clear(&s->run->progress);
     strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
+    session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_NOTED,
+                                                   .operation = s->current,
+                                                   .text = strbuf_string(&s->run->progress)});
 }
 
 /* Its turn has come. If that took long, its reply reports the wait. */
@@ -138,6 +141,7 @@ void run_send(struct session *s)
             sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
         }
     }
+    session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BEGAN, .operation = op});
     worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
     if (s->queue.next != s->queue.previous)

@@ -1,8 +1,8 @@
 /*
  * Writing JSON as text.
  */
-#ifndef MCP_JSON_WRITE_H
-#define MCP_JSON_WRITE_H
+#ifndef BASE_JSON_WRITE_H
+#define BASE_JSON_WRITE_H
 
 #include <jansson.h>
 #include <stddef.h>

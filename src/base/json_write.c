@@ -1,7 +1,7 @@
 /*
  * Responsible for writing strings and values as JSON text.
  */
-#include "mcp/json_write.h"
+#include "base/json_write.h"
 
 #include "base/utf8.h"
 

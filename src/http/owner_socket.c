@@ -1,0 +1,136 @@
+/*
+ * Responsible for the socket's file and its description, and for starting HTTP on it at the first connection.
+ */
+#include "http/owner_socket.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/runtime_directory.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "http/listener.h"
+#include "proc/loop_handle.h"
+
+#define RANDOM_DIGITS 8
+
+struct owner_socket {
+    struct http_server_options options;
+    struct listener listener; /* until ${http} has taken it */
+    uv_poll_t *poll;
+    struct http_server *http; /* NULL: nobody has connected yet */
+    time_t started;
+    char base[PATH_MAX]; /* the path of both files, without what follows the dot */
+    void (*on_closed)(void *arg);
+    void *on_closed_arg;
+};
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct owner_socket *o = poll->data;
+    struct err err;
+    loop_handle_free(o->poll);
+    o->poll = NULL;
+    o->http = http_server_new(&o->options, &err);
+    if (o->http != NULL)
+        return;
+    log_warning("the server cannot be viewed: %s", err.message);
+    listener_close(&o->listener);
+}
+
+struct owner_socket *owner_socket_new(const struct owner_socket_options *options, struct err *err)
+{
+    static const char *const none[] = {NULL};
+    char directory[PATH_MAX], digits[RANDOM_SECRET_DIGITS + 1];
+    if (!runtime_directory_make(directory, sizeof directory, err))
+        return NULL;
+    if (!random_secret(digits)) {
+        err_set(err, ERR_SYSTEM, "the system has no random numbers available");
+        return NULL;
+    }
+    struct owner_socket *o = xcalloc(1, sizeof *o);
+    o->started = time(NULL);
+    snprintf(o->base, sizeof o->base, "%.3900s/%d-%.*s", directory, (int)getpid(), RANDOM_DIGITS, digits);
+    char address[PATH_MAX + 20];
+    snprintf(address, sizeof address, "unix:%s.sock", o->base);
+    if (!listener_open(&o->listener, address, err)) {
+        free(o);
+        return NULL;
+    }
+    o->listener.is_owners = true;
+    o->options = options->http;
+    o->options.addresses = none;
+    o->options.listener = &o->listener;
+    o->poll = loop_handle_poll(o->options.loop, o->listener.descriptor, o);
+    uv_poll_start(o->poll, UV_READABLE, on_connection);
+    owner_socket_describe(o, "", options->directory);
+    return o;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return false;
+    bool is_written = write(file, text, strlen(text)) == (ssize_t)strlen(text);
+    return close(file) == 0 && is_written;
+}
+
+/* A reader sees the old description or the new one, never a part. */
+void owner_socket_describe(struct owner_socket *o, const char *client, const char *directory)
+{
+    char path[PATH_MAX + 20], new_path[PATH_MAX + 20], here[PATH_MAX];
+    if (o == NULL)
+        return;
+    if (directory == NULL)
+        directory = getcwd(here, sizeof here);
+    json_t *description = json_pack("{s:i,s:s,s:s*,s:s}", "pid", (int)getpid(), "client", client, "directory",
+                                    directory, "started", text_date(o->started).text);
+    char *text = description == NULL ? NULL : json_dumps(description, JSON_COMPACT);
+    snprintf(path, sizeof path, "%s.json", o->base);
+    snprintf(new_path, sizeof new_path, "%s.new", o->base);
+    if (text == NULL || !write_file(new_path, text) || rename(new_path, path) != 0)
+        log_info("the description %s cannot be written", path);
+    free(text);
+    json_decref(description);
+}
+
+void owner_socket_reload(struct owner_socket *o)
+{
+    if (o != NULL)
+        http_server_reload(o->http);
+}
+
+static void on_http_closed(void *arg)
+{
+    struct owner_socket *o = arg;
+    void (*done)(void *arg) = o->on_closed;
+    void *done_arg = o->on_closed_arg;
+    char path[PATH_MAX + 20];
+    snprintf(path, sizeof path, "%s.json", o->base);
+    unlink(path);
+    loop_handle_free(o->poll);
+    listener_close(&o->listener);
+    free(o);
+    done(done_arg);
+}
+
+void owner_socket_close(struct owner_socket *o, void (*done)(void *arg), void *arg)
+{
+    if (o == NULL) {
+        done(arg);
+        return;
+    }
+    o->on_closed = done;
+    o->on_closed_arg = arg;
+    http_server_close(o->http, on_http_closed, o);
+}

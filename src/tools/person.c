@@ -1,0 +1,92 @@
+/*
+ * Responsible for the sentences about what a person did, and for stage-remark, by which a person says
+ * something to the agent. No list shows that tool.
+ */
+#include "tools/person.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "session/session.h"
+#include "session/sessions.h"
+#include "tools/events.h"
+#include "tools/tool_call.h"
+
+#define LONGEST_SHOWN 200
+
+/* What the person did, and the argument that says to what. */
+struct deed {
+    const char *tool, *did, *argument;
+};
+
+static const struct deed deeds[] = {
+    {"evaluate-lisp", "evaluated", "code"},
+    {"evaluate-in-frame", "evaluated in a frame of an error", "code"},
+    {"invoke-restart", "invoked the restart", "restart"},
+    {"return-from-frame", "returned from frame", "frame"},
+    {"restart-frame", "restarted frame", "frame"},
+    {"cancel-evaluation", "cancelled the evaluation", "evaluation"},
+    {"interrupt-thread", "interrupted the thread", "thread"},
+    {"kill-thread", "ended the thread", "thread"},
+    {"rollback-session", "rolled the session back to", "to"},
+    {"checkpoint-session", "made the checkpoint", "name"},
+    {"delete-checkpoint", "deleted the checkpoint", "name"},
+    {"answer-question", "answered", "text"},
+    {"reset-session", "reset the session", NULL},
+};
+
+/* The first line of a text; a number as it is. */
+static void add_argument(struct strbuf *out, const json_t *value)
+{
+    if (json_is_integer(value))
+        strbuf_addf(out, " %lld", (long long)json_integer_value(value));
+    const char *text = json_string_value(value);
+    if (text == NULL)
+        return;
+    size_t len = json_string_length(value), line = strcspn(text, "\n");
+    size_t shown = line > LONGEST_SHOWN ? utf8_floor(text, line, LONGEST_SHOWN) : line;
+    strbuf_addf(out, " %.*s%s", (int)shown, text, shown < len ? " ..." : "");
+}
+
+static void add_deed(const struct tool_call *call, struct strbuf *out)
+{
+    const struct deed *deed = NULL;
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+        if (strcmp(deeds[i].tool, call->tool->name) == 0)
+            deed = &deeds[i];
+    strbuf_addf(out, "The person %s%s", deed != NULL ? deed->did : "called ",
+                deed != NULL ? "" : call->tool->name);
+    if (deed != NULL && deed->argument != NULL)
+        add_argument(out, json_object_get(call->arguments, deed->argument));
+}
+
+/* A remark has its own section in the agent's reply. */
+static bool has_done_nothing(const struct tool_call *call)
+{
+    bool is_idle_cancel = strcmp(call->tool->name, "cancel-evaluation") == 0 &&
+                          strncmp(strbuf_string(&call->text), "Stopping", 8) != 0;
+    return call->tool->is_read_only || is_idle_cancel || strcmp(call->tool->name, "stage-remark") == 0;
+}
+
+void person_tell(struct tool_call *call)
+{
+    struct session *s = call->author.is_person && !has_done_nothing(call)
+                            ? sessions_find(call->toolbox->sessions, call_session_name(call))
+                            : NULL;
+    struct strbuf text;
+    if (s == NULL)
+        return;
+    strbuf_init(&text, 0);
+    add_deed(call, &text);
+    if (call->is_evaluation)
+        strbuf_addf(&text, " (evaluation %llu)", (unsigned long long)session_evaluations(s));
+    strbuf_adds(&text, call->is_error ? ", which failed." : ".");
+    call_redact(call, &text);
+    notices_addf(session_notices(s), "%s", strbuf_string(&text));
+    if (!call_takes(call, "code"))
+        events_add(
+            call->toolbox->events, s,
+            &(struct events_note){
+                .kind = "person", .author = &call->author, .name = "text", .text = strbuf_string(&text)});
+    strbuf_fini(&text);
+}

@@ -1,0 +1,165 @@
+// The inspector: the parts of an object, the path to it, the way back; numbers as a plot, rows as a table, an image, a class's tree.
+
+import {byId, make, button, textBlock, printable, short, count} from './dom.js';
+import {paint, elements} from './lisp.js';
+import {plot} from './plots.js';
+import * as parse from './parse.js';
+
+const painted = (text) => paint(text, printable);
+const page = 50; // parts
+const mostBytes = 65536; // of an image
+
+export class Inspector {
+  constructor(app) {
+    this.app = app;
+    this.path = []; // [{name, args}]
+    byId('inspector-close').addEventListener('click', () => this.close());
+    byId('inspector-back').addEventListener('click', () => this.back());
+  }
+
+  /* open(args, name, entry): show what inspect-object gives for the arguments, as the beginning of a path. The entry gets the handle. */
+  open(args, name, entry = {}) {
+    this.cameFrom = document.activeElement;
+    this.path = [];
+    return this.go({name, args, entry, offset: 0});
+  }
+
+  close() {
+    byId('inspector').hidden = true;
+    document.body.classList.remove('inspects');
+    if (this.cameFrom?.isConnected) this.cameFrom.focus();
+    else byId('transcript').focus();
+  }
+
+  back() {
+    if (this.path.length < 2) return;
+    this.path.pop();
+    this.show(this.path.at(-1));
+  }
+
+  go(step) {
+    this.path.push(step);
+    return this.show(step);
+  }
+
+  async show(step) {
+    byId('inspector').hidden = false;
+    document.body.classList.add('inspects');
+    byId('inspector-back').disabled = this.path.length < 2;
+    byId('inspector-path').replaceChildren(...this.path.map((one, i) => make('li', {}, i === this.path.length - 1
+      ? make('span', {'aria-current': 'location', text: short(one.name, 40)})
+      : button(short(one.name, 40), () => {
+        this.path.length = i + 1;
+        this.show(one);
+      }, {class: 'small'}))));
+    const content = byId('inspector-content');
+    content.replaceChildren(make('p', {class: 'quiet', role: 'status', text: 'Reading the object…'}));
+    byId('inspector-title').focus();
+    // A handle stays; code and variables are evaluated once.
+    const args = step.handle ? {handle: step.handle} : step.args;
+    const reply = await this.app.look('inspect-object', {...args, offset: step.offset, limit: page});
+    if (this.path.at(-1) !== step) return;
+    const found = reply.isError ? null : parse.object(reply.text);
+    if (!found) {
+      content.replaceChildren(textBlock(reply.text, {class: reply.isError ? 'problem plain' : 'plain'}));
+      return;
+    }
+    step.handle = found.handle;
+    if (step.entry) step.entry.handle = found.handle;
+    content.replaceChildren(...this.object(found, step));
+  }
+
+  object(found, step) {
+    const fact = (name) => (found.facts.find(([key]) => key === name) || [])[1];
+    const nodes = [textBlock(found.title, {class: 'code'}, painted),
+      make('dl', {class: 'facts'}, found.facts.flatMap(([name, value]) => [make('dt', {text: printable(name)}), make('dd', {text: short(value, 200)})]))];
+    const kind = fact('Kind');
+    const isBytes = /UNSIGNED-BYTE 8/.test(fact('Element type') || '');
+    if (kind === 'class') nodes.push(this.classTree(found));
+    if (isBytes && isImage(found.parts.slice(0, 12).map((part) => Number(part.value)))) nodes.push(this.image(found));
+    const numbers = found.parts.map((part) => toNumber(part.value));
+    const isSequence = kind === 'list' || kind === 'vector';
+    if (isSequence && !isBytes && numbers.length > 1 && numbers.every((one) => one !== null)) {
+      nodes.push(make('figure', {}, plot(numbers, {name: `Plot of ${numbers.length} numbers`, width: 300, height: 90}), make('figcaption', {class: 'quiet',
+        text: `${numbers.length} numbers from ${Math.min(...numbers)} to ${Math.max(...numbers)}`})));
+    }
+    const rows = isSequence && found.parts.length > 1 ? found.parts.map((part) => elements(part.value)) : [null];
+    if (rows.every((row) => row && row.length > 1 && row.length <= 30)) nodes.push(this.table(rows, found, step));
+    else if (found.parts.length) nodes.push(this.parts(found, step));
+    nodes.push(this.pages(found, step));
+    return nodes;
+  }
+
+  parts(found, step) {
+    return make('table', {class: 'parts'}, make('caption', {class: 'hidden', text: 'Parts'}), make('tbody', {}, found.parts.map((part) => make('tr', {},
+      make('th', {scope: 'row', text: short(part.name, 80)}), make('td', {}, textBlock(part.value, {}, painted)), make('td', {}, this.opens(part, step))))));
+  }
+
+  opens(part, step) {
+    return part.handle ? button('Inspect', () => this.go({name: part.name, handle: part.handle, offset: 0}),
+      {class: 'small', 'aria-description': `the part ${short(part.name, 40)} of ${short(step.name, 40)}`}) : '';
+  }
+
+  table(rows, found, step) {
+    const width = Math.max(...rows.map((row) => row.length));
+    return make('div', {class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': 'Rows'}, make('table', {class: 'rows'}, make('caption', {class: 'hidden', text: 'Rows'}),
+      make('thead', {}, make('tr', {}, make('th', {scope: 'col', text: 'Row'}), Array.from({length: width}, (_, i) => make('th', {scope: 'col', text: String(i)})), make('td', {}))),
+      make('tbody', {}, rows.map((row, r) => make('tr', {}, make('th', {scope: 'row', text: printable(found.parts[r].name)}),
+        Array.from({length: width}, (_, i) => make('td', {}, make('code', {text: short(row[i] ?? '', 60)}))), make('td', {}, this.opens(found.parts[r], step)))))));
+  }
+
+  pages(found, step) {
+    const end = found.from + found.parts.length;
+    if (found.total <= found.parts.length) return '';
+    const turn = (offset) => {
+      step.offset = offset;
+      this.show(step);
+    };
+    return make('div', {class: 'row'}, make('span', {class: 'quiet', text: `${found.from} to ${end - 1} of ${found.total.toLocaleString('en')}`}),
+      found.from > 0 && button('Previous parts', () => turn(Math.max(0, found.from - page))), end < found.total && button('Next parts', () => turn(end)));
+  }
+
+  classTree(found) {
+    const names = (part) => [...((found.parts.find((one) => one.name === part) || {}).value || '').matchAll(/#<\S+ ([^\s>]+)>/g)].map((match) => match[1]);
+    const own = (found.facts.find(([name]) => name === 'Name') || [])[1] || 'this class';
+    const node = (name) => button(printable(name), () => this.go({name, args: {code: `(find-class '${name})`}, offset: 0}), {class: 'small'});
+    const precedence = names('PRECEDENCE-LIST').slice(1);
+    const item = (name, children) => make('li', {}, name, children.length > 0 && make('ul', {}, children));
+    const below = item(make('strong', {text: printable(own)}), names('DIRECT-SUBCLASSES').slice(0, 100).map((name) => item(node(name), [])));
+    return make('div', {class: 'tree', role: 'group', 'aria-label': 'Class tree'},
+      make('ul', {}, precedence.reverse().reduceRight((inner, name) => item(node(name), [inner]), below)));
+  }
+
+  image(found) {
+    const figure = make('figure', {}, button(`Show as a picture (${count(found.total, 'byte')})`, async (event) => {
+      const bytes = [];
+      event.target.disabled = true;
+      while (bytes.length < Math.min(found.total, mostBytes)) {
+        const reply = await this.app.look('inspect-object', {handle: found.handle, offset: bytes.length, limit: 500});
+        const parts = parse.object(reply.text)?.parts || [];
+        if (parts.length === 0) break;
+        parts.forEach((part) => bytes.push(Number(part.value)));
+      }
+      const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], {type: isImage(bytes)}));
+      const picture = make('img', {src: address, alt: `A picture of ${count(bytes.length, 'byte')}`});
+      picture.onload = picture.onerror = () => URL.revokeObjectURL(address);
+      figure.replaceChildren(picture);
+    }));
+    return found.total <= mostBytes ? figure : make('p', {class: 'quiet', text: 'An image, too large to be shown here.'});
+  }
+}
+
+function isImage(bytes) {
+  const begins = (...start) => start.every((byte, i) => bytes[i] === byte);
+  if (begins(0x89, 0x50, 0x4e, 0x47)) return 'image/png';
+  if (begins(0xff, 0xd8, 0xff)) return 'image/jpeg';
+  if (begins(0x47, 0x49, 0x46, 0x38)) return 'image/gif';
+  return begins(0x52, 0x49, 0x46, 0x46) && bytes[8] === 0x57 ? 'image/webp' : '';
+}
+
+/* A Lisp number as a number of this page, or null. */
+function toNumber(text) {
+  const ratio = /^([+-]?\d+)\/(\d+)$/.exec(text);
+  if (ratio) return Number(ratio[1]) / Number(ratio[2]);
+  return /^[+-]?(\d+\.?|\d*\.\d+)([esfdl][+-]?\d+)?$/i.test(text) ? Number(text.replace(/[sfdl]/i, 'e').replace(/\.$/, '')) : null;
+}

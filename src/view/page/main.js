@@ -1,0 +1,391 @@
+// The page: which servers there are, which session is shown, and how the page stays up to date with it.
+
+import {byId, ask, say, short, printable, duration, clock} from './dom.js';
+import {callTool, readEvents, listen, setToken, Lost} from './mcp.js';
+import {Model, who} from './model.js';
+import {Transcript} from './transcript.js';
+import {drawEntry, isLook, title} from './entry.js';
+import {Servers} from './servers.js';
+import {Checkpoints} from './checkpoints.js';
+import {Side} from './side.js';
+import {Inspector} from './inspector.js';
+import {Composer} from './composer.js';
+import {setUpExport} from './export.js';
+import {setUpKeys} from './keys.js';
+import {watchServers} from './watch.js';
+import * as parse from './parse.js';
+
+const pageOfEvents = 1000;
+const refreshEvery = 5000; // ms, of what sends no events: memory, threads
+const longestPause = 10000; // ms between attempts to reconnect
+
+class App {
+  servers = [];
+  server = null;
+  session = null;
+  model = new Model();
+  readOnly = false;
+  ask = ask;
+  timers = {};
+
+  constructor() {
+    this.transcript = new Transcript((entry, element) => drawEntry(this, entry, element));
+    this.list = new Servers(this);
+    this.checkpoints = new Checkpoints(this);
+    this.side = new Side(this);
+    this.inspector = new Inspector(this);
+    this.composer = new Composer(this);
+    setUpExport(this);
+    setUpKeys(this);
+    byId('cancel').addEventListener('click', () => this.act('cancel-evaluation', this.model.running?.number ? {evaluation: this.model.running.number} : {}));
+    byId('to-end').addEventListener('click', () => this.transcript.toEnd());
+    byId('report-close').addEventListener('click', () => { byId('report').hidden = true; });
+    for (const tab of document.querySelectorAll('#panes [data-pane]')) tab.addEventListener('click', () => {
+      document.body.classList.remove('inspects'); // which covers the panes on a narrow screen
+      this.showPane(tab.dataset.pane);
+    });
+    byId('transcript').addEventListener('scroll', () => { byId('to-end').hidden = this.transcript.isAtEnd(); }, {passive: true});
+    document.addEventListener('visibilitychange', () => this.wake());
+    addEventListener('online', () => this.wake());
+    setInterval(() => this.tick(), 1000);
+    setInterval(() => !document.hidden && this.refresh(), refreshEvery);
+    this.showPane('transcript');
+    watchServers((state) => this.onServers(state), (problem) => this.banner('watch', problem));
+  }
+
+  address(server = this.server) {
+    return server.address || `/servers/${encodeURIComponent(server.id)}/mcp`;
+  }
+
+  onServers({servers, 'read-only': readOnly}) {
+    const known = new Map(this.servers.map((server) => [server.id, server]));
+    this.servers = servers.map((one) => Object.assign(known.get(one.id) || {sessions: [], running: []}, one));
+    if (readOnly !== this.readOnly || !document.body.dataset.isReady) {
+      this.readOnly = Boolean(readOnly);
+      document.body.classList.toggle('read-only', this.readOnly);
+      document.body.dataset.isReady = 'yes';
+    }
+    this.banner('ended', this.server?.['is-ended'] ? 'This server has ended. What it did stays readable here.' : '');
+    this.draw();
+    this.refresh();
+  }
+
+  async askForToken() {
+    if (byId('question').open) return;
+    const token = await ask('Which token?', 'This server is for several people and asks for your token.', 'Sign in', 'Token');
+    if (!token) return;
+    setToken(token);
+    this.refresh();
+    this.catchUp();
+    this.relisten();
+  }
+
+  /* What sends no events: the sessions of every server, and the checkpoints and threads of the one that is shown. */
+  async refresh() {
+    this.isStale = true;
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
+    while (this.isStale) {
+      this.isStale = false;
+      await Promise.all(this.servers.filter((server) => !server['is-ended']).map((server) => this.refreshServer(server)));
+      if (!this.server || this.server['is-ended']) this.chooseFirst();
+      await this.refreshSession();
+    }
+    this.isRefreshing = false;
+  }
+
+  async refreshServer(server) {
+    try {
+      const [sessions, running] = await Promise.all([callTool(this.address(server), 'list-sessions', {}), callTool(this.address(server), 'list-evaluations', {})]);
+      const names = server.sessions.map((session) => session.name).join();
+      server.sessions = parse.sessions(sessions.text);
+      server.running = parse.evaluations(running.text);
+      server.problem = '';
+      if (server === this.server && names !== server.sessions.map((session) => session.name).join()) this.relisten();
+    } catch (error) {
+      if (error.status === 401) this.askForToken();
+      server.problem = error instanceof Lost && !server['is-ended'] ? 'It does not answer.' : '';
+    }
+    this.list.draw();
+  }
+
+  async refreshSession() {
+    const {server, session} = this;
+    if (!server || server['is-ended']) return;
+    const known = server.sessions.find((one) => one.name === session);
+    this.side.measure(known);
+    this.side.jobs((server.running || []).filter((one) => one.session === session));
+    if (!known) return this.draw();
+    const [kept, threads] = await Promise.all([this.look('list-checkpoints', {}), this.look('list-threads', {})]);
+    if (server !== this.server || session !== this.session) return;
+    if (!kept.isError) this.checkpoints.show(parse.checkpoints(kept.text));
+    if (!threads.isError) this.side.threads(parse.threads(threads.text));
+    this.draw();
+  }
+
+  chooseFirst() {
+    const living = this.servers.filter((server) => !server['is-ended']);
+    if (this.server && (!living.length || this.model.entries.length)) return; // an ended server stays readable
+    const [id, name] = location.hash.slice(1).split('/').map(decodeURIComponent);
+    const wanted = living.find((server) => server.id === id);
+    const busiest = living.flatMap((server) => server.sessions.map((session) => ({server, session})))
+      .sort((a, b) => (b.session.state === 'running') - (a.session.state === 'running') || b.session.evaluations - a.session.evaluations)[0];
+    if (wanted && name) this.choose(wanted, name);
+    else if (busiest) this.choose(busiest.server, busiest.session.name);
+    else if (living.length && !living.some((server) => server.problem)) this.choose(living[0], 'default');
+  }
+
+  choose(server, session) {
+    const isOther = server !== this.server || session !== this.session;
+    if (isOther) {
+      this.server = server;
+      this.session = session;
+      this.model = new Model();
+      this.side.forget();
+      this.checkpoints.forget();
+      byId('threads').replaceChildren();
+      this.transcript.show([], true);
+      this.isLoaded = false;
+      history.replaceState(null, '', `#${encodeURIComponent(server.id)}/${encodeURIComponent(session)}`);
+      this.banner('ended', server['is-ended'] ? 'This server has ended. What it did is no longer there.' : '');
+      this.banner('lost', '');
+      this.draw();
+      this.catchUp();
+      this.relisten();
+      this.refresh();
+    }
+    this.showPane('transcript');
+  }
+
+  /* catchUp(): read the events that the page does not have, one request after the other. */
+  async catchUp() {
+    if (this.isReading) {
+      this.mustRead = true;
+      return;
+    }
+    this.isReading = true;
+    const {server, session, model} = this;
+    try {
+      do {
+        this.mustRead = false;
+        const answer = await readEvents(this.address(), session, model.began ? {after: model.last, limit: pageOfEvents} : {limit: pageOfEvents});
+        if (model !== this.model) break;
+        this.banner('lost', '');
+        if (model.began && answer.began !== model.began) {
+          this.model = new Model();
+          this.transcript.show([], true);
+          return;
+        }
+        this.take(answer);
+        if (model.last < answer.last && answer.events.length) this.mustRead = true;
+      } while (this.mustRead);
+      if (!this.isLoaded && model === this.model) {
+        this.isLoaded = true;
+        this.readOlder(model);
+      }
+    } catch (error) {
+      if (error instanceof Lost && model === this.model && !server['is-ended']) this.banner('lost', 'The connection to the server is lost. The page tries again.');
+    } finally {
+      this.isReading = false;
+      if (model !== this.model || this.mustRead) this.catchUp();
+    }
+  }
+
+  take(answer) {
+    const {model} = this;
+    model.began = answer.began;
+    model.first = answer.first;
+    const previous = this.newestValue();
+    const changed = model.append(answer.events);
+    if (model.last >= answer.last && answer.undone) {
+      model.mark(answer.undone);
+      if (typeof answer.at === 'number' && model.states.has(answer.at)) model.state = answer.at;
+    }
+    if (previous && previous !== this.newestValue()) previous.version++;
+    this.transcript.show(model.entries);
+    this.draw();
+    if (changed.size) {
+      this.announce([...changed].at(-1));
+      if ([...changed].some((entry) => entry.state !== 'running')) this.soon('refresh', 300, () => this.refresh());
+      this.checkpoints.draw();
+      this.side.plots();
+    }
+  }
+
+  /* readOlder(model): read what is kept of the time before, page by page, until the first event. */
+  async readOlder(model) {
+    try {
+      while (model === this.model && model.events.length && model.events[0].number > model.first) {
+        const answer = await readEvents(this.address(), this.session, {before: model.events[0].number, limit: pageOfEvents});
+        if (model !== this.model || answer.events.length === 0) return;
+        model.prepend(answer.events);
+        if (answer.undone) model.mark(answer.undone);
+        this.transcript.show(model.entries);
+      }
+    } catch {
+      this.isLoaded = false; // the next catchUp tries again
+    }
+  }
+
+  relisten() {
+    this.listening?.abort();
+    if (this.server && !this.server['is-ended']) this.listenOn();
+  }
+
+  /* listenOn(): hear of changes, and reconnect after a lost connection, with growing pauses, until another listen replaces this one. */
+  async listenOn() {
+    const {server} = this;
+    const own = this.listening = new AbortController();
+    let pause = 250;
+    while (!own.signal.aborted && !server['is-ended']) {
+      const names = [...new Set([this.session, ...server.sessions.map((one) => one.name)])];
+      try {
+        await listen(this.address(server), names, own.signal, (message) => {
+          pause = 250;
+          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.catchUp();
+          else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();
+          else this.soon('refresh', 1000, () => this.refresh());
+        });
+      } catch (error) {
+        if (own.signal.aborted) return;
+      }
+      await new Promise((resolve) => { this.wakeUp = resolve; setTimeout(resolve, pause); });
+      pause = Math.min(pause * 2, longestPause);
+      if (!own.signal.aborted) this.catchUp();
+    }
+  }
+
+  /* wake(): the page is visible, or the network is back. A hidden page gives its connection back, since browsers allow few. */
+  wake() {
+    clearTimeout(this.timers.hidden);
+    if (document.hidden) {
+      this.timers.hidden = setTimeout(() => {
+        this.listening?.abort();
+        this.isAsleep = true;
+      }, 20000);
+      return;
+    }
+    if (this.isAsleep) this.relisten();
+    this.isAsleep = false;
+    this.wakeUp?.();
+    if (this.server) this.catchUp();
+    this.refresh();
+  }
+
+  soon(name, ms, action) {
+    this.timers[`soon ${name}`] ??= setTimeout(() => {
+      this.timers[`soon ${name}`] = null;
+      action();
+    }, ms);
+  }
+
+  /* look(tool, args): the reply of a tool that changes nothing: {text, isError, isLost}. */
+  async look(tool, args) {
+    try {
+      return await callTool(this.address(), tool, {...args, session: this.session});
+    } catch (error) {
+      return {text: error.message, isError: true, isLost: error instanceof Lost};
+    }
+  }
+
+  /* act(tool, args, isQuiet): do something for the person. What went wrong is reported, unless the caller shows the reply. */
+  async act(tool, args, isQuiet = false) {
+    if (!this.server || this.readOnly) return {text: 'Nothing can be done here.', isError: true};
+    const reply = await this.look(tool, args);
+    if (reply.isLost || (reply.isError && !isQuiet && !reply.text.includes('[ERROR]'))) this.report(reply.text, true);
+    this.catchUp();
+    this.soon('refresh', 100, () => this.refresh());
+    return reply;
+  }
+
+  inspect(args, name, error = null) {
+    const newest = this.model.entries.flatMap((entry) => entry.errors || []).map((one) => one.error).filter(Number.isFinite).at(-1);
+    if (error && newest !== undefined && newest !== error.error) return this.report(`Variables can be inspected in the newest error, ${newest}.`, true);
+    return this.inspector.open(args, name);
+  }
+
+  newestValue() {
+    for (let i = this.model.entries.length - 1; i >= 0; i--) {
+      const entry = this.model.entries[i];
+      if (entry.kind === 'note' && entry.what !== 'checkpoint' && entry.what !== 'person') return null; // another state
+      if (entry.kind === 'evaluation' && !entry.isBetween) {
+        if (isLook(entry)) continue;
+        return entry.state === 'value' && !entry.inFrame ? entry : null;
+      }
+    }
+    return null;
+  }
+
+  /* inspectValue(entry, i): the newest values are still there as * and /; an older one only by evaluating its code again. */
+  async inspectValue(entry) {
+    const name = `value of ${title(entry).toLowerCase()}`;
+    if (entry.handle) return this.inspector.open({handle: entry.handle}, name);
+    if (entry === this.newestValue()) return this.inspector.open({code: entry.values.length === 1 ? 'cl:*' : 'cl:/'}, name, entry);
+    if (await ask('Evaluate it again?', `The value itself is no longer kept. The code of evaluation ${entry.number} would be evaluated again:\n\n${short(entry.code, 300)}`, 'Evaluate again and inspect')) {
+      this.inspector.open({code: entry.code}, name);
+    }
+  }
+
+  goTo(entry) {
+    this.showPane('transcript');
+    this.transcript.reveal(entry);
+  }
+
+  showPane(name) {
+    document.body.dataset.pane = name;
+    for (const tab of document.querySelectorAll('#panes [data-pane]')) tab.setAttribute('aria-pressed', String(tab.dataset.pane === name));
+    this.transcript.later();
+  }
+
+  report(text, isProblem = false) {
+    byId('report').hidden = false;
+    byId('report').classList.toggle('is-problem', isProblem);
+    byId('report-text').textContent = short(text, 400);
+  }
+
+  banner(name, text) {
+    this.banners = {...this.banners, [name]: text};
+    const all = Object.values(this.banners).filter(Boolean).join(' ');
+    if (byId('banner').textContent !== all) byId('banner').textContent = all;
+    byId('banner').hidden = all === '';
+  }
+
+  announce(entry) {
+    if (entry.kind === 'note') say(short(entry.text, 120));
+    else if (entry.state === 'running') say(`${title(entry)} is running`);
+    else if (entry.errors?.length) say(`${title(entry)}: error ${entry.errors.at(-1).type}: ${short(entry.errors.at(-1).message || '', 100)}`);
+    else if (entry.values) say(`${title(entry)} of ${who(entry.author) || 'the session'}: ${short(entry.values[0] || 'no values', 60)}`);
+  }
+
+  /* The session in this server's list, as it was seen last. */
+  known() {
+    return this.server?.sessions.find((one) => one.name === this.session);
+  }
+
+  tick() {
+    const running = this.model.running;
+    const listed = !running && this.server?.running?.find((one) => one.session === this.session && one.state === 'running');
+    const isRunning = Boolean(running || listed) && !this.server?.['is-ended'];
+    const seconds = running ? Math.max(0, (Date.now() - Date.parse(running.time)) / 1000) : listed ? listed.seconds : 0;
+    byId('running').textContent = !isRunning ? '' : `${running ? title(running) : `Evaluation ${listed.number}`} is running${seconds >= 1 ? `, ${duration(Math.round(seconds))}` : ''}`;
+    byId('cancel').hidden = !isRunning || this.readOnly;
+  }
+
+  draw() {
+    this.list.draw();
+    this.composer.showQuestion(this.model.question);
+    this.tick();
+    const known = this.known();
+    byId('session-name').textContent = this.session ? printable(this.session) : 'no session';
+    byId('session-facts').textContent = this.server ? [this.server.client || 'client not known yet', this.server.pid && `process ${this.server.pid}`, known?.package].filter(Boolean).map(printable).join(' · ') : '';
+    const isEmpty = this.model.entries.length === 0;
+    byId('empty').hidden = !isEmpty;
+    byId('empty').textContent = this.servers.length === 0 ? 'No server runs. A client starts one when it uses Lisp.' : 'Nothing was evaluated here yet.';
+    byId('older').hidden = this.model.first <= 1;
+    byId('older').textContent = this.model.first > 1 ? `Events before ${this.model.events.length ? clock(this.model.events[0].time) : 'this'} are no longer kept.` : '';
+    for (const id of ['evaluate', 'stage']) byId(id).disabled = !this.server || Boolean(this.server['is-ended']);
+    document.title = `${this.model.running ? 'running: ' : ''}${this.session ? `${short(this.session, 30)} · ` : ''}cl-mcp-server`;
+  }
+}
+
+new App();

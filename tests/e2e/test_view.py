@@ -1,0 +1,505 @@
+"""`cl-mcp-server view`: who is admitted, what is passed on, when it ends; and the socket of every server for its owner."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+
+import mcp
+import mcp_http
+
+PERSON = "cl-mcp-server view"
+
+
+def message(method, params, client=PERSON):
+    params = dict(params, _meta={mcp.VERSION_KEY: mcp.MODERN, mcp.CAPABILITIES_KEY: {}, mcp.CLIENT_KEY: {"name": client, "version": "1"}})
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
+def headers_of(method, params):
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": mcp.MODERN, "Mcp-Method": method}
+    name = params.get("name") or params.get("uri")
+    if name:
+        headers["Mcp-Name"] = name
+    if "session" in params.get("arguments", {}):
+        headers["Mcp-Param-Session"] = params["arguments"]["session"]
+    return headers
+
+
+class View:
+    """A running `cl-mcp-server view`."""
+
+    def __init__(self, *options, environment=None):
+        self.process = subprocess.Popen([mcp.SERVER, "view", "--no-open", *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        env=dict(environment or mcp.clean_environment(), **{mcp.MARK: mcp.file_mark() + "-view."}))
+        self.link = self.process.stdout.readline().decode().strip()
+        self.host = re.fullmatch(r"http://([\d.]+:\d+)/\?key=[0-9a-f]{32}", self.link).group(1)
+        self.port = int(self.host.rpartition(":")[2])
+        self.cookie = None
+
+    def ask(self, path, method="GET", body=None, **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60 * mcp.STRETCH)
+        connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
+        if body is not None and "Content-Length" not in headers:
+            headers["Content-Length"] = str(len(body))
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders(body.encode() if body is not None else None)
+        return connection.getresponse()
+
+    def path(self):
+        return self.link[self.link.index("/?key="):]
+
+    def sign_in(self):
+        response = self.ask(self.path())
+        assert response.status == 303, response.status
+        self.cookie = response.getheader("Set-Cookie").split(";")[0]
+        return response
+
+    def watch(self):
+        self.stream = self.ask("/watch", Cookie=self.cookie)
+        return self.stream
+
+    def servers(self):
+        """The next list on the open stream."""
+        while True:
+            line = self.stream.readline()
+            assert line, "the stream has ended"
+            if line.startswith(b"data: "):
+                return json.loads(line[6:])
+
+    def id_of(self, client):
+        self.watch()
+        while True:
+            for server in self.servers()["servers"]:
+                if server["pid"] == client.pid:
+                    return server["id"]
+
+    def post(self, server, method, params, client=PERSON, **headers):
+        sent = {**headers_of(method, params), "Cookie": self.cookie, **headers}
+        return self.ask("/servers/%s/mcp" % server, "POST", message(method, params, client), **sent)
+
+    def call(self, server, tool, **arguments):
+        response = self.post(server, "tools/call", {"name": tool, "arguments": arguments})
+        assert response.status == 200, (response.status, response.read())
+        text = response.read().decode()
+        if response.getheader("Content-Type") == "text/event-stream":
+            text = [line[6:] for line in text.splitlines() if line.startswith("data: ") and '"id":1' in line][-1]
+        return mcp.Report(json.loads(text)["result"])
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(20 * mcp.STRETCH)
+        self.process.stdout.close()
+        return status
+
+
+class ViewTest(mcp.TestCase):
+    def view(self, *options, **named):
+        view = View(*options, **named)
+        self.addCleanup(lambda: self.assertEqual(0, view.close()))
+        return view
+
+    def signed_in(self, *options):
+        view = self.view(*options)
+        view.sign_in()
+        return view
+
+    def assertRefused(self, response, status=403):
+        body = response.read()
+        self.assertEqual(status, response.status, body)
+        self.assertNotIn(b"<html", body)
+        self.assertIsNone(response.getheader("Set-Cookie"))
+
+
+class Admission(ViewTest):
+    def test_the_link_admits_one_browser(self):
+        view = self.view()
+        first = view.sign_in()
+        self.assertEqual("/", first.getheader("Location"))
+        cookie = first.getheader("Set-Cookie")
+        self.assertRegex(cookie, r"^cl-mcp-server-view-%d=[0-9a-f]{32};" % view.port)
+        for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
+            self.assertIn(part, cookie)
+        self.assertNotIn(view.link[-32:], cookie)
+        self.assertRefused(view.ask(view.path()))
+        self.assertRefused(view.ask(view.path(), Cookie="cl-mcp-server-view-%d=%s" % (view.port, "0" * 32)))
+        self.assertEqual(303, view.ask(view.path(), Cookie=view.cookie).status)
+
+    def test_a_wrong_key_is_refused_and_uses_nothing_up(self):
+        view = self.view()
+        for key in ("", "0" * 32, view.link[-32:-1], view.link[-32:] + "0", "%00", view.link[-32:].upper() + "x"):
+            self.assertRefused(view.ask("/?key=" + key))
+        view.sign_in()
+
+    def test_without_the_cookie_nothing_is_served(self):
+        view = self.view()
+        for path in ("/", "/index.html", "/watch", "/main.js", "/nothing", "/servers/1/mcp", "/?x=1"):
+            self.assertRefused(view.ask(path))
+        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Content_Type="application/json"))
+        other = self.signed_in()
+        self.assertRefused(view.ask("/", Cookie=other.cookie))
+        self.assertRefused(view.ask("/", Cookie=other.cookie.replace(str(other.port), str(view.port))))
+
+    def test_a_foreign_host_or_origin_is_refused(self):
+        view = self.signed_in()
+        for host in ("evil.example", "evil.example:%d" % view.port, "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:%d" % view.port, ""):
+            self.assertRefused(view.ask("/", Cookie=view.cookie, Host=host))
+        for origin in ("http://evil.example", "null", "https://" + view.host, "http://127.0.0.1:1", "http://localhost:%d" % view.port, view.host):
+            self.assertRefused(view.ask("/", Cookie=view.cookie, Origin=origin))
+            self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Origin=origin, Content_Type="application/json"))
+        self.assertRefused(self.view().ask("/?key=" + "0" * 32, Host="evil.example"))
+        self.assertEqual(200, view.ask("/", Cookie=view.cookie, Origin="http://" + view.host).status)
+        name = "localhost:%d" % view.port
+        self.assertEqual(200, view.ask("/", Cookie="a=b; %s; c=d" % view.cookie, Host=name, Origin="http://" + name).status)
+
+    def test_what_is_no_plain_request_is_refused(self):
+        view = self.signed_in()
+        head = "Host: %s\r\nCookie: %s\r\n" % (view.host, view.cookie)
+        post = "POST /servers/1/mcp HTTP/1.1\r\n" + head + "Content-Type: application/json\r\n"
+        for text in ("PUT / HTTP/1.1\r\n" + head, "GET / HTTP/1.0\r\n" + head, "GET http://x/ HTTP/1.1\r\n" + head, "GET  / HTTP/1.1\r\n" + head,
+                     "GET / HTTP/1.1\r\nCookie: %s\r\n" % view.cookie, "GET / HTTP/1.1\r\n" + head + "Host: x\r\n", "GET / HTTP/1.1\r\n" + head + " folded: 1\r\n",
+                     "GET / HTTP/1.1\r\n" + head + "Content-Length: 2\r\n", post, post + "Transfer-Encoding: chunked\r\n",
+                     post + "Content-Length: 2\r\nContent-Length: 2\r\n", post + "Content-Length: -1\r\n", post + "Content-Length: 2, 2\r\n",
+                     post + "Content-Length: 9999999999\r\n", "GET / HTTP/1.1\r\n" + head + "a: \0\r\n", "GET / HTTP/1.1\r\n" + head + "x: %s\r\n" % ("y" * 40000)):
+            with self.subTest(text=text[:150]):
+                with socket.create_connection(("127.0.0.1", view.port), 60 * mcp.STRETCH) as wire:
+                    wire.sendall((text + "\r\n").encode())
+                    self.assertEqual(b"HTTP/1.1 400 ", wire.recv(13, socket.MSG_WAITALL))
+        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Content_Type="text/plain"), 415)
+        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Content_Type="application/json", Content_Length=str((16 << 20) + 1)), 413)
+        self.assertRefused(view.ask("/servers/1/x", "POST", "{}", Cookie=view.cookie, Content_Type="application/json"), 404)
+        self.assertRefused(view.ask("/../index.html", Cookie=view.cookie), 404)
+
+    def test_the_page_may_load_only_from_here(self):
+        view = self.signed_in()
+        response = view.ask("/", Cookie=view.cookie)
+        policy = response.getheader("Content-Security-Policy")
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe-", policy)
+        self.assertNotRegex(policy, r"\*|https?:")
+        self.assertEqual("nosniff", response.getheader("X-Content-Type-Options"))
+        page = response.read().decode()
+        for path in re.findall(r'(?:src|href)="(/[^"]+)"', page):
+            self.assertEqual(200, view.ask(path, Cookie=view.cookie).status, path)
+
+    def test_it_listens_on_this_machine_only(self):
+        for address in ("0.0.0.0:0", "unix:/tmp/x-%d" % os.getpid(), "nonsense"):
+            done = subprocess.run([mcp.SERVER, "view", "--no-open", "--listen", address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+            self.assertEqual((1, b""), (done.returncode, done.stdout), address)
+        for options in (["--listen"], ["--what"], ["x"]):
+            done = subprocess.run([mcp.SERVER, "view", *options], stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(b"usage: cl-mcp-server view", done.stderr)
+
+
+class PassingOn(ViewTest):
+    def test_it_sees_the_sessions_of_the_client_on_standard_input(self):
+        client = self.start_server()
+        client.evaluate("(defvar *x* 41)")
+        view = self.signed_in()
+        server = view.id_of(client)
+        self.assertEqual("42", view.call(server, "evaluate-lisp", code="(incf *x*)").value)
+        self.assertEqual("42", client.evaluate("*x*").value)
+
+    def test_servers_come_describe_themselves_and_go(self):
+        view = self.signed_in()
+        view.watch()
+        before = {server["pid"] for server in view.servers()["servers"]}
+        folder = os.path.realpath(self.folder())
+        client = self.start_server(cwd=folder)
+        self.assertNotIn(client.pid, before)
+
+        def wait_for(condition):
+            while True:
+                for server in view.servers()["servers"]:
+                    if server["pid"] == client.pid and condition(server):
+                        return server
+
+        described = wait_for(lambda server: server["client"] == "e2e")
+        self.assertEqual((folder, False), (described["directory"], described["is-ended"]))
+        client.destroy()
+        client.process.stdin.close() if client.process.stdin else None
+        self.clients.remove(client)
+        wait_for(lambda server: server["is-ended"])
+        for server in (described["id"], "1-0"):
+            response = view.post(server, "tools/list", {})
+            self.assertEqual(200, response.status)
+            self.assertEqual((None, "This server has ended."), (lambda m: (m["id"], m["error"]["message"]))(json.loads(response.read())))
+
+    def test_events_are_streamed_as_they_come(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        uri = "lisp://session/default/events"
+        stream = view.post(server, "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        self.assertEqual("text/event-stream", stream.getheader("Content-Type"))
+        client.evaluate("2")
+        while b"resources/updated" not in stream.readline():
+            pass
+        stream.close()
+
+    def test_who_closes_the_connection_cancels_the_call(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        params = {"name": "evaluate-lisp", "arguments": {"code": "(sleep 600)"}}
+        text = message("tools/call", params)
+        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        with socket.create_connection(("127.0.0.1", view.port)) as wire:
+            wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
+            mcp.wait_until(lambda: "(sleep 600)" in client.call("list-evaluations").text, 30, "the evaluation")
+        mcp.wait_until(lambda: "(sleep 600)" not in client.call("list-evaluations").text, 30, "its end")
+
+    def test_a_large_message_and_a_large_answer(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        report = view.call(server, "evaluate-lisp", code='(make-string 3000000 :initial-element #\\a) ; %s' % ("x" * 3000000), **{"max-output": 4000000})
+        self.assertGreater(len(report.text), 1000000)
+
+    def test_a_reader_that_does_not_read_delays_nobody(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        params = {"name": "evaluate-lisp", "arguments": {"code": "(make-string 3900000 :initial-element #\\b)", "max-output": 4000000}}
+        text = message("tools/call", params)
+        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        with socket.create_connection(("127.0.0.1", view.port)) as wire:
+            wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
+            mcp.wait_until(lambda: '"bbbb' in str(client.request("resources/read", {"uri": "lisp://session/default/events"})), 60, "the value")
+            self.assertEqual("3", view.call(server, "evaluate-lisp", code="(+ 1 2)").value)
+
+    def test_a_read_only_view_changes_nothing(self):
+        client = self.start_server()
+        client.evaluate("(defvar *x* 1)")
+        view = self.signed_in("--read-only")
+        server = view.id_of(client)
+        self.assertTrue(json.loads(view.watch().readline()[6:])["read-only"])
+        for tool, arguments in (("evaluate-lisp", {"code": "(setf *x* 2)"}), ("EVALUATE_LISP", {"code": "1"}), ("ns/evaluate-lisp", {"code": "1"}),
+                                ("close-session", {"session": "default"}), ("stage-remark", {"text": "x"}), ("nothing", {})):
+            self.assertRefused(view.post(server, "tools/call", {"name": tool, "arguments": arguments}))
+        for body in ("[]", "x", '{"method":"tools/call"}', "[%s]" % message("ping", {}), '{"method":"ping","method":"tools/call","params":{"name":"evaluate-lisp"}}'):
+            self.assertRefused(view.ask("/servers/%s/mcp" % server, "POST", body, Cookie=view.cookie, Content_Type="application/json"))
+        self.assertIn("default", view.call(server, "list-sessions").text)
+        self.assertEqual(200, view.post(server, "resources/read", {"uri": "lisp://session/default/events"}).status)
+        self.assertEqual("1", client.evaluate("*x*").value)
+
+
+class Person(ViewTest):
+    def test_the_agent_is_told_what_the_person_did(self):
+        client = self.start_server()
+        client.evaluate("(defvar *x* 1)")
+        view = self.signed_in()
+        server = view.id_of(client)
+        view.call(server, "checkpoint-session", name="mine")
+        view.call(server, "evaluate-lisp", code="(setf *x* 2)\n(list *x*)")
+        view.call(server, "evaluate-lisp", code="(car 7)")
+        view.call(server, "rollback-session", to="mine")
+        view.call(server, "cancel-evaluation")
+        view.call(server, "list-sessions")
+        told = client.evaluate("*x*")
+        self.assertEqual("1", told.value)
+        self.assertEqual(["The person made the checkpoint mine.", "The person evaluated (setf *x* 2) ... (evaluation 2).",
+                          "The person evaluated (car 7) (evaluation 3), which failed.", "The person rolled the session back to mine."],
+                         [line for line in told.session.splitlines() if line.startswith("The person")])
+        self.assertEqual("", client.evaluate("*x*").session)
+
+    def test_a_remark_comes_once_and_under_its_own_heading(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        self.assertFalse(view.call(server, "stage-remark", text="look at this:\n(defun f () 2)", session="default").is_error)
+        self.assertEqual("2", view.call(server, "evaluate-lisp", code="2").value)
+        told = client.call("describe-symbol", name="car").text
+        self.assertIn("\n\n[From the person]\nlook at this:\n(defun f () 2)", told)
+        self.assertNotIn("[From the person]", client.evaluate("1").text)
+        self.assertTrue(view.call(server, "stage-remark", text="x" * 16385).is_error)
+        results = [view.call(server, "stage-remark", text="y" * 16384).is_error for _ in range(5)]
+        self.assertEqual((False, True), (results[0], results[-1]))
+
+    def test_the_persons_replies_take_nothing_from_the_agent(self):
+        client = self.start_server()
+        pid = int(client.evaluate("(sb-posix:getpid)").value)
+        os.kill(pid, signal.SIGKILL)
+        mcp.wait_until(lambda: "process %d" % pid not in client.call("list-sessions").text, 20, "the death")
+        view = self.signed_in()
+        server = view.id_of(client)
+        for tool, arguments in (("describe-symbol", {"name": "car"}), ("evaluate-lisp", {"code": "3"})):
+            self.assertNotIn("killed", view.call(server, tool, **arguments).text)
+        self.assertIn("killed", client.evaluate("4").session)
+
+    def test_events_name_the_author(self):
+        client = self.start_server()
+        client.evaluate("(car 1)")
+        view = self.signed_in()
+        server = view.id_of(client)
+        view.call(server, "invoke-restart", restart="ABORT")
+        view.call(server, "stage-remark", text="hello")
+        answer = client.request("resources/read", {"uri": "lisp://session/default/events"})
+        events = json.loads(answer["contents"][0]["text"])["events"]
+        authors = [(e["kind"], e["author"]["kind"]) for e in events if "author" in e]
+        self.assertEqual([("started", "agent"), ("restart", "person"), ("started", "person"), ("person", "person")], authors)
+        self.assertEqual("hello", events[-1]["text"])
+
+    def test_a_person_answers_what_code_reads(self):
+        client = self.start_server()
+        self.assertIn("END-OF-FILE", client.evaluate("(read-line)").text)
+        view = self.signed_in()
+        server = view.id_of(client)
+        uri = "lisp://session/default/events"
+        stream = view.post(server, "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        pending = client.start_call("evaluate-lisp", code='(progn (princ "Name? ") (finish-output) (read-line *query-io*))')
+
+        def question():
+            events = json.loads(client.request("resources/read", {"uri": uri})["contents"][0]["text"])["events"]
+            return [event for event in events if event["kind"] == "question"]
+
+        asked = mcp.wait_until(question, 30, "the question")[0]
+        self.assertEqual("Name?", asked["prompt"].strip())
+        self.assertTrue(view.call(server, "answer-question", question=asked["question"] + 1, text="x").is_error)
+        self.assertFalse(view.call(server, "answer-question", question=asked["question"], text="Ada").is_error)
+        told = pending.reply()
+        self.assertEqual('"Ada"', told.value)
+        self.assertIn("The person answered Ada.", told.text + client.evaluate("1").text)
+        self.assertTrue(view.call(server, "answer-question", question=asked["question"], text="again").is_error)
+        stream.close()
+        mcp.wait_until(lambda: "END-OF-FILE" in client.evaluate("(read-line)").text, 30, "the end of the listening")
+
+    def test_no_list_shows_the_persons_tools(self):
+        client = self.start_server("--tools", "full")
+        names = {tool["name"] for tool in client.request("tools/list")["tools"]}
+        self.assertFalse(names & {"stage-remark", "session-events", "answer-question"})
+        self.assertNotIn("stage-remark", client.call("get-usage-guide").text)
+
+
+class Ending(ViewTest):
+    def test_it_ends_a_minute_after_the_last_tab(self):
+        view = self.signed_in()
+        for _ in range(2):
+            view.watch().readline()
+        self.assertIsNone(view.process.poll())
+        view.stream.close()
+        view.stream = None
+        self.assertEqual(0, view.process.wait((60 + 30) * mcp.STRETCH))
+
+
+    def test_it_opens_the_link_in_the_browser(self):
+        folder = self.folder()
+        opened, opener = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+        with open(opener, "w") as f:
+            f.write('#!/bin/sh\necho "$@" > %s.new; mv %s.new %s\n' % (opened, opened, opened))
+        os.chmod(opener, 0o755)
+        environment = mcp.clean_environment(PATH=folder + ":" + os.environ["PATH"])
+        process = subprocess.Popen([mcp.SERVER, "view"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        link = process.stdout.readline()
+        mcp.wait_until(lambda: os.path.exists(opened), 20, "the browser")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(20 * mcp.STRETCH))
+        self.assertEqual(b"", process.stdout.read())
+        process.stdout.close()
+        with open(opened, "rb") as f:
+            self.assertEqual(link, f.read())
+
+
+class OverHttp(mcp_http.TestCase):
+    """--http ADDRESS --view: the page behind the same tokens."""
+
+    def ask(self, port, path, method="GET", body=None, headers={}):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60 * mcp.STRETCH)
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        response.text = response.read()
+        return response
+
+    def test_the_page_is_there_and_everything_else_needs_the_token(self):
+        tokens = os.path.join(self.folder(), "tokens")
+        with open(tokens, "w") as f:
+            f.write("ada:0123456789abcdef0123\n")
+        os.chmod(tokens, 0o600)
+        port = self.start_http("--view", "--token-file", tokens).addresses[0][1]
+        page = self.ask(port, "/")
+        self.assertEqual((200, "text/html; charset=utf-8"), (page.status, page.getheader("Content-Type")))
+        self.assertNotIn("unsafe-", page.getheader("Content-Security-Policy"))
+        for path in re.findall(r'(?:src|href)="(/[^"]+)"', page.text.decode()):
+            self.assertEqual(200, self.ask(port, path).status, path)
+        self.assertEqual(404, self.ask(port, "/watch").status)
+        self.assertEqual(404, self.ask(port, "/../x").status)
+        self.assertIn(self.ask(port, "/", "POST", "{}", {"Content-Type": "application/json"}).status, (401, 404))
+        self.assertEqual(403, self.ask(port, "/", headers={"Host": "evil.example"}).status)
+        self.assertEqual(403, self.ask(port, "/", headers={"Origin": "http://evil.example"}).status)
+        params = {"name": "list-sessions", "arguments": {}}
+        text, headers = message("tools/call", params), headers_of("tools/call", params)
+        self.assertEqual(401, self.ask(port, "/mcp", "POST", text, headers).status)
+        answer = self.ask(port, "/mcp", "POST", text, {**headers, "Authorization": "Bearer 0123456789abcdef0123"})
+        self.assertEqual(200, answer.status, answer.text)
+
+    def test_without_the_option_there_is_no_page(self):
+        for options in ((), ("--view", "on"), ("--view=off",)):
+            self.assertEqual(404, self.ask(self.start_http(*options).addresses[0][1], "/").status)
+        done = subprocess.run([mcp.SERVER, "--view"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+        self.assertEqual(2, done.returncode)
+        self.assertIn(b"add --http", done.stderr)
+
+
+class OwnerSocket(ViewTest):
+    def files(self, home):
+        folder = os.path.join(home, "cl-mcp-server")
+        return folder, {name.rpartition(".")[2]: os.path.join(folder, name) for name in os.listdir(folder)}
+
+    def test_only_its_owner_can_open_it_and_it_goes_with_the_server(self):
+        home = self.folder()
+        client = self.start_server(environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        folder, files = self.files(home)
+        self.assertEqual(0o700, stat.S_IMODE(os.stat(folder).st_mode))
+        self.assertEqual({"sock", "json"}, set(files))
+        for path in files.values():
+            self.assertEqual(0o600, stat.S_IMODE(os.stat(path).st_mode))
+            self.assertTrue(os.path.basename(path).startswith("%d-" % client.pid))
+        client.close()
+        self.assertEqual([], os.listdir(folder))
+
+    def test_another_user_is_turned_away(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        home = self.folder()
+        client = self.start_server(environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        folder, files = self.files(home)
+        for path, mode in ((home, 0o755), (folder, 0o755), (files["sock"], 0o666)):
+            os.chmod(path, mode)
+        ask = ("import os, socket, sys; os.setgid(65534); os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+               "s.settimeout(60)\ntry:\n s.sendall(b'GET /mcp HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'); print(s.recv(100))\nexcept (BrokenPipeError, ConnectionResetError): print(b'')")
+        done = subprocess.run([sys.executable, "-c", ask, files["sock"]], stdout=subprocess.PIPE, text=True, timeout=90 * mcp.STRETCH)
+        self.assertEqual("b''\n", done.stdout)
+        with socket.socket(socket.AF_UNIX) as own:
+            own.connect(files["sock"])
+            own.sendall(b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertTrue(own.recv(9).startswith(b"HTTP/1.1"))
+        self.assertOperational(client)
+
+    def test_none_with_view_off_or_where_others_can_enter(self):
+        home = self.folder()
+        self.start_server("--view", "off", environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        self.assertEqual([], os.listdir(home))
+        os.mkdir(os.path.join(home, "cl-mcp-server"))
+        os.chmod(os.path.join(home, "cl-mcp-server"), 0o777)
+        client = self.start_server(environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        self.assertEqual([], os.listdir(os.path.join(home, "cl-mcp-server")))
+        self.assertOperational(client)
+
+
+if __name__ == "__main__":
+    mcp.main()

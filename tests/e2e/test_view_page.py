@@ -1,0 +1,50 @@
+"""The page of `cl-mcp-server view` in a real browser, with real sessions; tests/view has the script."""
+
+import os
+import shutil
+import subprocess
+
+import mcp
+from test_official_clients import node
+
+VIEW = os.path.join(mcp.ROOT, "tests", "view")
+PAGE = os.path.join(mcp.ROOT, "src", "view", "page")
+LEAST = 21  # tests that the script has
+
+
+class ViewPage(mcp.TestCase):
+    def test_every_view_and_action_works(self):
+        if node() is None or shutil.which("chromium") is None or not os.path.isdir(os.path.join(VIEW, "node_modules")):
+            self.fail("the browser or what drives it is not installed: run scripts/setup")
+        folder = self.folder()
+        os.chmod(folder, 0o700)
+        environment = mcp.clean_environment(XDG_RUNTIME_DIR=folder, CL_MCP_SERVER=mcp.SERVER, HOME=folder, TMPDIR=folder)
+        done = subprocess.run(
+            [node(), os.path.join(VIEW, "page.mjs")],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            text=True,
+            timeout=150 * mcp.STRETCH,
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertNotIn("not ok", done.stdout)
+        self.assertGreaterEqual(done.stdout.count("ok - "), LEAST, done.stdout)
+
+    def test_the_page_is_small_and_makes_no_markup_of_data(self):
+        names = sorted(os.listdir(PAGE))
+        texts = {}
+        for name in names:
+            with open(os.path.join(PAGE, name), encoding="utf-8") as f:
+                texts[name] = f.read()
+        self.assertLess(sum(len(text.encode()) for text in texts.values()), 150_000)
+        for name, text in texts.items():
+            for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http:", "https:"):
+                with self.subTest(name, word=word):
+                    self.assertNotIn(word, text.replace("http://www.w3.org/2000/svg", ""))
+        self.assertNotRegex(texts["index.html"], r"<script(?! type=\"module\" src=)|\sstyle=|\son[a-z]+=|<style")
+
+
+if __name__ == "__main__":
+    mcp.main()
