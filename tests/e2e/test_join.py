@@ -483,13 +483,16 @@ class Accidents(mcp.TestCase):
         tunnel = joining.Tunnel(self.image.port)
         self.addCleanup(tunnel.end)
         client = self.start_server("--attach", tunnel.address)
-        client.evaluate("(defvar *has-ended* nil)")
-        running = client.start_call("evaluate-lisp", code="(unwind-protect (sleep 100) (setf *has-ended* t))")
-        mcp.wait_until(lambda: "running for" in client.call("session-info").text, 10, "the evaluation to run")
+        client.evaluate("(defvar *how-far* :nowhere)")
+        code = "(unwind-protect (progn (setf *how-far* :begun) (sleep 100)) (setf *how-far* :ended))"
+        running = client.start_call("evaluate-lisp", code=code)
+        person = self.image.person()
+        self.addCleanup(person.close)
+        mcp.wait_until(lambda: ":BEGUN" in person.evaluate("*how-far*"), 10, "the evaluation to begin")
         tunnel.cut()
         self.assertErrorReport(running.reply(), "CONNECTION-LOST")
         # At once; or, where Swank's thread for connections fails at the dead socket, when nobody has collected for 30 s.
-        mcp.wait_until(lambda: client.evaluate("*has-ended*").values == ["T"], 45, "the end of the evaluation")
+        mcp.wait_until(lambda: client.evaluate("*how-far*").values == [":ENDED"], 45, "the end of the evaluation")
 
     def test_an_image_that_is_stopped_costs_the_connection_not_the_image(self):
         self.assertOperational()
