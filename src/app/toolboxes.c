@@ -141,6 +141,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .loads_code = t->options.loads_code,
         .audit = t->options.audit,
         .attach = t->options.attach,
+        .only_looks = t->options.only_looks,
         .may_attach = t->options.may_attach,
         .owner = made->owner,
         .redacts = t->options.redacts,

@@ -27,6 +27,7 @@ struct toolboxes_options {
     const char *directory; /* borrowed; as in struct toolbox, like the next one */
     struct confinements *confinements;
     const char *attach; /* borrowed; as in struct toolbox, like the next one */
+    bool only_looks;
     bool may_attach;
     struct audit *audit; /* borrowed; as in struct toolbox, like the next one */
     bool redacts;

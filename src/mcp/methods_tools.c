@@ -41,6 +41,15 @@ static char *listing_text(const struct client *client, json_t *tools)
     return json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
+static void remove_unoffered(const struct client *client, json_t *listed)
+{
+    for (size_t i = json_array_size(listed); i-- > 0;) {
+        const json_t *name = json_object_get(json_array_get(listed, i), "name");
+        if (!toolbox_offers(client->toolbox, registry_find(json_string_value(name))))
+            json_array_remove(listed, i);
+    }
+}
+
 static void answer_list(struct request *r)
 {
     struct client *client = request_client(r);
@@ -48,12 +57,14 @@ static void answer_list(struct request *r)
         struct err err;
         json_t *listed = listing_of(client->listing, &err);
         CHECK(listed != NULL);
+        remove_unoffered(client, listed);
         client->tools_text = listing_text(client, listed);
         CHECK(client->tools_text != NULL);
         json_decref(listed);
     }
     json_t *tools = json_array();
-    user_tools_list(client->toolbox, client->default_session, tools);
+    if (toolbox_offers(client->toolbox, &tool_user))
+        user_tools_list(client->toolbox, client->default_session, tools);
     char *listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
     json_decref(tools);
     struct strbuf *out = request_result(r);
@@ -194,6 +205,12 @@ void methods_tools_call(struct request *r, const json_t *params)
     json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return;
+    if (!toolbox_offers(client->toolbox, tool)) {
+        json_decref(arguments);
+        tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
+                             "(--attach-read-only), and this tool can change something there.");
+        return;
+    }
     struct tool_call_options options = {
         .default_session = client->default_session,
         .client = client->number,

@@ -277,6 +277,8 @@ static const struct option_definition table[] = {
      .set = set_attach, .place = offsetof(struct options, attach), COMMON},
     {LISP, "allow-attach", NULL, "Let clients over HTTP name the Lisp that a new session joins",
      FLAG(allows_attach)},
+    {LISP, "attach-read-only", NULL, "Offer only tools that look at the joined Lisp and evaluate nothing in it",
+     FLAG(is_attach_read_only)},
     {LISP, "announce", "on|off", "Tell the person who runs a joined Lisp of each evaluation", "on",
      .set = set_announcement},
 
@@ -467,6 +469,10 @@ bool options_parse(struct options *o, int argc, char **argv)
             "cl-mcp-server: without --sandbox, --%s restricts nothing. Add --sandbox workspace or read-only; "
             "or off, if it is meant for sessions that ask for a sandbox.\n",
             without_sandbox(o));
+        return false;
+    }
+    if (o->is_attach_read_only && o->attach == NULL) {
+        fprintf(stderr, "cl-mcp-server: --attach-read-only goes together with --attach ADDRESS\n");
         return false;
     }
     if (o->attach != NULL && o->sandbox > 0) {

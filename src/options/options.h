@@ -50,8 +50,9 @@ struct options {
                               current one */
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
-    bool is_unannounced;   /* --announce off */
-    const char *listing;   /* as listing_of() takes it; valid */
+    bool is_attach_read_only;
+    bool is_unannounced; /* --announce off */
+    const char *listing; /* as listing_of() takes it; valid */
     bool wants_structured;
     unsigned sandbox;      /* an enum confinement_mode: the order of its row */
     bool is_sandbox_given; /* --sandbox, possibly off */

@@ -30,6 +30,7 @@ const struct tool tool_compile_form = {
     .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
+    .evaluates_code = true,
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package to read the forms in."), TIMEOUT_ARGUMENT,
                   SESSION_ARGUMENT},

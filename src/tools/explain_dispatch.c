@@ -126,6 +126,7 @@ const struct tool tool_explain_dispatch = {
     .search_hint = "method call order, CLOS",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
+    .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
                            .is_required = true),
                   ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},

@@ -53,6 +53,7 @@ const struct tool tool_macroexpand_form = {
     .description = "Expand the macros in a form: one step, fully at the top level, or everywhere.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
+    .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true),
                   ARGUMENT("full", BOOLEAN, "Expand fully at the top level."),
                   ARGUMENT("all", BOOLEAN, "Expand subforms too."),

@@ -56,6 +56,7 @@ struct tool {
     bool returns_long_text; /* if asked for: clients that cut replies should cut these later */
     bool is_of_record;      /* shows a record in the same words each time: nothing is added */
     bool is_read_only;
+    bool evaluates_code; /* that it is given, if only its macros: in a copy, or in the image that is joined */
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
     bool is_open_world;

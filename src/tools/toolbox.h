@@ -5,6 +5,7 @@
 #define TOOLS_TOOLBOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct audit;
@@ -14,6 +15,7 @@ struct events;
 struct saved_store;
 struct sessions;
 struct tasks;
+struct tool;
 struct zygotes;
 
 struct toolbox {
@@ -31,6 +33,7 @@ struct toolbox {
     struct audit *audit;  /* records each call; NULL: no record */
     const char *owner;    /* for the record; "" for none */
     const char *attach;   /* the image that a default session joins; NULL: it is a Lisp of the server's own */
+    bool only_looks;      /* at that image: tools that evaluate code are not offered */
     bool may_attach;      /* its clients may name an image that a new session joins */
     bool redacts;         /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
@@ -39,5 +42,8 @@ struct toolbox {
     size_t persons;                  /* how many follow the events now, and can be asked */
     uint64_t clients;                /* how many there were, each with its own connection */
 };
+
+/* toolbox_offers(t, tool): its clients may call ${tool}. */
+bool toolbox_offers(const struct toolbox *t, const struct tool *tool);
 
 #endif

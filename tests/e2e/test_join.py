@@ -236,6 +236,26 @@ class Refusing(ImageTest):
             self.assertIn(part, session.call("create-session", attach=self.image.address))
 
 
+class Looking(ImageTest):
+    def test_a_server_that_only_looks_lists_and_performs_nothing_that_evaluates(self):
+        person = self.person()
+        person.evaluate('(progn (defvar *left-alone* 1) (defun twice-of (x) (* 2 x)))')
+        self.options += ("--attach-read-only",)
+        listed = {tool["name"] for tool in self.s.request("tools/list")["tools"]}
+        self.assertLessEqual({"describe-symbol", "get-backtrace", "list-errors", "list-threads", "session-info"}, listed)
+        for tool, arguments in (("evaluate-lisp", {"code": "(incf *left-alone*)"}),
+                                ("macroexpand-form", {"form": "(m #.(incf *left-alone*))"}),
+                                ("compile-form", {"code": "(eval-when (:compile-toplevel) (incf *left-alone*))"}),
+                                ("kill-thread", {"thread": "1", "force": True})):
+            with self.subTest(tool):
+                self.assertNotIn(tool, listed)
+                reply = self.s.call(tool, arguments)
+                self.assertTrue(reply.is_error)
+                self.assertIn("only looks at the Lisp that it has joined", reply.text)
+        self.assertIn("(X)", self.s.call("describe-symbol", name="twice-of").text)
+        self.assertIn("=> 1 ", person.evaluate("*left-alone*"))
+
+
 class Coming(ImageTest):
     def test_auto_finds_the_port_file_of_the_project(self):
         folder = self.folder()
@@ -513,6 +533,12 @@ class Refused(mcp.TestCase):
         reply = self.s.call("create-session", attach="127.0.0.1:1", sandbox="read-only")
         self.assertTrue(reply.is_error)
         self.assertIn("exclude each other", reply.text)
+
+    def test_looking_only_is_for_an_image_that_is_joined(self):
+        client = mcp.Client("--attach-read-only", handshake=False)
+        self.assertNotEqual(0, client.process.wait(20 * mcp.STRETCH))
+        self.assertIn("--attach-read-only goes together with --attach ADDRESS", client.stderr())
+        client.destroy()
 
     def test_an_address_that_is_none_is_refused_at_once(self):
         reply = self.s.call("create-session", attach="4005")
