@@ -5,8 +5,10 @@
 (in-package #:cl-mcp-agent)
 
 (defparameter *variables-of-debuggers*
-  '(("*SWANK-DEBUGGER-CONDITION*" . "SWANK") ("*SLYNK-DEBUGGER-CONDITION*" . "SLYNK"))
-  "The variables that are bound to the condition in a thread that stands in an editor's debugger.")
+  '(("*SWANK-DEBUGGER-CONDITION*" . "SWANK") ("*SLYNK-DEBUGGER-CONDITION*" . "SLYNK")
+    ;; That of the terminal, into which a thread falls while no editor is connected.
+    ("*DEBUG-CONDITION*" . "SB-DEBUG"))
+  "The variables that are bound to the condition in a thread that stands in a debugger of the person's.")
 
 (defun held-condition (thread)
   "Return the condition for which THREAD stands in a person's debugger, or NIL."

@@ -68,6 +68,8 @@
                       (:look (look-in-session message))
                       (:input (take-answer message))
                       (t
+                       ;; No event tells of the terminal's debugger.
+                       (note-held-errors)
                        (announce-request *session* message)
                        (put-message *session* message)))
                     :ok)

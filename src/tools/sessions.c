@@ -432,13 +432,13 @@ static void session_info(struct tool_call *call)
         look_up_whatever(call, s, on_info);
 }
 
-/* The image continues. */
+/* The image continues, and so do errors of its own threads. */
 static void add_left(struct strbuf *out, const struct session *s)
 {
     size_t standing = 0;
     const struct error_record *r;
     for (size_t i = 0; (r = session_error(s, i)) != NULL; i++)
-        standing += error_record_stands(r);
+        standing += error_record_stands(r) && r->thread == NULL;
     strbuf_adds(out, " Its image continues");
     if (standing > 0)
         strbuf_addf(out, "; %s that stood there %s unwound", text_count(standing, "error").text,

@@ -370,6 +370,29 @@ SHOP = """(require :asdf)
 
 @unittest.skipIf(joining.why_not(), joining.why_not())
 @unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
+class WithoutEditor(ImageTest):
+    def test_an_error_of_the_programs_thread_is_listed_and_mended(self):
+        self.s.evaluate("(progn (defvar *result* nil) (defun inverse (x) (/ 1 x)))")
+        self.s.evaluate('(progn (sb-thread:make-thread (lambda () (setf *result* (inverse 0))) :name "program") :started)')
+        mcp.wait_until(lambda: self.s.evaluate("1") and "in thread program: DIVISION-BY-ZERO" in self.s.call("list-errors").text, 20, "the error")
+        number = re.search(r"(?m)^(\d+)\. .*in thread program", self.s.call("list-errors").text).group(1)
+        frame = re.search(r"(?m)^(\d+): \(INVERSE 0\)", self.s.call("get-backtrace", index=int(number)).text).group(1)
+        where = {"index": int(number), "frame": int(frame)}
+        self.assertIn("Pass force to act on it all the same", self.s.call("restart-frame", where).text)
+        self.assertEvaluates("*result*", "NIL")
+        self.s.evaluate("(defun inverse (x) (if (zerop x) :none (/ 1 x)))")
+        self.assertSucceeds(self.s.call("restart-frame", dict(where, force=True)))
+        mcp.wait_until(lambda: self.s.evaluate("*result*").values == [":NONE"], 20, "the thread has continued")
+
+    def test_leaving_lets_it_stand(self):
+        self.s.evaluate('(progn (sb-thread:make-thread (lambda () (error "of the program")) :name "program") :started)')
+        mcp.wait_until(lambda: self.s.evaluate("1") and "in thread program" in self.s.call("list-errors").text, 20, "the error")
+        self.assertEqual("Session default closed. Its image continues.", self.s.call("close-session", session="default").text.strip())
+        person = self.person()
+        self.assertIn("program", person.evaluate('(sb-thread:thread-name (find "program" (sb-thread:list-all-threads) :key (function sb-thread:thread-name) :test (function equal)))'))
+        person.evaluate('(sb-thread:terminate-thread (find "program" (sb-thread:list-all-threads) :key (function sb-thread:thread-name) :test (function equal)))')
+
+
 class WithEmacs(mcp.TestCase):
     """SLIME is connected to a Lisp with a running web application; the agent comes to it."""
 
