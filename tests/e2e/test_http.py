@@ -426,6 +426,7 @@ class Places(mcp_http.TestCase):
             self.assertStatus(503, wire.receive())
             self.assertStatus(503, other.receive())
             self.assertEqual([], [event for event in stream.events() if "list_changed" not in event.data])
+        server.process.wait(20 * mcp.STRETCH)  # a second signal would end it at once
         server.end()
 
 
