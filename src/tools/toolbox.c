@@ -7,5 +7,5 @@
 
 bool toolbox_offers(const struct toolbox *t, const struct tool *tool)
 {
-    return !t->only_looks || (tool->is_read_only && !tool->evaluates_code);
+    return t == NULL || !t->only_looks || (tool->is_read_only && !tool->evaluates_code);
 }

@@ -43,7 +43,7 @@ struct toolbox {
     uint64_t clients;                /* how many there were, each with its own connection */
 };
 
-/* toolbox_offers(t, tool): its clients may call ${tool}. */
+/* toolbox_offers(t, tool): its clients may call ${tool}. ${t} is NULL for tools that need none. */
 bool toolbox_offers(const struct toolbox *t, const struct tool *tool);
 
 #endif
