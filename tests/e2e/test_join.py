@@ -572,7 +572,8 @@ class Refused(mcp.TestCase):
         reply = self.s.call("create-session", name="work", attach="127.0.0.1:1")
         self.assertTrue(reply.is_error)
         self.assertIn("Nothing answers at 127.0.0.1:1", reply.text)
-        self.assertNotIn("work", self.s.call("list-sessions").text)
+        # It is removed from the loop, after the answer.
+        mcp.wait_until(lambda: "work" not in self.s.call("list-sessions").text, 10, "the session is gone")
 
 
 if __name__ == "__main__":

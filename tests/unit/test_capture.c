@@ -408,7 +408,7 @@ CASE(capture_shows_random_text_as_its_beginning_and_its_end)
             assert_string_equal(text, all.bytes);
         } else {
             assert_counts(text, all.len);
-            char *mark = strstr(text, "[… "), *tail = strchr(mark, '\n') + 1;
+            const char *mark = strstr(text, "[… "), *tail = strchr(mark, '\n') + 1;
             size_t head = (size_t)(mark - text), tail_len = strlen(tail);
             if (strncmp(text, all.bytes, head) != 0)
                 assert_memory_equal(text, all.bytes, head - 1);
