@@ -35,7 +35,7 @@ bool network_parse(struct network *n, const char *text, struct err *err)
     if (is_ipv4)
         map(n->address, &ipv4);
     else if (inet_pton(AF_INET6, address, n->address) != 1)
-        return err_set(err, ERR_INVALID, "'%.100s' is no network: give ADDRESS or ADDRESS/BITS", text);
+        return err_set(err, ERR_INVALID, "'%.100s' is not a network: give ADDRESS or ADDRESS/BITS", text);
     unsigned first = is_ipv4 ? MAPPED_BITS : 0;
     n->bits = 128;
     if (text[len] == '/') {

@@ -40,8 +40,7 @@ static bool read_trust(struct principals *p, struct err *err)
     if (o->trust_header == NULL)
         return !has_networks || err_set(err, ERR_INVALID, "--trust-from goes together with --trust-header");
     if (!header_name_is_valid(o->trust_header) || strcasecmp(o->trust_header, "Authorization") == 0)
-        return err_set(err, ERR_INVALID,
-                       "--trust-header: '%.100s' is no name of a header that a proxy may set",
+        return err_set(err, ERR_INVALID, "--trust-header: '%.100s' is not a header that a proxy may set",
                        o->trust_header);
     for (size_t i = 0; has_networks && o->trust_from[i] != NULL; i++) {
         struct err why;

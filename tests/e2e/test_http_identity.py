@@ -106,10 +106,10 @@ class Proxies(mcp_http.TestCase):
         for options, says in (
             (("--trust-from", "127.0.0.1"), "--trust-from goes together with --trust-header"),
             (TRUST, "--trust-header needs --trust-from ADDRESS, the proxy's, or --http unix:PATH"),
-            ((*TRUST, "--trust-from", "proxy.example.org"), "--trust-from: 'proxy.example.org' is no network"),
+            ((*TRUST, "--trust-from", "proxy.example.org"), "--trust-from: 'proxy.example.org' is not a network"),
             ((*TRUST, "--trust-from", "10.0.0.0/33"), "--trust-from: '10.0.0.0/33': the number of bits is from 0 to 32"),
-            (("--trust-header", "Authorization", "--trust-from", "127.0.0.1"), "--trust-header: 'Authorization' is no name of a header that a proxy may set"),
-            (("--trust-header", "X User", "--trust-from", "127.0.0.1"), "--trust-header: 'X User' is no name"),
+            (("--trust-header", "Authorization", "--trust-from", "127.0.0.1"), "--trust-header: 'Authorization' is not a header that a proxy may set"),
+            (("--trust-header", "X User", "--trust-from", "127.0.0.1"), "--trust-header: 'X User' is not a header"),
         ):
             with self.subTest(options):
                 done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", *options], env=mcp.clean_environment(), stdin=subprocess.DEVNULL,

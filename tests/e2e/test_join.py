@@ -184,7 +184,7 @@ class Evaluating(ImageTest):
     def test_code_that_no_interrupt_reaches_is_left_alone_and_named(self):
         report = self.assertFails("(sb-sys:without-interrupts (sleep 8))", "TIMEOUT", timeout=0.3)
         self.assertIn("nothing in a joined image is killed", report.text)
-        self.assertRegex(report.text, r"it goes on there, in the thread \S")
+        self.assertRegex(report.text, r"it still runs there, in the thread \S")
         self.assertOperational()
 
     def test_a_look_up_is_answered_while_code_runs(self):
