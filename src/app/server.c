@@ -347,8 +347,6 @@ static bool begin(struct server *server, const struct options *options,
         return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
-    if (options->view != VIEW_OFF)
-        begin_owner_socket(server, options);
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
     struct sigaction hangup;
     /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
@@ -359,6 +357,9 @@ static bool begin(struct server *server, const struct options *options,
         server->signals[i].data = server;
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
     }
+    /* Last: it takes some milliseconds, in which a signal would end a server that listens already. */
+    if (options->view != VIEW_OFF)
+        begin_owner_socket(server, options);
     return true;
 }
 

@@ -504,6 +504,7 @@ class Accidents(mcp.TestCase):
         report = running.reply()
         self.assertErrorReport(report, "CONNECTION-LOST")
         self.assertIn("The next call joins the image again", report.text)
+        self.image.process.wait(20 * mcp.STRETCH)  # until then its port may still answer
         self.assertIn("Nothing answers at", self.s.evaluate("1").text)
         self.image.end()
         self.image = joining.Image(self.folder(), port=self.image.port)
