@@ -41,6 +41,10 @@
   (make-thread "the person's error" (lambda () (ignore-errors (note-held-error thread)))))
 
 (defun note-held-errors ()
+  "List the errors that stand in the person's debuggers now, and note those that no longer do: not each end is told by an event."
+  (dolist (standing (remove nil *standing-errors* :key #'standing-held))
+    (unless (eq (standing-held standing) (held-condition (standing-thread standing)))
+      (note-ended (standing-number standing))))
   (dolist (thread (all-threads))
     (when (held-condition thread)
       (note-held-error-aside thread))))
