@@ -18,15 +18,24 @@
              (when (typep condition 'condition)
                (return condition)))))
 
+(defun standing-in (thread)
+  "Return the standing error in THREAD, or NIL."
+  (find thread *standing-errors* :key #'standing-thread))
+
+(defun number-held-error (thread condition)
+  "List CONDITION, for which THREAD stands in the person's debugger, and return its number; NIL if it is listed already."
+  (call-locked (lambda ()
+                 (unless (standing-in thread)
+                   (let ((number (next-error-number)))
+                     (push (make-standing :number number :thread thread :of-program :person :held condition)
+                           *standing-errors*)
+                     number)))))
+
 (defun note-held-error (thread)
   "List the error in which THREAD stands in the person's debugger among those of this session, and report it."
-  (let ((condition (held-condition thread))
-        (number (next-error-number)))
-    (when (and condition
-               (not (find thread *standing-errors* :key #'standing-thread)))
-      (call-locked (lambda ()
-                     (push (make-standing :number number :thread thread :of-program :person :held condition)
-                           *standing-errors*)))
+  (let* ((condition (held-condition thread))
+         (number (and condition (number-held-error thread condition))))
+    (when number
       (multiple-value-bind (outcome entry)
           (call-printing-in-thread thread
                                    (lambda (finish)
@@ -46,14 +55,13 @@
     (unless (eq (standing-held standing) (held-condition (standing-thread standing)))
       (note-ended (standing-number standing))))
   (dolist (thread (all-threads))
-    (when (held-condition thread)
+    (when (and (not (standing-in thread)) (held-condition thread))
       (note-held-error-aside thread))))
 
 (defun note-release (thread)
   "Note that THREAD has left the person's debugger."
-  (let ((standing (find-if (lambda (standing) (and (eq thread (standing-thread standing)) (standing-held standing)))
-                           *standing-errors*)))
-    (when standing
+  (let ((standing (standing-in thread)))
+    (when (and standing (standing-held standing))
       (note-ended (standing-number standing)))))
 
 (defun only-looks-p (message)
