@@ -13,7 +13,7 @@
 (defun held-condition (thread)
   "Return the condition for which THREAD stands in a person's debugger, or NIL."
   (loop for (name . package) in *variables-of-debuggers*
-        do (let* ((symbol (server-symbol name package))
+        do (let* ((symbol (its name package))
                   (condition (and symbol (value-in-thread symbol thread))))
              (when (typep condition 'condition)
                (return condition)))))

@@ -6,32 +6,23 @@
 (defparameter *servers* '("SWANK" "SLYNK")
   "The packages of the libraries that editors connect to.")
 
-(defun server-symbol (name package)
-  "Return the symbol called NAME in PACKAGE, a string, or NIL if there is none."
-  (and (find-package package)
-       (find-symbol name package)))
-
-(defun server-value (name package)
-  (let ((symbol (server-symbol name package)))
-    (and symbol (boundp symbol) (symbol-value symbol))))
-
 (defun own-connection ()
   "Return the connection by which this thread was asked, and the package of the library that it belongs to."
   (dolist (package *servers* (values nil nil))
-    (let ((connection (server-value "*EMACS-CONNECTION*" package)))
+    (let ((connection (value-of "*EMACS-CONNECTION*" package)))
       (when connection
         (return (values connection package))))))
 
 (defun persons-connections ()
   "List the connections of people's editors as (CONNECTION . PACKAGE)."
   (loop for package in *servers*
-        append (loop for connection in (server-value "*CONNECTIONS*" package)
+        append (loop for connection in (value-of "*CONNECTIONS*" package)
                      unless (find connection *sessions* :key #'session-connection)
                        collect (cons connection package))))
 
 (defun give-place-back (connection package)
   "Let CONNECTION, the newest one, not be the default: the program's errors are to open in the person's editor."
-  (let ((symbol (server-symbol "*CONNECTIONS*" package)))
+  (let ((symbol (its "*CONNECTIONS*" package)))
     (when (and symbol (boundp symbol))
       (setf (symbol-value symbol) (remove connection (symbol-value symbol))))))
 
@@ -39,7 +30,7 @@
   "Return what the reader called by one of NAMES in PACKAGE returns for CONNECTION, or NIL if there is none; second, whether
 there is one."
   (dolist (name names (values nil nil))
-    (let ((symbol (server-symbol name package)))
+    (let ((symbol (its name package)))
       (when (and symbol (fboundp symbol))
         (return (values (ignore-errors (funcall symbol connection)) t))))))
 
@@ -57,8 +48,8 @@ there is one."
 (defun announce (text)
   "Show TEXT in the echo area of each person's editor."
   (loop for (connection . package) in (persons-connections)
-        do (let ((variable (server-symbol "*EMACS-CONNECTION*" package))
-                 (send (server-symbol "SEND-TO-EMACS" package)))
+        do (let ((variable (its "*EMACS-CONNECTION*" package))
+                 (send (its "SEND-TO-EMACS" package)))
              (when (and variable send (fboundp send))
                (ignore-errors
                 (progv (list variable) (list connection)
@@ -176,7 +167,7 @@ there is one."
 (defun thread-of-editor (number)
   "Return the thread that Swank or Slynk knows by NUMBER, perhaps one that has ended; or NIL."
   (dolist (package *servers*)
-    (let ((symbol (server-symbol "FIND-THREAD" package)))
+    (let ((symbol (its "FIND-THREAD" package)))
       (when (and symbol (fboundp symbol))
         (return (ignore-errors (funcall symbol number)))))))
 
@@ -195,20 +186,20 @@ there is one."
 (defun add-server-hooks ()
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
-          do (let ((symbol (server-symbol name package)))
+          do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
     ;; Slynk has no hook for events.
-    (let ((dispatch (server-symbol "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch) (null (server-symbol "*EVENT-HOOK*" package)))
+    (let ((dispatch (its "DISPATCH-EVENT" package)))
+      (when (and dispatch (fboundp dispatch) (null (its "*EVENT-HOOK*" package)))
         (watch-calls dispatch #'note-event)))))
 
 (defun remove-server-hooks ()
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
-          do (let ((symbol (server-symbol name package)))
+          do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (let ((dispatch (server-symbol "DISPATCH-EVENT" package)))
+    (let ((dispatch (its "DISPATCH-EVENT" package)))
       (when (and dispatch (fboundp dispatch))
         (unwatch-calls dispatch)))))
