@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cases.h"
 #include "join/address.h"
 #include "join/agent_cache.h"
 #include "join/secret.h"
 #include "join/swank.h"
 #include "wire/frame.h"
+#include "folder_test.h"
 
 static void check_address(const char *text, const char *host, const char *port)
 {
@@ -48,30 +48,12 @@ TEST(what_is_no_address_is_refused_with_its_form)
     assert_false(join_address_parse(longest, &address, &err));
 }
 
-static int enter_a_folder(void **state)
+static int enter_a_home(void **state)
 {
-    static char folder[] = "/tmp/cl-mcp-test-XXXXXX";
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    *state = mkdtemp(folder);
-    return *state == NULL || chdir(folder) != 0 || setenv("HOME", folder, 1) != 0;
+    return enter_a_folder(state) != 0 || setenv("HOME", *state, 1) != 0;
 }
 
-static int leave_the_folder(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    return chdir("/") != 0 || system(command) != 0;
-}
-
-static void put(const char *name, const char *text)
-{
-    FILE *f = fopen(name, "w");
-    assert_non_null(f);
-    assert_int_equal(fputs(text, f) < 0, 0);
-    fclose(f);
-}
-
-TEST_BETWEEN(the_nearest_port_file_is_found, enter_a_folder, leave_the_folder)
+TEST_BETWEEN(the_nearest_port_file_is_found, enter_a_home, leave_the_folder)
 {
     struct join_address address;
     assert_int_equal(mkdir("project", 0700), 0);
@@ -86,7 +68,7 @@ TEST_BETWEEN(the_nearest_port_file_is_found, enter_a_folder, leave_the_folder)
     assert_string_equal(address.port, "4222");
 }
 
-TEST_BETWEEN(a_port_file_without_a_port_does_not_count, enter_a_folder, leave_the_folder)
+TEST_BETWEEN(a_port_file_without_a_port_does_not_count, enter_a_home, leave_the_folder)
 {
     struct join_address address;
     put(".swank-port", "soon");
@@ -111,7 +93,7 @@ static void check_secret(size_t n, const char *expected, const char *file)
     strbuf_fini(&path);
 }
 
-TEST_BETWEEN(the_first_lines_of_both_files_are_secrets, enter_a_folder, leave_the_folder)
+TEST_BETWEEN(the_first_lines_of_both_files_are_secrets, enter_a_home, leave_the_folder)
 {
     check_secret(0, NULL, NULL);
     put(".sly-secret", "for sly\r\nmore");
@@ -184,7 +166,7 @@ TEST(what_a_thread_of_the_server_waits_for_is_answered)
     check_answer("()", NULL);
 }
 
-TEST_BETWEEN(the_cache_holds_the_source_and_a_word, enter_a_folder, leave_the_folder)
+TEST_BETWEEN(the_cache_holds_the_source_and_a_word, enter_a_home, leave_the_folder)
 {
     struct agent_cache cache, again;
     struct err err;

@@ -1,7 +1,6 @@
 /*
  * Reading and replacing one regular file: what is refused, what is kept, and that nothing is left behind.
  */
-#include "../cases.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,29 +9,7 @@
 #include <unistd.h>
 
 #include "base/regular_file.h"
-
-static int enter_a_folder(void **state)
-{
-    static char folder[] = "/tmp/cl-mcp-test-XXXXXX";
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    *state = mkdtemp(folder);
-    return *state == NULL ? -1 : chdir(folder);
-}
-
-static int leave_the_folder(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    return chdir("/") != 0 || system(command) != 0;
-}
-
-static void put(const char *name, const char *text)
-{
-    FILE *f = fopen(name, "w");
-    assert_non_null(f);
-    assert_int_equal(fputs(text, f) < 0, 0);
-    fclose(f);
-}
+#include "folder_test.h"
 
 static size_t count_entries(void)
 {
