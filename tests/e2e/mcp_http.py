@@ -360,6 +360,13 @@ class TestCase(mcp.TestCase):
             cls.addClassCleanup(cls._shared.end)
         return cls._shared
 
+    def assertRefuses(self, says, *options):
+        """The server does not start with these options, and says why."""
+        done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", *options], env=mcp.clean_environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=20 * mcp.STRETCH)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(says, done.stderr)
+
     def assertStatus(self, status, response, code=None):
         self.assertEqual(status, response.status, response)
         if code is not None:
