@@ -351,6 +351,12 @@ class Together(ImageTest):
         reply = self.s.call("evaluate-in-frame", index=1, frame=0, code="number")
         self.assertTrue(reply.is_error)
         self.assertIn("Pass force", reply.text)
+        for tool, arguments in (("evaluate-in-frame", {"code": "1"}), ("return-from-frame", {}), ("restart-frame", {})):
+            reply = self.s.call(tool, arguments, index=1, frame=50, force=True)
+            self.assertTrue(reply.is_error)
+            self.assertRegex(reply.text, "^There is no frame 50: this error has 1 frame, numbered from 0; see get-backtrace")
+        # Those of Swank's debugger, which return to it, do not count.
+        self.assertIn("no restart 2. It has 1. ABORT.", self.s.call("invoke-restart", index=1, restart="2", force=True).text)
         self.assertValue(self.s.call("evaluate-in-frame", index=1, frame=0, code="(list number)", force=True), "(0)")
         self.s.call("return-from-frame", index=1, frame=0, value=":mended", force=True)
         self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
