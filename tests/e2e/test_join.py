@@ -332,6 +332,13 @@ class Together(ImageTest):
         self.assertValue(report, "1")
         self.assertIn("The person evaluated (defun of-the-person () 1)", report.text)
         self.assertNotIn("The person", self.s.evaluate("(of-the-person)").text)
+        person.evaluate("(defvar *later* (progn (print 1) 2))")
+        self.assertRegex(
+            self.s.call("session-history").text,
+            r"(?s)\n1\. \S+ CL-USER\n   \(\+ 1 2\)\n- \S+Z The person evaluated \(defun of-the-person \(\) 1\)\n2\. "
+            r".*\n3\. .*\n- \S+Z The person evaluated \(defvar \*later\* \(progn \(print 1\) 2\)\)\n\n\[Session\]",
+        )
+        self.assertNotIn("The person", self.s.call("session-history", format="lisp").text)
 
     def test_a_silent_server_announces_nothing(self):
         person = self.person()
