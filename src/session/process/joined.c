@@ -89,6 +89,8 @@ void joined_note_person(struct session *s, const struct sexp *event)
     if (number > MOST_TOLD)
         notices_remove(&s->told.notices, FACT_PERSON, number - MOST_TOLD);
     session_notify(s, FACT(FACT_PERSON, .texts = {strbuf_string(&line)}, .numbers = {number}));
+    session_tell_event(s,
+                       &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
     strbuf_fini(&line);
 }
 
