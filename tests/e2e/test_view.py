@@ -195,7 +195,7 @@ class Admission(ViewTest):
             done = subprocess.run([mcp.SERVER, "view", "--no-open", "--listen", address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
             self.assertEqual((1, b""), (done.returncode, done.stdout), address)
-        for options in (["--listen"], ["--what"], ["x"]):
+        for options in (["--listen"], ["--what"], ["x"], ["--linger"], ["--linger", "-1"], ["--linger="]):
             done = subprocess.run([mcp.SERVER, "view", *options], stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
             self.assertEqual(2, done.returncode)
             self.assertIn(b"usage: cl-mcp-server view", done.stderr)
@@ -387,14 +387,14 @@ class Person(ViewTest):
 
 
 class Ending(ViewTest):
-    def test_it_ends_a_minute_after_the_last_tab(self):
-        view = self.signed_in()
+    def test_it_ends_a_while_after_the_last_tab(self):
+        view = self.signed_in("--linger=0")
         for _ in range(2):
             view.watch().readline()
         self.assertIsNone(view.process.poll())
         view.stream.close()
         view.stream = None
-        self.assertEqual(0, view.process.wait((60 + 30) * mcp.STRETCH))
+        self.assertEqual(0, view.process.wait(30 * mcp.STRETCH))
 
 
     def test_it_opens_the_link_in_the_browser(self):
