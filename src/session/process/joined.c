@@ -96,6 +96,8 @@ void joined_note_person(struct session *s, const struct sexp *event)
     if (number > MOST_KEPT)
         notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
     notices_add(&s->place.joined.person, fact);
+    session_tell_event(s,
+                       &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
     strbuf_fini(&line);
 }
 
