@@ -267,14 +267,18 @@ static bool make_mark(const struct leases *l, const char *path, struct err *err)
     return fd >= 0;
 }
 
-/* The mark comes first, then the look: of two servers that do this at once, at least one sees the other. */
+/* A look, so that nobody who has the lease sees the mark of one that cannot get it; then the mark; then the
+ * look that counts. */
 static bool claim(const struct leases *l, const char *path, const char *name, struct err *err)
 {
     struct holding h = {.is_held = true};
-    if (!l->is_replaced && !make_mark(l, path, err))
-        return false;
     if (!l->is_replaced)
         h = find(l, path);
+    if (!h.is_held) {
+        if (!make_mark(l, path, err))
+            return false;
+        h = find(l, path);
+    }
     if (h.has_own && !h.is_held)
         return true;
     withdraw(l, path);

@@ -7,10 +7,10 @@
  * file for all its leases, nodes/NODE, which contains that number. A server that has not renewed it for a
  * minute is gone; so is one whose name is used by a later server. Their marks do not count.
  *
- * A server takes a lease so: it makes its mark, then it looks at the others. If one of them counts, it
- * removes its own and has not got the lease. It uses a lease for 45 s after it has renewed its file; after a
- * longer time, by its own clock or by the times of the file, it takes each of its leases again, and loses
- * those that another has.
+ * A server takes a lease so: if no mark counts, it makes its own, then it looks at the others. If one of them
+ * counts, it removes its own and has not got the lease. It uses a lease for 45 s after it has renewed its
+ * file; after a longer time, by its own clock or by the times of the file, it takes each of its leases again,
+ * and loses those that another has.
  *
  * Why no two have a session, whatever the order of their steps and however long the pauses between them: a
  * mark is removed only by its server, when that has not got the lease, or when it can never count again. (A
