@@ -78,8 +78,7 @@ static int64_t now_s(void)
 
 static char *path_of(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
     return strbuf_steal(&b, NULL);
 }
