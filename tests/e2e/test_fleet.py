@@ -358,7 +358,7 @@ class Worker(threading.Thread):
         try:
             text = self.legacy(name, which, code) if self.is_legacy else self.fleet.ask("ann", "evaluate-lisp", name, which, code=code, seconds=15)
         except (OSError, mcp.Gone, AssertionError) as error:
-            if isinstance(error, AssertionError) and not re.match("<50[234]", str(error)):
+            if isinstance(error, AssertionError) and not re.match("<(404|50[234])", str(error)):
                 self.wrong.append((name, str(error)))
             text = None
         self.calls += 1
@@ -407,7 +407,7 @@ class Worker(threading.Thread):
 
 
 class Random(Base):
-    OPTIONS = ("--persist", "--save-every", str(max(15, SESSIONS // 5)), "--checkpoints", "off")
+    OPTIONS = ("--persist", "--save-every", str(max(15, SESSIONS)), "--checkpoints", "off")
 
     def test_every_answer_is_right_or_says_what_was_lost(self):
         f = self.fleet
