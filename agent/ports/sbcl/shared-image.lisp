@@ -199,7 +199,7 @@
                                                             ;; The one that ends the thread.
                                                             (let ((*hidden-restarts* (compute-restarts)))
                                                               (declare (special *hidden-restarts*))
-                                                              (funcall (the function function))))))
+                                                              (call-guarding-stack function)))))
                            :name (format nil "agent ~d: ~a" (session-number session) name))))
 
 (defun make-free-thread (name function)
