@@ -206,6 +206,7 @@ class EdgeCases(Assertions):
         self.provoke('(defun fine () (error "at run time")) (fine)')
         self.assertIn("at run time", self.describe())
 
+    @mcp.own_lisp("its heap is the person's")
     def test_memory_pressure_does_not_take_the_error_state(self):
         self.provoke('(error "kept under pressure")')
         before = (self.describe(), self.backtrace())
