@@ -12,7 +12,6 @@
 #include "session/life/queue.h"
 #include "session/life/rollback.h"
 #include "session/life/saving.h"
-#include "session/records/error_record.h"
 #include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
 #include "session/work/look_ups.h"

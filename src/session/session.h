@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/errors.h"
-#include "base/list.h"
 #include "session/output/capture.h"
 #include "session/records/error_record.h"
 #include "session/records/limits.h"

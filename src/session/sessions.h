@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "base/errors.h"
-#include "base/list.h"
 #include "session/core/news.h"
 
 struct saved_store;

@@ -81,8 +81,7 @@ void joined_note_person(struct session *s, const struct sexp *event)
     const char *text = sexp_string(sexp_get(event, 2, "text"), &len);
     if (text == NULL)
         return;
-    struct strbuf line;
-    strbuf_init(&line, 0);
+    struct strbuf line = {0};
     size_t shown = len > LONGEST_TOLD ? utf8_floor(text, len, LONGEST_TOLD) : len;
     for (size_t i = 0; i < shown; i++)
         strbuf_addc(&line, text[i] == '\n' || text[i] == '\0' ? ' ' : text[i]);
@@ -96,6 +95,8 @@ void joined_note_person(struct session *s, const struct sexp *event)
     if (number > MOST_KEPT)
         notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
     notices_add(&s->place.joined.person, fact);
+    session_tell_event(s,
+                       &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
     strbuf_fini(&line);
 }
 
