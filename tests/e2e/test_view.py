@@ -379,6 +379,15 @@ class Person(ViewTest):
         stream.close()
         mcp.wait_until(lambda: "END-OF-FILE" in client.evaluate("(read-line)").text, 30, "the end of the listening")
 
+    def test_a_person_sees_every_session(self):
+        client = self.start_server()
+        for number in range(210):
+            client.call("create-session", name="session-%d" % number)
+        view = self.signed_in()
+        text = view.call(view.id_of(client), "list-sessions").text
+        self.assertEqual(210, text.count("\n- "), text[-300:])
+        self.assertLess(client.call("list-sessions").text.count("\n- "), 201)
+
     def test_no_list_shows_the_persons_tools(self):
         client = self.start_server("--tools", "full")
         names = {tool["name"] for tool in client.request("tools/list")["tools"]}
