@@ -16,7 +16,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/runtime_directory.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "http/listener.h"
 #include "proc/loop_handle.h"

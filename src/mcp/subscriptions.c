@@ -91,8 +91,7 @@ static void add_subscription_id(struct strbuf *out, const struct request *listen
 static void notify(const struct subscriptions *all, struct request *listen, const char *method,
                    const char *uri)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     jsonrpc_begin_notification(&text, method);
     if (uri != NULL) {
         strbuf_adds(&text, "\"uri\":");
@@ -290,8 +289,7 @@ static const char *wrong_filter(const json_t *filter)
 /* The first message on the stream: the part of the filter that will be honoured. */
 static void acknowledge(const struct subscription *s)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
     strbuf_adds(&text, "\"notifications\":{");
     strbuf_adds(&text, s->tools ? "\"toolsListChanged\":true" : "");

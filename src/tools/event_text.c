@@ -24,12 +24,11 @@
 
 static void write_string(struct event_text *t, const char *bytes, size_t len)
 {
-    struct strbuf shown;
     if (!t->redacts) {
         json_write_string(t->out, bytes, len);
         return;
     }
-    strbuf_init(&shown, 0);
+    struct strbuf shown = {0};
     redact(&shown, bytes, len);
     json_write_string(t->out, strbuf_string(&shown), shown.len);
     strbuf_fini(&shown);
@@ -109,8 +108,7 @@ void event_text_warning(struct event_text *t, const struct sexp *warning)
 /* As a reply shows them, a line a frame. */
 static void add_frames(struct event_text *t, const struct error_record *r)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     report_frames(&text, error_record_frames(r), MOST_FRAMES, MOST_FRAME_BYTES);
     event_text_number(t, "frame-count", abs(error_record_total_frames(r)));
     strbuf_adds(t->out, ",\"frames\":[");
