@@ -3,6 +3,7 @@
  */
 #include "http/principals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
