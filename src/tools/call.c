@@ -147,10 +147,39 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
-void call_write_force(struct tool_call *call)
+static void write_list(struct strbuf *request, const json_t *list)
 {
-    if (call_boolean(call, "force"))
-        call_write_flag(call, "force", true);
+    sexp_write_open(request);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        sexp_write_string(request, json_string_value(item), json_string_length(item));
+    }
+    sexp_write_close(request);
+}
+
+static void write_argument(struct tool_call *call, const struct tool_argument *a)
+{
+    const char *key = a->key != NULL ? a->key : a->name, *text = call_string(call, a->name, NULL);
+    if (a->type == ARGUMENT_INTEGER && (call_has(call, a->name) || a->fallback != 0))
+        call_write_integer(call, key, call_integer(call, a->name, a->fallback));
+    else if (a->type == ARGUMENT_BOOLEAN && call_boolean(call, a->name))
+        call_write_flag(call, key, true);
+    else if (a->type == ARGUMENT_STRING &&
+             (text == NULL || a->default_choice == NULL || strcmp(text, a->default_choice) != 0))
+        call_write_string_as(call, key, a->name);
+    if (a->type == ARGUMENT_STRING_LIST && call_has(call, a->name)) {
+        sexp_write_symbol(&call->request, key);
+        write_list(&call->request, json_object_get(call->arguments, a->name));
+    }
+}
+
+struct session *call_begin_tool(struct tool_call *call)
+{
+    struct session *s = call_begin(call, call->tool->operation);
+    for (const struct tool_argument *a = call->tool->arguments; s != NULL && a->name != NULL; a++)
+        if (!a->is_servers)
+            write_argument(call, a);
+    return s;
 }
 
 void call_write_asks(struct tool_call *call)

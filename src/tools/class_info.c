@@ -104,17 +104,6 @@ static void on_class(struct tool_call *call, const struct outcome *o)
     strbuf_addf(out, "\nMethods that specialize on it: %s", text_grouped(reply_count(r, "methods")).text);
 }
 
-static void class_info(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "class-info");
-    if (s == NULL)
-        return;
-    call_write_string(call, "class");
-    call_write_string(call, "package");
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_class);
-}
-
 static void on_methods(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *methods = reply_get(o->reply, "methods");
@@ -149,15 +138,7 @@ static void find_methods(struct tool_call *call)
         call_answer(call, true, "Pass either class or generic-function.");
         return;
     }
-    struct session *s = call_begin(call, "find-methods");
-    if (s == NULL)
-        return;
-    call_write_string(call, "class");
-    call_write_string_as(call, "function", "generic-function");
-    call_write_string(call, "package");
-    call_write_flag(call, "inherited", call_boolean(call, "include-inherited"));
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_methods);
+    look_up_run(call);
 }
 
 const struct tool tool_class_info = {
@@ -171,7 +152,9 @@ const struct tool tool_class_info = {
     .arguments = {ARGUMENT("class", STRING, "Class name, with or without package prefix.",
                            .is_required = true),
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = class_info,
+    .operation = "class-info",
+    .show = on_class,
+    .run = look_up_run,
 };
 
 const struct tool tool_find_methods = {
@@ -183,8 +166,12 @@ const struct tool tool_find_methods = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {ARGUMENT("class", STRING, "Class name; give this or generic-function."),
-                  ARGUMENT("generic-function", STRING, "Function name or (setf name)."), PACKAGE_ARGUMENT,
-                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses."),
+                  ARGUMENT("generic-function", STRING, "Function name or (setf name).", .key = "function"),
+                  PACKAGE_ARGUMENT,
+                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses.",
+                           .key = "inherited"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "find-methods",
+    .show = on_methods,
     .run = find_methods,
 };

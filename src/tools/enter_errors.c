@@ -129,15 +129,11 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void evaluate_in_frame(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "evaluate-in-frame");
+    struct session *s = call_begin_tool(call);
     const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
     if (r == NULL)
         return;
-    call_write_integer(call, "frame", call_integer(call, "frame", 0));
-    call_write_string(call, "code");
-    call_write_string(call, "package");
     call_write_asks(call);
-    call_write_force(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
     options.code = call_string(call, "code", &options.code_len);
@@ -159,5 +155,6 @@ const struct tool tool_evaluate_in_frame = {
                   ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
                            .is_rare = true),
                   INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "evaluate-in-frame",
     .run = evaluate_in_frame,
 };

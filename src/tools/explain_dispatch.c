@@ -107,17 +107,6 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void run(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "explain-dispatch");
-    if (s == NULL)
-        return;
-    const char *form = call_string(call, "form", NULL);
-    call_write_string_as(call, "code", "form");
-    call_write_string(call, "package");
-    look_up_in_copy(call, s, form, 0, "what the argument forms did stays", on_explained);
-}
-
 const struct tool tool_explain_dispatch = {
     .name = "explain-dispatch",
     .title = "Explain method dispatch",
@@ -128,7 +117,10 @@ const struct tool tool_explain_dispatch = {
     .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
-                           .is_required = true),
+                           .is_required = true, .key = "code"),
                   ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},
-    .run = run,
+    .operation = "explain-dispatch",
+    .show = on_explained,
+    .effects = "what the argument forms did stays",
+    .run = look_up_run,
 };

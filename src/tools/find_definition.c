@@ -9,8 +9,6 @@
 #include "session/records/journal.h"
 #include "tools/look_up.h"
 
-#define DEFINITIONS_SHOWN 20
-
 static bool is_blank(char c)
 {
     return isspace((unsigned char)c) != 0;
@@ -126,20 +124,6 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
     look_up_add_rest(call, sexp_count(definitions), total);
 }
 
-static void run(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "find-definition");
-    if (s == NULL)
-        return;
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    const char *type = call_string(call, "type", NULL);
-    if (type != NULL && strcmp(type, "all") != 0)
-        call_write_string(call, "type");
-    look_up_write_range(call, DEFINITIONS_SHOWN);
-    look_up(call, s, on_definitions);
-}
-
 /* clang-format off */
 static const char *const types[] = {
     "all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro",
@@ -159,7 +143,10 @@ const struct tool tool_find_definition = {
     .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name).",
                            .is_required = true),
                   PACKAGE_ARGUMENT,
-                  ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types),
-                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = run,
+                  ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types,
+                           .default_choice = "all"),
+                  LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "find-definition",
+    .show = on_definitions,
+    .run = look_up_run,
 };

@@ -56,15 +56,12 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
-/* ${operation} is the agent's; ${flag} is its boolean argument. */
-static void load(struct tool_call *call, const char *operation, const char *flag, const char *function)
+static void load(struct tool_call *call, const char *function)
 {
-    struct session *s = call_begin(call, operation);
+    struct session *s = call_begin_tool(call);
     if (s == NULL)
         return;
     const char *system = call_string(call, "system", NULL);
-    call_write_string(call, "system");
-    call_write_flag(call, flag, call_boolean(call, flag));
     call_write_asks(call);
     struct strbuf code = {0};
     call_add_system_form(&code, function, system);
@@ -73,24 +70,21 @@ static void load(struct tool_call *call, const char *operation, const char *flag
 
 static void load_system(struct tool_call *call)
 {
-    load(call, "load-system", "force", "asdf:load-system");
+    load(call, "asdf:load-system");
 }
 
 static void quickload(struct tool_call *call)
 {
-    load(call, "quickload", "verbose", "ql:quickload");
+    load(call, "ql:quickload");
 }
 
 static void load_file(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "load-file");
+    struct session *s = call_begin_tool(call);
     if (s == NULL)
         return;
     const char *path = call_string(call, "path", NULL);
     call_write_asks(call);
-    call_write_string(call, "path");
-    call_write_flag(call, "compile", call_boolean(call, "compile"));
-    call_write_string(call, "package");
     struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
@@ -109,6 +103,7 @@ const struct tool tool_load_system = {
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "load-system",
     .run = load_system,
 };
 
@@ -123,6 +118,7 @@ const struct tool tool_quickload = {
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "quickload",
     .run = quickload,
 };
 
@@ -137,5 +133,6 @@ const struct tool tool_load_file = {
                   ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
                   ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),
                   LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "load-file",
     .run = load_file,
 };

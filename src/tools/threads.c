@@ -155,14 +155,6 @@ static void on_list(struct tool_call *call, const struct outcome *o)
             add_cycle(&call->text, threads, sexp_nth(threads, i));
 }
 
-static void list_threads(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "threads");
-    if (s == NULL)
-        return;
-    look_up(call, s, on_list);
-}
-
 static void ask(struct tool_call *call, struct session *s, call_outcome *show)
 {
     call_run(call, s,
@@ -239,24 +231,11 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void interrupt_thread(struct tool_call *call)
+static void ask_thread(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "interrupt-thread");
-    if (s == NULL)
-        return;
-    call_write_string(call, "thread");
-    call_write_force(call);
-    ask(call, s, on_interrupted);
-}
-
-static void kill_thread(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "kill-thread");
-    if (s == NULL)
-        return;
-    call_write_string(call, "thread");
-    call_write_force(call);
-    ask(call, s, on_killed);
+    struct session *s = call_begin_tool(call);
+    if (s != NULL)
+        ask(call, s, call->tool->show);
 }
 
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
@@ -271,7 +250,9 @@ const struct tool tool_list_threads = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    .run = list_threads,
+    .operation = "threads",
+    .show = on_list,
+    .run = look_up_run,
 };
 
 const struct tool tool_interrupt_thread = {
@@ -282,7 +263,9 @@ const struct tool tool_interrupt_thread = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = interrupt_thread,
+    .operation = "interrupt-thread",
+    .show = on_interrupted,
+    .run = ask_thread,
 };
 
 const struct tool tool_kill_thread = {
@@ -292,5 +275,7 @@ const struct tool tool_kill_thread = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = kill_thread,
+    .operation = "kill-thread",
+    .show = on_killed,
+    .run = ask_thread,
 };

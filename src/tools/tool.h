@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "session/records/author.h"
 
+struct outcome;
 struct toolbox;
 struct tool_call;
 
@@ -33,6 +34,11 @@ struct tool_argument {
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most one sentence */
+    /* How call_begin_tool() sends it to the agent. A number that need not be an integer is not sent. */
+    bool is_servers;            /* nor is this: the server uses it */
+    const char *key;            /* the agent's keyword; NULL: the name */
+    const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
+    int64_t fallback;           /* the integer to send if it is absent; 0: none */
 };
 
 /* ARGUMENT(name, type, description, ...): the row of an argument; STRING stands for ARGUMENT_STRING. Other
@@ -60,6 +66,12 @@ struct tool {
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
     bool is_open_world;
+    const char
+        *operation; /* of the agent, which gets the arguments; NULL: run() chooses it and what to send */
+    /* Of a look-up, whose run is look_up_run(): appends the reply to the call's text. */
+    void (*show)(struct tool_call *call, const struct outcome *outcome);
+    const char
+        *effects; /* of a look-up that evaluates on the way, and so runs in a copy: look_up_in_copy() */
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
     /* run(call): do the work; calls call_finish() or call_answer() once, now or later. */

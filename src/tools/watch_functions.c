@@ -10,7 +10,6 @@
 #include "report/section.h"
 #include "tools/look_up.h"
 
-#define RECORDS_SHOWN 100
 #define MOST_RECORDS 2000
 #define DEEPEST_INDENT 40
 
@@ -180,37 +179,17 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void write_names(struct tool_call *call, const char *argument, const char *key)
-{
-    struct strbuf *request = &call->request;
-    const json_t *names = json_object_get(call->arguments, argument);
-    sexp_write_symbol(request, key);
-    sexp_write_open(request);
-    for (size_t i = 0; i < json_array_size(names); i++) {
-        const json_t *name = json_array_get(names, i);
-        sexp_write_string(request, json_string_value(name), json_string_length(name));
-    }
-    sexp_write_close(request);
-}
-
-static void watch(struct tool_call *call, const char *operation, const char *const *changing)
+static void watch(struct tool_call *call, const char *const *changing)
 {
     const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
-    struct session *s = call_begin(call, operation);
+    struct session *s = call_begin_tool(call);
     if (s == NULL)
         return;
-    sexp_write_symbol(&call->request, "action");
-    sexp_write_string(&call->request, action, strlen(action));
-    write_names(call, "functions", "functions");
-    write_names(call, "where-in", "within");
-    call_write_string(call, "condition");
-    call_write_string(call, "break");
-    call_write_flag(call, "methods", call_boolean(call, "methods"));
-    call_write_integer(call, "count", call_integer(call, "limit", RECORDS_SHOWN));
+    call_write_text(call, "action", action);
     bool is_changing = false;
     for (size_t i = 0; changing[i] != NULL; i++)
         is_changing = is_changing || strcmp(action, changing[i]) == 0;
@@ -227,13 +206,13 @@ static void watch(struct tool_call *call, const char *operation, const char *con
 static void trace(struct tool_call *call)
 {
     static const char *const changing[] = {"start", "stop", "clear", NULL};
-    watch(call, "trace", changing);
+    watch(call, changing);
 }
 
 static void profile(struct tool_call *call)
 {
     static const char *const changing[] = {"start", "stop", "reset", NULL};
-    watch(call, "tally", changing);
+    watch(call, changing);
 }
 
 static const char *const breaks[] = {"call", "return", NULL};
@@ -250,7 +229,7 @@ const struct tool tool_trace_functions = {
     .toolset = TOOLSET_FULL,
     .arguments =
         {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                  .choices = trace_actions),
+                  .choices = trace_actions, .is_servers = true),
          ARGUMENT("functions", STRING_LIST,
                   "Functions, or packages for all of their functions; stop without this stops all."),
          ARGUMENT("break", STRING,
@@ -261,11 +240,13 @@ const struct tool tool_trace_functions = {
              "condition", STRING,
              "Form that can use the function's parameters; calls for which it is false are ignored. With "
              "break: return it is evaluated at the return, and VALUES is the list of values."),
-         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running."),
+         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running.",
+                  .key = "within"),
          ARGUMENT("methods", BOOLEAN, "For a generic function, trace its methods instead."),
          ARGUMENT("limit", INTEGER, "Number of recent records to report; default: 100.", .minimum = 1,
-                  .maximum = MOST_RECORDS),
+                  .maximum = MOST_RECORDS, .key = "count"),
          SESSION_ARGUMENT},
+    .operation = "trace",
     .run = trace,
 };
 
@@ -276,9 +257,10 @@ const struct tool tool_profile_functions = {
                    "excluding each other. Start, stop, reset or report the counts, or show the status.",
     .toolset = TOOLSET_FULL,
     .arguments = {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                           .choices = profile_actions),
+                           .choices = profile_actions, .is_servers = true),
                   ARGUMENT("functions", STRING_LIST,
                            "Functions, or packages for all of their functions; stop without this stops all."),
                   SESSION_ARGUMENT},
+    .operation = "tally",
     .run = profile,
 };
