@@ -265,7 +265,7 @@ static void save_more(struct toolboxes *t)
             continue;
         }
         t->saves++;
-        session_save(s, NULL, on_saved, p);
+        session_request(s, OPERATION_SAVE, NULL, on_saved, p);
     }
     if (t->saves > 0 || t->on_saved == NULL)
         return;

@@ -53,37 +53,12 @@ struct operation *session_enter(struct session *s, const struct operation_option
     return later(s, op);
 }
 
-struct operation *session_reset(struct session *s, operation_done *done, void *arg)
+struct operation *session_request(struct session *s, enum operation_kind kind, const char *name,
+                                  operation_done *done, void *arg)
 {
-    return later(s, operation_new(s, OPERATION_RESET, done, arg));
-}
-
-struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_CHECKPOINT, done, arg);
+    struct operation *op = operation_new(s, kind, done, arg);
     op->name = xstrdup(name);
-    return later(s, op);
-}
-
-struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_ROLLBACK, done, arg);
-    op->name = xstrdup(to);
-    return later(s, op);
-}
-
-struct operation *session_save(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_SAVE, done, arg);
-    op->name = xstrdup(name);
-    return later(s, op);
-}
-
-struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_RESTORE, done, arg);
-    op->name = xstrdup(name);
-    if (done == NULL)
+    if (kind == OPERATION_RESTORE && done == NULL)
         rollback_restore_settings(s, name);
     return later(s, op);
 }

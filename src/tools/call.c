@@ -38,6 +38,18 @@ static void call_free(struct tool_call *call)
     free(call);
 }
 
+static void run(struct tool_call *call)
+{
+    const struct tool *tool = call->tool;
+    if (tool->run != NULL) {
+        tool->run(call);
+        return;
+    }
+    struct session *s = tool->operation != NULL ? call_begin_tool(call) : call_session(call);
+    if (s != NULL)
+        tool->run_in(call, s);
+}
+
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options)
 {
@@ -56,7 +68,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->on_progress = options->on_progress;
     call->on_question = options->on_question;
     call->arg = options->arg;
-    tool->run(call);
+    run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
     /* The call was answered already: run() either starts an operation or finishes. */
@@ -104,14 +116,6 @@ void call_begin_request(struct tool_call *call, const char *operation)
 {
     strbuf_clear(&call->request);
     sexp_write_symbol(&call->request, operation);
-}
-
-struct session *call_begin(struct tool_call *call, const char *operation)
-{
-    struct session *s = call_session(call);
-    if (s != NULL)
-        call_begin_request(call, operation);
-    return s;
 }
 
 void call_write_string(struct tool_call *call, const char *argument)
@@ -175,8 +179,11 @@ static void write_argument(struct tool_call *call, const struct tool_argument *a
 
 struct session *call_begin_tool(struct tool_call *call)
 {
-    struct session *s = call_begin(call, call->tool->operation);
-    for (const struct tool_argument *a = call->tool->arguments; s != NULL && a->name != NULL; a++)
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return NULL;
+    call_begin_request(call, call->tool->operation);
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
         if (!a->is_servers)
             write_argument(call, a);
     return s;
@@ -246,7 +253,7 @@ bool call_find_session(struct tool_call *call, struct session **s)
         if (*s == NULL)
             call_answer(call, true, "%s", err.message);
         else
-            session_restore(*s, name, NULL, NULL); /* calls made now wait their turn */
+            session_request(*s, OPERATION_RESTORE, name, NULL, NULL); /* calls made now wait their turn */
         return *s != NULL;
     }
     if (may_be_saved && sessions_are_elsewhere(toolbox->sessions, name, &err)) {

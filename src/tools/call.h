@@ -29,15 +29,14 @@ struct session *call_session(struct tool_call *call);
 bool call_find_session(struct tool_call *call, struct session **s);
 
 /*
- * call_begin(call, operation), call_begin_tool(call), call_begin_request(call, operation):
- * Begin a request for the agent in ${call->request}. The first two also find the session, as call_session();
- * the second takes the operation from the call's tool and writes the arguments that the tool's rows send. The
- * request is sent by call_run() and its like, and is empty after that.
+ * call_begin_tool(call), call_begin_request(call, operation):
+ * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(),
+ * takes the operation from the call's tool and writes the arguments that the tool's rows send. The request is
+ * sent by call_run() and its like, and is empty after that.
  *
  * operation   of the agent, without the colon
  * Source      docs/agent-protocol.md
  */
-struct session *call_begin(struct tool_call *call, const char *operation);
 struct session *call_begin_tool(struct tool_call *call);
 void call_begin_request(struct tool_call *call, const char *operation);
 

@@ -11,7 +11,7 @@ static void add_line(struct strbuf *out, const char *heading, const struct sexp 
     strbuf_addf(out, "\n%s: ", heading);
     if (sexp_count(names) == 0)
         strbuf_adds(out, "(none)");
-    reply_add_list(out, names, " ");
+    reply_add_list(out, "", names, " ", "");
 }
 
 /* "initarg :X, initform 1": the options of a slot in one class. */
@@ -32,7 +32,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
             continue;
         strbuf_addf(out, "%s%s", is_first ? "" : ", ", options[i].label);
         if (options[i].is_list)
-            reply_add_list(out, value, " ");
+            reply_add_list(out, "", value, " ", "");
         else
             reply_add_string(out, value);
         is_first = false;
@@ -138,7 +138,9 @@ static void find_methods(struct tool_call *call)
         call_answer(call, true, "Pass either class or generic-function.");
         return;
     }
-    look_up_run(call);
+    struct session *s = call_begin_tool(call);
+    if (s != NULL)
+        look_up_run(call, s);
 }
 
 const struct tool tool_class_info = {
@@ -154,7 +156,7 @@ const struct tool tool_class_info = {
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .operation = "class-info",
     .show = on_class,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_find_methods = {

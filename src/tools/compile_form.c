@@ -25,5 +25,5 @@ const struct tool tool_compile_form = {
     .operation = "compile-form",
     .show = on_compiled,
     .effects = "macros, types and constants of the code are defined now",
-    .run = look_up_run,
+    .run_in = look_up_run,
 };

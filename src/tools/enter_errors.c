@@ -127,10 +127,9 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
-static void evaluate_in_frame(struct tool_call *call)
+static void evaluate_in_frame(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    const struct error_record *r = error_to_enter(call, s);
     if (r == NULL)
         return;
     call_write_asks(call);
@@ -156,5 +155,5 @@ const struct tool tool_evaluate_in_frame = {
                            .is_rare = true),
                   INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "evaluate-in-frame",
-    .run = evaluate_in_frame,
+    .run_in = evaluate_in_frame,
 };

@@ -5,11 +5,8 @@
 #include "tools/call.h"
 #include "tools/detach.h"
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
@@ -48,5 +45,5 @@ const struct tool tool_evaluate_lisp = {
                            .minimum = 0, .maximum = 1000, .is_servers = true),
                   SESSION_ARGUMENT},
     .operation = "evaluate",
-    .run = run,
+    .run_in = run,
 };

@@ -44,7 +44,6 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
     const char *file = sexp_string(sexp_get(definition, 0, "file"), NULL);
     size_t len;
     const char *text = sexp_string(sexp_get(definition, 0, "text"), &len);
-    const struct sexp *lines = sexp_get(definition, 0, "lines");
     if (!sexp_is_nil(sexp_get(definition, 0, "missing")))
         strbuf_adds(&call->text, is_of_the_lisp(file)
                                      ? "(part of the Lisp itself; its sources are not installed)"
@@ -60,12 +59,8 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
         if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
             strbuf_adds(&call->text, "\n[… the rest is in the file …]");
     }
-    for (size_t i = 0; i < sexp_count(lines); i++)
-        strbuf_addf(&call->text, "%s%lld",
-                    i == 0 ? "\n(the loaded definition may be another form, at line " : ", ",
-                    (long long)sexp_integer(sexp_nth(lines, i), 0));
-    if (sexp_count(lines) > 0)
-        strbuf_addc(&call->text, ')');
+    reply_add_list(&call->text, "\n(the loaded definition may be another form, at line ",
+                   sexp_get(definition, 0, "lines"), ", ", ")");
 }
 
 static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
@@ -148,5 +143,5 @@ const struct tool tool_find_definition = {
                   LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
     .operation = "find-definition",
     .show = on_definitions,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };

@@ -22,9 +22,7 @@ static void add_facts(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "\n%s: ", heads[i].label);
         reply_add(out, reply, heads[i].key);
     }
-    const struct sexp *facts = reply_get(reply, "facts");
-    for (size_t i = 0; i < sexp_count(facts); i++)
-        reply_fill(out, sexp_nth(facts, i), "\n{0}: {1}");
+    reply_fill_each(out, reply_get(reply, "facts"), "\n{0}: {1}");
 }
 
 static void add_handle(struct strbuf *out, const struct sexp *handle)

@@ -155,18 +155,16 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     strbuf_fini(&code);
 }
 
-static void invoke_restart(struct tool_call *call)
+static void invoke_restart(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    const struct error_record *r = error_to_enter(call, s);
     if (r != NULL)
         go_on(call, s, r, call_string(call, "restart", NULL));
 }
 
-static void leave_frame(struct tool_call *call)
+static void leave_frame(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    const struct error_record *r = error_to_enter(call, s);
     char frame[24];
     snprintf(frame, sizeof frame, "%" PRId64, call_integer(call, "frame", 0));
     if (r != NULL)
@@ -191,7 +189,7 @@ const struct tool tool_invoke_restart = {
                   ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
                   INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "invoke-restart",
-    .run = invoke_restart,
+    .run_in = invoke_restart,
 };
 
 const struct tool tool_return_from_frame = {
@@ -206,7 +204,7 @@ const struct tool tool_return_from_frame = {
                   FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
     .operation = "return-from-frame",
-    .run = leave_frame,
+    .run_in = leave_frame,
 };
 
 const struct tool tool_restart_frame = {
@@ -223,5 +221,5 @@ const struct tool tool_restart_frame = {
                   FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
     .operation = "restart-frame",
-    .run = leave_frame,
+    .run_in = leave_frame,
 };

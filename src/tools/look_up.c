@@ -54,12 +54,9 @@ void look_up_in_copy(struct tool_call *call, struct session *session, const char
                look_up_showing(call, show));
 }
 
-void look_up_run(struct tool_call *call)
+void look_up_run(struct tool_call *call, struct session *s)
 {
     const struct tool *tool = call->tool;
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     if (tool->effects == NULL)
         look_up(call, s, tool->show);
     else

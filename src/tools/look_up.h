@@ -26,14 +26,14 @@ void look_up_wait(struct tool_call *call, call_outcome *show);
  * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second hands
  * over an error, too, and ${on_outcome} finishes the call.
  *
- * session     from call_begin(); not NULL
+ * session     of the call; not NULL
  */
 void look_up(struct tool_call *call, struct session *session, call_outcome *show);
 void look_up_whatever(struct tool_call *call, struct session *session, call_outcome *on_outcome);
 
-/* look_up_run(call): the run of a tool that is a look-up: its operation with its arguments, in a copy if the
- * tool has effects, then its show. */
-void look_up_run(struct tool_call *call);
+/* look_up_run(call, session): the run_in of a tool that is a look-up: its operation with its arguments, in a
+ * copy if the tool has effects, then its show. */
+void look_up_run(struct tool_call *call, struct session *session);
 
 /*
  * look_up_in_copy(call, session, what, timeout_ms, effects, show):

@@ -67,7 +67,7 @@ const struct tool tool_list_definitions = {
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .operation = "list-definitions",
     .show = on_definitions,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_describe_symbol = {
@@ -81,5 +81,5 @@ const struct tool tool_describe_symbol = {
     .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "describe-symbol",
     .show = on_text,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };

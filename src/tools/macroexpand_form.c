@@ -34,11 +34,8 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, "The text contains no form.");
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     const char *form = call_string(call, "form", NULL);
     const char *depth = call_boolean(call, "all") ? "everywhere" : call_boolean(call, "full") ? "top" : "one";
     call_write_text(call, "depth", depth);
@@ -58,5 +55,5 @@ const struct tool tool_macroexpand_form = {
                   ARGUMENT("package", STRING, "Package to read the form in.", .is_rare = true),
                   SESSION_ARGUMENT},
     .operation = "macroexpand",
-    .run = run,
+    .run_in = run,
 };

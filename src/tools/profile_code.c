@@ -26,10 +26,8 @@ static void add_share(struct strbuf *out, int64_t n, int64_t all)
 static void add_neighbours(struct strbuf *out, const char *heading, const struct sexp *neighbours)
 {
     for (size_t i = 0; i < sexp_count(neighbours); i++) {
-        const struct sexp *neighbour = sexp_nth(neighbours, i);
         strbuf_adds(out, i == 0 ? heading : ", ");
-        reply_add_string(out, sexp_nth(neighbour, 0));
-        strbuf_addf(out, " %" PRId64, sexp_integer(sexp_nth(neighbour, 1), 0));
+        reply_fill(out, sexp_nth(neighbours, i), "{0} {1}");
     }
     if (sexp_count(neighbours) > 0)
         strbuf_addc(out, '\n');
@@ -127,11 +125,8 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_with(call, o, add_profile);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
     const char *mode = call_string(call, "mode", NULL);
@@ -170,5 +165,5 @@ const struct tool tool_profile_code = {
                            .choices = report_types, .is_servers = true),
                   TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "profile",
-    .run = run,
+    .run_in = run,
 };

@@ -45,11 +45,8 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-static void run_tests(struct tool_call *call)
+static void run_tests(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     const char *system = call_string(call, "system", NULL);
     struct strbuf code = {0};
     call_write_integer(call, "count", ERRORS_ENTERABLE);
@@ -85,5 +82,5 @@ const struct tool tool_run_tests = {
                            .choices = frameworks, .default_choice = "auto"),
                   LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "run-tests",
-    .run = run_tests,
+    .run_in = run_tests,
 };

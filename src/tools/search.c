@@ -155,7 +155,7 @@ const struct tool tool_apropos_search = {
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
     .operation = "find-symbols",
     .show = on_found,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_complete_symbol = {
@@ -171,5 +171,5 @@ const struct tool tool_complete_symbol = {
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT_OF(50), FROM_ARGUMENT, SESSION_ARGUMENT},
     .operation = "complete-symbol",
     .show = on_completed,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };

@@ -59,10 +59,8 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
     if (is_activity(thread, "lock")) {
         strbuf_adds(out, "waiting for ");
         add_lock(out, thread);
-        if (owner_of(thread) != 0) {
-            reply_fill(out, thread, ", held by {owner-name}");
-            strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
-        }
+        if (owner_of(thread) != 0)
+            reply_fill(out, thread, ", held by {owner-name} ({owner})");
     }
     const struct sexp *descriptor = sexp_get(thread, 0, "descriptor"), *idle = sexp_get(thread, 0, "idle-ms");
     if (descriptor != NULL)
@@ -84,8 +82,7 @@ static const struct error_record *standing(const struct session *s, const struct
 
 static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
-    strbuf_addf(out, "%lld  ", (long long)number_of(thread));
-    reply_fill(out, thread, "{name}: ");
+    reply_fill(out, thread, "{number}  {name}: ");
     bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
     const struct sexp *number = sexp_get(thread, 0, "standing");
     const struct error_record *r = standing(s, number);
@@ -126,8 +123,7 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
     strbuf_adds(out, "\nDeadlock: ");
     const struct sexp *thread = first;
     for (int i = 0; i < LONGEST_CYCLE; i++) {
-        reply_add_string(out, sexp_get(thread, 0, "name"));
-        strbuf_addf(out, " (%lld)", (long long)number_of(thread));
+        reply_fill(out, thread, "{name} ({number})");
         if (i > 0 && thread == first)
             break;
         strbuf_adds(out, i > 0 ? ", which waits for " : " waits for ");
@@ -231,11 +227,9 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void ask_thread(struct tool_call *call)
+static void ask_thread(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s != NULL)
-        ask(call, s, call->tool->show);
+    ask(call, s, call->tool->show);
 }
 
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
@@ -252,7 +246,7 @@ const struct tool tool_list_threads = {
     .arguments = {SESSION_ARGUMENT},
     .operation = "threads",
     .show = on_list,
-    .run = look_up_run,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_interrupt_thread = {
@@ -265,7 +259,7 @@ const struct tool tool_interrupt_thread = {
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "interrupt-thread",
     .show = on_interrupted,
-    .run = ask_thread,
+    .run_in = ask_thread,
 };
 
 const struct tool tool_kill_thread = {
@@ -277,5 +271,5 @@ const struct tool tool_kill_thread = {
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "kill-thread",
     .show = on_killed,
-    .run = ask_thread,
+    .run_in = ask_thread,
 };

@@ -148,11 +148,8 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
     call_report_with(call, o, add_timing);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
@@ -176,5 +173,5 @@ const struct tool tool_time_execution = {
                            .minimum = 0, .maximum = MOST_RUNS, .fallback = 1),
                   TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "time",
-    .run = run,
+    .run_in = run,
 };

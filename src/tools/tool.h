@@ -14,6 +14,7 @@
 #include "session/records/author.h"
 
 struct outcome;
+struct session;
 struct toolbox;
 struct tool_call;
 
@@ -66,16 +67,19 @@ struct tool {
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
     bool is_open_world;
-    const char
-        *operation; /* of the agent, which gets the arguments; NULL: run() chooses it and what to send */
-    /* Of a look-up, whose run is look_up_run(): appends the reply to the call's text. */
+    /* The agent's operation, which is sent the arguments; NULL: run_in() begins the request. */
+    const char *operation;
+    /* Of a look-up, whose run_in is look_up_run(): appends the reply to the call's text. */
     void (*show)(struct tool_call *call, const struct outcome *outcome);
-    const char
-        *effects; /* of a look-up that evaluates on the way, and so runs in a copy: look_up_in_copy() */
+    /* Of a look-up that evaluates on the way, and so runs in a copy: for look_up_in_copy(). */
+    const char *effects;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
-    /* run(call): do the work; calls call_finish() or call_answer() once, now or later. */
+    /* run(call), run_in(call, session): do the work; calls call_finish() or call_answer() once, now or later.
+     * A tool has one of them. ${session} is the one that the call names, and the request for the operation
+     * has begun. */
     void (*run)(struct tool_call *call);
+    void (*run_in)(struct tool_call *call, struct session *session);
 };
 
 /* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */

@@ -76,11 +76,8 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     strbuf_adds(code, ")");
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "call-tool");
-    if (s == NULL)
-        return;
     struct strbuf code = {0};
     write_request(call, &code);
     struct operation_options options = {
@@ -99,5 +96,6 @@ const struct tool tool_user = {
     .description = "Runs the tools that sessions define.",
     .is_destructive = true,
     .is_open_world = true,
-    .run = run,
+    .operation = "call-tool",
+    .run_in = run,
 };

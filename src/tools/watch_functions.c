@@ -13,40 +13,24 @@
 #define MOST_RECORDS 2000
 #define DEEPEST_INDENT 40
 
-/* "FOO, BAR" after a heading, on a line of its own; nothing if there are none. */
-static void add_names(struct strbuf *out, const char *heading, const struct sexp *names)
-{
-    if (sexp_count(names) == 0)
-        return;
-    strbuf_adds(out, heading);
-    reply_add_list(out, names, ", ");
-    strbuf_adds(out, ".\n");
-}
-
-static void add_problems(struct strbuf *out, const struct sexp *problems)
-{
-    for (size_t i = 0; i < sexp_count(problems); i++)
-        reply_fill(out, sexp_nth(problems, i), "{1}\n");
-}
-
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
 {
-    struct strbuf heading = {0};
-    strbuf_addf(&heading, "Now %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "started"));
-    strbuf_clear(&heading);
-    strbuf_addf(&heading, "Already %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "already"));
-    strbuf_clear(&heading);
-    strbuf_addf(&heading, "No longer %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "stopped"));
-    strbuf_fini(&heading);
+    static const struct {
+        const char *key, *since;
+    } changes[] = {{"started", "Now"}, {"already", "Already"}, {"stopped", "No longer"}};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        const struct sexp *names = reply_get(reply, changes[i].key);
+        if (sexp_count(names) > 0)
+            strbuf_addf(out, "%s %s", changes[i].since, doing);
+        reply_add_list(out, ": ", names, ", ", ".\n");
+    }
     if (reply_flag(reply, "standard"))
         strbuf_adds(
             out,
             "Calls of standard functions are not seen if they are inlined or come from inside the Lisp.\n");
-    add_names(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"));
-    add_problems(out, reply_get(reply, "problems"));
+    reply_add_list(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"),
+                   ", ", ".\n");
+    reply_fill_each(out, reply_get(reply, "problems"), "{1}\n");
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
 }
@@ -55,11 +39,7 @@ static void add_watched(struct strbuf *out, const struct sexp *reply, const char
 {
     const struct sexp *names = reply_get(reply, "watched");
     strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(names));
-    for (size_t i = 0; i < sexp_count(names); i++) {
-        strbuf_adds(out, "- ");
-        reply_add_string(out, sexp_nth(names, i));
-        strbuf_addc(out, '\n');
-    }
+    reply_add_list(out, "- ", names, "\n- ", "\n");
     if (unit == NULL)
         return;
     strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
@@ -77,7 +57,7 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
-        reply_add_list(out, texts, ", ");
+        reply_add_list(out, "", texts, ", ", "");
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
         if (sexp_count(texts) > 0)
@@ -130,7 +110,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
-    add_names(out, "Not called: ", uncalled);
+    reply_add_list(out, "Not called: ", uncalled, ", ", ".\n");
     section_end(out);
 }
 
