@@ -347,7 +347,7 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         else
             watched_fini(&w);
     }
-    s->is_of_person = client_author(request_client(r), params).is_person && s->count > 0 &&
+    s->is_of_person = client_author(request_client(r), params).kind == AUTHOR_PERSON && s->count > 0 &&
                       request_client(r)->toolbox != NULL;
     if (s->is_of_person)
         request_client(r)->toolbox->persons++;

@@ -269,6 +269,11 @@ const struct snapshots *session_snapshots(struct session *s)
     return &s->snapshots;
 }
 
+const struct notices *session_person(const struct session *s)
+{
+    return &s->place.joined.person;
+}
+
 const struct journal *session_journal(const struct session *s)
 {
     return &s->journal;

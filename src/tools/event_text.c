@@ -63,7 +63,9 @@ static void add_text(struct event_text *t, const char *name, const struct sexp *
 
 void event_text_author(struct event_text *t, const struct author *author)
 {
-    strbuf_addf(t->out, ",\"author\":{\"kind\":\"%s\",\"name\":", author->is_person ? "person" : "agent");
+    static const char *const kinds[] = {
+        [AUTHOR_AGENT] = "agent", [AUTHOR_PERSON] = "person", [AUTHOR_IMAGE] = "image"};
+    strbuf_addf(t->out, ",\"author\":{\"kind\":\"%s\",\"name\":", kinds[author->kind]);
     json_write_string(t->out, author->name, strlen(author->name));
     strbuf_addc(t->out, '}');
 }

@@ -47,6 +47,7 @@ void rollback_clear(struct session *s)
     answer_clear_error(s);
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
+    notices_clear(&s->place.joined.person);
     capture_fini(session_output_between(&s->output));
     free(s->package);
     s->package = NULL;
