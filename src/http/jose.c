@@ -162,8 +162,7 @@ bool jose_keys_set(struct jose_keys *k, const char *text, size_t len, struct err
     struct jose_keys made = {.gnutls = k->gnutls};
     json_t *set = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *json;
     size_t i;
-    json_array_foreach(json_object_get(set, "keys"), i, json)
-    {
+    json_array_foreach(json_object_get(set, "keys"), i, json) {
         struct key key = {.kind = kind_of_key(json)};
         if (made.count == JOSE_MOST_KEYS || key.kind == NULL ||
             !import(&k->gnutls, json, key.kind, &key.public))

@@ -137,11 +137,8 @@ void session_let_go(struct operation *op)
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
 {
     const struct operation *op = s->current;
-    struct list *node, *next;
     *waiting = 0;
-    list_for_each(node, next, &s->queue)
-    {
-        const struct operation *queued = list_entry(node, struct operation, node);
+    list_each(struct operation, queued, &s->queue, node) {
         /* While the process is being copied, the next operation counts as running. */
         if (op == NULL)
             op = queued;
@@ -184,10 +181,7 @@ bool session_evaluation(const struct session *s, uint64_t number, struct session
 
 bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->queue)
-    {
-        const struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node) {
         if (op->number > 0 && n-- == 0) {
             describe(s, op, e);
             return true;

@@ -63,8 +63,7 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     sexp_write_symbol(request, "arguments");
     sexp_write_open(request);
     strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", call_string(call, "tool", NULL));
-    json_object_foreach(json_object_get(call->arguments, "arguments"), key, value)
-    {
+    json_object_foreach(json_object_get(call->arguments, "arguments"), key, value) {
         sexp_write_open(request);
         sexp_write_string(request, key, strlen(key));
         write_value(request, value);
