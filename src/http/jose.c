@@ -177,8 +177,7 @@ bool jose_keys_set(struct jose_keys *k, const char *text, size_t len, struct err
     json_t *set = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *json;
     size_t i;
     bool are_too_many = false;
-    json_array_foreach(json_object_get(set, "keys"), i, json)
-    {
+    json_array_foreach(json_object_get(set, "keys"), i, json) {
         struct key key = {.kind = kind_of_key(json)};
         are_too_many = are_too_many || (key.kind != NULL && made.count == JOSE_MOST_KEYS);
         if (are_too_many || key.kind == NULL || !import(&k->gnutls, json, key.kind, &key.public))
