@@ -128,7 +128,8 @@ static bool may_verify(const json_t *operations)
     size_t i;
     const json_t *one;
     bool may = operations == NULL;
-    json_array_foreach(operations, i, one) may = may || is_text(one, "verify");
+    json_array_foreach(operations, i, one)
+        may = may || is_text(one, "verify");
     return may;
 }
 
