@@ -113,7 +113,8 @@ static bool may_verify(const json_t *operations)
     size_t i;
     const json_t *one;
     bool may = operations == NULL;
-    json_array_foreach(operations, i, one) may = may || is_text(one, "verify");
+    json_array_foreach(operations, i, one)
+        may = may || is_text(one, "verify");
     return may;
 }
 
@@ -162,8 +163,7 @@ bool jose_keys_set(struct jose_keys *k, const char *text, size_t len, struct err
     json_t *set = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *json;
     size_t i;
     bool are_too_many = false;
-    json_array_foreach(json_object_get(set, "keys"), i, json)
-    {
+    json_array_foreach(json_object_get(set, "keys"), i, json) {
         struct key key = {.kind = kind_of_key(json)};
         are_too_many = are_too_many || (key.kind != NULL && made.count == JOSE_MOST_KEYS);
         if (are_too_many || key.kind == NULL || !import(&k->gnutls, json, key.kind, &key.public))

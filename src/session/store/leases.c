@@ -218,10 +218,7 @@ static void ask_for(const struct leases *l, const char *path, const struct holdi
 
 static void grant(struct leases *l, const char *wish)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &l->all)
-    {
-        struct lease *lease = list_entry(node, struct lease, node);
+    list_each(struct lease, lease, &l->all, node) {
         char *name = name_of_wish(l, lease->path);
         if (strcmp(name, wish) == 0 && !lease->is_lost && lease->on_wanted != NULL)
             lease->on_wanted(lease->arg);
@@ -296,10 +293,7 @@ static void lose(struct lease *lease, const struct err *err)
  * leases over: it takes each one again, as if it were another's. */
 static void check_all(struct leases *l)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &l->all)
-    {
-        struct lease *lease = list_entry(node, struct lease, node);
+    list_each(struct lease, lease, &l->all, node) {
         struct err err;
         if (!lease->is_lost && !claim(l, lease->path, lease->name, &err))
             lose(lease, &err);
