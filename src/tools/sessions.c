@@ -22,6 +22,7 @@
 #include "tools/look_up.h"
 
 #define MOST_LISTED 200
+#define MOST_LISTED_FOR_PERSON 2000 /* who has them filtered */
 #define MOST_PROGRAMS 20
 #define MEMORY_MS 20 /* for reading the memory of processes: no other call is served meanwhile */
 
@@ -283,9 +284,10 @@ static void list_sessions(struct tool_call *call)
         return;
     }
     strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
-    size_t shown = 0;
+    call->is_of_asked_length = call->author.kind == AUTHOR_PERSON;
+    size_t shown = 0, most = call->is_of_asked_length ? MOST_LISTED_FOR_PERSON : MOST_LISTED;
     uint64_t start_ns = uv_hrtime();
-    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
+    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < most;
          s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
         uint64_t spent_ms = (uv_hrtime() - start_ns) / 1000000;
