@@ -408,13 +408,9 @@ void visitors_accept(struct visitors *all, uv_stream_t *listening)
 
 static void for_each_tab(struct visitors *all, void (*function)(struct visitor *v))
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->list)
-    {
-        struct visitor *v = list_entry(node, struct visitor, node);
+    list_each(struct visitor, v, &all->list, node)
         if (v->is_tab)
             function(v);
-    }
 }
 
 void visitors_tell(struct visitors *all)
