@@ -372,6 +372,8 @@ class Together(ImageTest):
         # Those of Swank's debugger, which return to it, do not count.
         self.assertIn("no restart 2. It has 1. ABORT.", self.s.call("invoke-restart", index=1, restart="2", force=True).text)
         self.assertValue(self.s.call("evaluate-in-frame", index=1, frame=0, code="(list number)", force=True), "(0)")
+        report = self.s.call("evaluate-in-frame", index=1, frame=0, code="(no-such-function)", force=True)
+        self.assertEqual(["(NO-SUCH-FUNCTION)", "(EVAL (NO-SUCH-FUNCTION))"], report.frames)
         self.s.call("return-from-frame", index=1, frame=0, value=":mended", force=True)
         self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
         self.assertIn("3", person.evaluate("(+ 1 2)"))
