@@ -206,6 +206,14 @@ class Joined(unittest.TestCase):
         session.printed("three")
         self.assertEqual(session.evaluate("*").values, ["2"])
 
+    def test_each_line_arrives_while_the_code_runs(self):
+        session = self.join()
+        identifier = session.begin("evaluate", evaluation=1, code='(progn (dotimes (n 500) (format t "line ~d~%" n)) (loop))')
+        session.printed("line 499\n")
+        session.control("interrupt", identifier)
+        session.end(identifier)
+        self.assertEqual("".join(f"line {n}\n" for n in range(500)), session.output)
+
     def test_definitions_are_shared_with_the_person(self):
         session = self.join()
         session.evaluate("(defun shared () 1)")
