@@ -123,7 +123,7 @@ class App {
     if (!server || server['is-ended']) return;
     const known = server.sessions.find((one) => one.name === session);
     this.side.measure(known);
-    this.side.jobs((server.running || []).filter((one) => one.session === session));
+    this.drawJobs();
     if (!known) return this.draw();
     const [kept, threads] = await Promise.all([this.look('list-checkpoints', {}), this.look('list-threads', {})]);
     if (server !== this.server || session !== this.session) return;
@@ -212,6 +212,7 @@ class App {
     model.began = answer.began;
     model.first = answer.first;
     const previous = this.newestValue();
+    const before = model.running;
     const changed = model.append(answer.events);
     if (model.last >= answer.last && answer.undone) {
       model.mark(answer.undone);
@@ -222,8 +223,9 @@ class App {
     this.draw();
     if (changed.size) {
       this.announce([...changed].at(-1));
-      if ([...changed].some((entry) => entry.state !== 'running')) this.soon('refresh', 300, () => this.refresh());
+      if (before !== model.running || [...changed].some((entry) => entry.state !== 'running')) this.soon('refresh', 300, () => this.refresh());
       this.checkpoints.draw();
+      this.drawJobs();
       this.side.plots();
     }
   }
@@ -371,6 +373,10 @@ class App {
     else if (entry.state === 'running') say(`${title(entry)} is running`);
     else if (entry.errors?.length) say(`${title(entry)}: error ${entry.errors.at(-1).type}: ${short(entry.errors.at(-1).message || '', 100)}`);
     else if (entry.values) say(`${title(entry)} of ${who(entry.author) || 'the session'}: ${short(entry.values[0] || 'no values', 60)}`);
+  }
+
+  drawJobs() {
+    this.side.jobs((this.server?.running || []).filter((one) => one.session === this.session));
   }
 
   /* The session in this server's list, as it was seen last. */
