@@ -17,7 +17,8 @@ import * as parse from './parse.js';
 
 const pageOfEvents = 1000;
 const refreshEvery = 5000; // ms, of what sends no events: memory, threads
-const readPause = 300; // ms between two readings of events, so that a flood of output costs little
+const readPause = 300; // ms between two readings of events, so that a flood of output costs little; longer where drawing takes long
+const longestReadPause = 1500;
 const longestPause = 10000; // ms between attempts to reconnect
 
 class App {
@@ -29,6 +30,7 @@ class App {
   ask = ask;
   timers = {};
   hasRead = 0; // when
+  cost = 0; // ms that the last drawing took
 
   constructor() {
     this.transcript = new Transcript((entry, element) => drawEntry(this, entry, element));
@@ -199,8 +201,14 @@ class App {
     }
   }
 
+  pause() {
+    return Math.min(longestReadPause, Math.max(readPause, 10 * this.cost));
+  }
+
   take(answer) {
     const {model} = this;
+    const began = performance.now();
+    requestAnimationFrame(() => setTimeout(() => { this.cost = performance.now() - began; }));
     model.began = answer.began;
     model.first = answer.first;
     const previous = this.newestValue();
@@ -250,7 +258,7 @@ class App {
       try {
         await listen(this.address(server), names, own.signal, (message) => {
           pause = 250;
-          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + readPause - performance.now()), () => this.catchUp());
+          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + this.pause() - performance.now()), () => this.catchUp());
           else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();
           else this.soon('refresh', 1000, () => this.refresh());
         });
