@@ -1,5 +1,5 @@
 ;;;; Loads the agent into the image, if the image can read the server's files: the compiled agent, or its source, which is
-;;;; compiled first. Sent as text before anything of the agent's is there, so it names only symbols of COMMON-LISP.
+;;;; compiled first, or is loaded as it is where there is no name for a compiled file. Sent as text before anything of the agent's is there, so it names only symbols of COMMON-LISP.
 
 (lambda (hash fasl source token-file token)
   (labels ((symbol-of-agent (name)
@@ -58,10 +58,13 @@
                    (*package* *package*)
                    (*readtable* (copy-readtable nil)))
                (handler-bind ((warning #'muffle-warning))
-                 (if (probe-file fasl)
-                     (load fasl)
-                     (with-compilation-unit (:override t)
-                       (compile-pieces))))
+                 (cond ((string= "" fasl)
+                        (load source :external-format :utf-8))
+                       ((probe-file fasl)
+                        (load fasl))
+                       (t
+                        (with-compilation-unit (:override t)
+                          (compile-pieces)))))
                (set (intern "*HASH*" "CL-MCP-AGENT") hash)
                :loaded)))
     (cond ((not (same-machine-p))

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ struct image {
     enum stage stage;
     struct agent_cache cache;
     bool has_cache;
-    size_t sent; /* bytes of the source */
+    size_t sent;             /* bytes of the source */
+    char implementation[41]; /* as the image says it */
     struct strbuf description;
     int64_t session;       /* the agent's number of ours */
     struct worker *worker; /* SERVING */
@@ -340,12 +342,12 @@ static void send_piece(struct image *image)
 {
     char version[AGENT_VERSION_LEN + 1];
     size_t len;
-    const char *source = agent_cache_source(&len);
+    const char *source = agent_cache_source(image->implementation, &len);
     size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
     struct strbuf form;
     while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
         piece--; /* a character stays in one piece */
-    agent_cache_version(version);
+    agent_cache_version(image->implementation, version);
     strbuf_init(&form, 0);
     write_call(&form, joined_receive);
     sexp_write_string(&form, version, strlen(version));
@@ -380,19 +382,19 @@ static void write_text(struct strbuf *form, const struct strbuf *text)
     sexp_write_string(form, strbuf_string(text), text->len);
 }
 
-static void load_agent(struct image *image, const char *implementation, const char *version)
+static void load_agent(struct image *image, const char *version)
 {
     char hash[AGENT_VERSION_LEN + 1];
     struct err err;
     struct strbuf form;
     image->has_cache = true;
-    if (!agent_cache_open(&image->cache, implementation, version, &err)) {
+    if (!agent_cache_open(&image->cache, image->implementation, version, &err)) {
         log_warning("compiled files of the agent are not kept: %s", err.message);
         send_source(image);
         return;
     }
     tell(image, "loading the agent into the image, which takes half a minute when it is compiled first");
-    agent_cache_version(hash);
+    agent_cache_version(image->implementation, hash);
     strbuf_init(&form, 0);
     write_call(&form, joined_load);
     sexp_write_string(&form, hash, strlen(hash));
@@ -413,6 +415,7 @@ static const char *text_in(const struct sexp *value, const char *key)
 
 static void describe(struct image *image, const struct sexp *value)
 {
+    snprintf(image->implementation, sizeof image->implementation, "%s", text_in(value, "implementation"));
     strbuf_clear(&image->description);
     strbuf_addf(&image->description, "%.40s %.80s at %s:%s, %.80s, process %" PRId64 " on %.80s",
                 text_in(value, "implementation"), text_in(value, "version"), image->address.host,
@@ -426,8 +429,8 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
     char hash[AGENT_VERSION_LEN + 1];
     int64_t standing = sexp_integer(sexp_get(value, 0, "standing"), 0);
     const char *there = sexp_string(sexp_get(value, 0, "agent"), NULL);
-    agent_cache_version(hash);
     describe(image, value);
+    agent_cache_version(image->implementation, hash);
     if (sexp_get(value, 0, "implementation") == NULL)
         not_loaded(image, value, why);
     else if (there != NULL && strcmp(there, hash) == 0)
@@ -439,7 +442,7 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
              "is replaced when they have been left, or its server has ended.",
              image->address.host, image->address.port, standing);
     else
-        load_agent(image, text_in(value, "implementation"), text_in(value, "version"));
+        load_agent(image, text_in(value, "version"));
 }
 
 static void on_connected(void *arg)
