@@ -656,7 +656,8 @@ gets the function and its arguments.")
   "Make DIRECTORY, a string, the process's working directory.")
 
 (define-port-operation heap-readings ()
-  "Return the number of octets used in the heap, and its maximum size.")
+  "Return the number of octets used in the heap, and its maximum size; NIL if that is not known."
+  nil)
 
 (define-port-operation function-lambda-list (function)
   "Return the lambda list of FUNCTION, a function object, or :UNKNOWN.")

@@ -42,8 +42,11 @@
 (implement quick-readings ()
   (values (floor (* 1000000000 (get-internal-real-time)) internal-time-units-per-second) 0))
 
+#+abcl
 (implement heap-readings ()
-  (values 0 0))
+  (let ((runtime (java:jstatic "getRuntime" "java.lang.Runtime")))
+    (values (- (java:jcall "totalMemory" runtime) (java:jcall "freeMemory" runtime))
+            (java:jcall "maxMemory" runtime))))
 
 (implement collect-garbage ()
   #+(or ecl abcl) (ext:gc)

@@ -42,7 +42,7 @@
                    (find-if (lambda (part) (and (consp part) (eq :file (first part)))) (rest location))))
         (position (and (consp location)
                        (find-if (lambda (part) (and (consp part) (eq :position (first part)))) (rest location)))))
-    (if (and file (stringp (second file)))
+    (if (and file (stringp (second file)) (not (eql 0 (search "jar:" (second file)))))
         (list :file (second file) :position (if (integerp (second position)) (max 0 (1- (second position))) nil))
         '())))
 
@@ -147,7 +147,8 @@
                  nil))))
     (when (typep function 'generic-function)
       (return-from function-lambda-list (mop generic-function-lambda-list function)))
-    (parameters function)
+    (unless (and (functionp function) (macro-function (name-of-function function)))
+      (parameters function))
     (when (functionp function)
       (let ((name (name-of-function function))
             (expression (function-lambda-expression function)))
@@ -166,6 +167,8 @@
 (implement map-references (function kind name)
   (let ((ask (cdr (assoc kind *ways-to-ask*))))
     (flet ((tell (references)
+             (unless (listp references)
+               (lack "tell who refers to a name in this way"))
              (loop for (name) in references
                    do (let ((name (if (and (consp name) (eq :method (first name))) (second name) name)))
                         (when (and (symbolp name) (fboundp name))

@@ -17,22 +17,31 @@
 (defparameter *evaluators* '(evaluate-form evaluate-form-by evaluate-step evaluate-entry perform)
   "The functions where a backtrace ends.")
 
-(defparameter *hidden-names* '("BYTECODES" "UNDEFINED-FUNCTION-CALLED" "RUN-HOOK" "%EVAL" "UNIVERSAL-ERROR-HANDLER")
+(defparameter *hidden-names* '("BYTECODES" "UNDEFINED-FUNCTION-CALLED" "RUN-HOOK" "%EVAL" "UNIVERSAL-ERROR-HANDLER"
+                                "JRUN-EXCEPTION-PROTECTED")
   "Functions of Lisps that are in the way.")
 
 (declaim (notinline run-errand))
 (defun run-errand (function)
   (call-with-frames function))
 
+(defconstant +frames-kept+ 1000)
+
 (defun call-with-frames (function)
   "Call FUNCTION with the frames of this thread, as they are now."
   (let ((function (lambda ()
                     (let ((*frames* (frames-here)))
                       (funcall function)))))
-    #+abcl (let ((sys::*saved-backtrace* (sys:backtrace)))
+    ;; The backend of ECL takes time that grows with the square of the stack's depth.
+    #+ecl (progv (list (server-symbol "*BACKTRACE*" (server-package "SWANK/ECL" "SLYNK/ECL")))
+              (list (loop for number from (1- (si::ihs-top)) above 0
+                          repeat +frames-kept+
+                          collect (list (si::ihs-fun number) (si::ihs-env number) '())))
+            (funcall function))
+    #+abcl (let ((sys::*saved-backtrace* (sys:backtrace +frames-kept+)))
              (progv (list (its "*SWANK-DEBUGGER-CONDITION*" "SWANK")) '(nil)
                (backend call-with-debugging-environment function)))
-    #-abcl (backend call-with-debugging-environment function)))
+    #-(or ecl abcl) (backend call-with-debugging-environment function)))
 
 (defun frames-here ()
   (let* ((frames (loop for raw in (backend compute-backtrace 0 nil)
@@ -85,13 +94,17 @@
 (defparameter *own-file* *load-truename*
   "The file from which the agent was loaded, or NIL.")
 
-(defun agents-frame-p (frame)
-  "True if the function of FRAME is one without a name from the agent's own file."
+(defun dull-frame-p (frame)
+  "True if the function of FRAME is one without a name that is the agent's, or only calls another one."
   #+ecl (let ((function (first (its-raw frame))))
           (and *own-file*
                (functionp function)
                (equal (namestring *own-file*) (ignore-errors (namestring (ext:compiled-function-file function))))))
-  #-ecl (progn frame nil))
+  ;; ABCL shows APPLY and FUNCALL beside the function that they call, and does not tell where a function without a name is from.
+  #+abcl (multiple-value-bind (name arguments) (call-of-frame frame)
+           (or (member name '(apply funcall))
+               (and (eq name :anonymous-interpreted-function) (null arguments))))
+  #-(or ecl abcl) (progn frame nil))
 
 (defun visible-frame-name-p (name)
   (cond ((null name) nil)
@@ -114,7 +127,7 @@
              (when (member name *evaluators*)
                (return (values walked t)))
              (when (and (visible-frame-name-p name)
-                        (not (agents-frame-p this))
+                        (not (dull-frame-p this))
                         (not (and (eq name 'eval) (member below *evaluators*))))
                (funcall function this name))
           finally (return (values walked t)))))

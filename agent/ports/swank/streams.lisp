@@ -7,31 +7,40 @@
 (declaim (ftype function stop-capture))
 
 (define-gray-class capture :output
-  (kept :initform (make-array 192 :element-type 'character :adjustable t :fill-pointer 0) :reader captured-kept)
+  (text :initform (make-array 192 :element-type 'character :adjustable t :fill-pointer 0) :reader captured-text)
   (keep :initform 0 :accessor captured-keep)
-  (count :initform 0 :accessor captured-count)
-  (stop :initform 0 :accessor captured-stop)
-  (column :initform 0 :accessor captured-column))
+  (stop :initform 0 :accessor captured-stop))
+
+;;; Each character comes here.
+
+(defun capture-character (stream character)
+  (let ((text (slot-value stream 'text)))
+    (vector-push-extend character text)
+    (when (>= (fill-pointer text) (slot-value stream 'stop))
+      (stop-capture))
+    character))
+
+;;; ECL would call a C compiler for this, and does without; ABCL's interpreter is slower.
+#+abcl (compile 'capture-character)
 
 (define-gray-method stream-write-char ((stream capture) character)
-  (when (< (captured-count stream) (captured-keep stream))
-    (vector-push-extend character (captured-kept stream)))
-  (setf (captured-column stream) (if (char= character #\newline) 0 (1+ (captured-column stream))))
-  (when (>= (incf (captured-count stream)) (captured-stop stream))
-    (stop-capture))
-  character)
+  (capture-character stream character))
 
-(defmacro define-output-methods (class)
-  "Define for CLASS what follows from STREAM-WRITE-CHAR, and the reader COLUMN of its slot of that name."
+(defun column-of-text (text)
+  (let ((newline (position #\newline text :from-end t)))
+    (- (length text) (if newline (1+ newline) 0))))
+
+(defmacro define-output-methods (class column)
+  "Define for CLASS what follows from STREAM-WRITE-CHAR. COLUMN is a function of the stream."
   `(progn
      (define-gray-method stream-write-string ((stream ,class) string &optional (start 0) end)
        (loop for index from start below (or end (length string))
              do (,(gray-name 'stream-write-char) stream (char string index)))
        string)
      (define-gray-method stream-line-column ((stream ,class))
-       (slot-value stream 'column))
+       (funcall ,column stream))
      (define-gray-method stream-fresh-line ((stream ,class))
-       (unless (zerop (slot-value stream 'column))
+       (unless (zerop (funcall ,column stream))
          (,(gray-name 'stream-write-char) stream #\newline)
          t))
      (define-gray-method stream-force-output ((stream ,class))
@@ -39,20 +48,25 @@
      (define-gray-method stream-finish-output ((stream ,class))
        nil)))
 
-(define-output-methods capture)
+(define-output-methods capture (lambda (stream) (column-of-text (captured-text stream))))
 
 (implement make-capture ()
   (make-instance 'capture))
 
+(defconstant +characters-kept+ 20000
+  "The most that are kept of one value: a Lisp that interprets the agent needs a second or two for them.")
+(defconstant +characters-beyond+ 1000
+  "So many characters more than are kept are counted.")
+
 (implement start-capture (capture keep stop)
-  (setf (fill-pointer (captured-kept capture)) 0
-        (captured-keep capture) keep
-        (captured-count capture) 0
-        (captured-stop capture) stop
-        (captured-column capture) 0))
+  (setf (fill-pointer (captured-text capture)) 0
+        (captured-keep capture) (min keep +characters-kept+)
+        (captured-stop capture) (min stop (+ (captured-keep capture) +characters-beyond+))))
 
 (implement capture-text (capture)
-  (values (coerce (captured-kept capture) '(simple-array character (*))) (captured-count capture)))
+  (let ((text (captured-text capture)))
+    (values (coerce (subseq text 0 (min (fill-pointer text) (captured-keep capture))) '(simple-array character (*)))
+            (fill-pointer text))))
 
 ;;; What evaluations print, which goes to the server in events
 
@@ -72,34 +86,32 @@
 (define-gray-class session-output :output
   (session :initarg :session :reader printed-session)
   (number :initarg :number :reader printed-number)
-  (buffer :initform '() :accessor printed-buffer)
-  (length :initform 0 :accessor printed-length)
-  (column :initform 0 :accessor printed-column))
+  (text :initform (make-array 192 :element-type 'character :adjustable t :fill-pointer 0) :reader buffered-text)
+  (column :initform 0 :accessor printed-column)) ; where TEXT begins
 
 (defun %make-session-output (session number)
   (make-instance 'session-output :session session :number number))
 
-(define-output-methods session-output)
+(define-output-methods session-output (lambda (stream)
+                                        (let ((text (buffered-text stream)))
+                                          (+ (column-of-text text)
+                                             (if (find #\newline text) 0 (printed-column stream))))))
 
 (defun send-output (stream)
-  "Send what STREAM has in its buffer."
-  (let ((text (call-alone (lambda ()
-                            (prog1 (coerce (reverse (printed-buffer stream)) '(simple-array character (*)))
-                              (setf (printed-buffer stream) '()
-                                    (printed-length stream) 0))))))
+  "Send what STREAM has in its buffer. The stream is one thread's."
+  (let ((text (coerce (buffered-text stream) '(simple-array character (*)))))
     (when (plusp (length text))
+      (setf (printed-column stream) (+ (column-of-text text) (if (find #\newline text) 0 (printed-column stream)))
+            (fill-pointer (buffered-text stream)) 0)
       (send-output-event (printed-session stream) (printed-number stream) text)
       (await-room (printed-session stream)))))
 
 (define-gray-method stream-write-char ((stream session-output) character)
-  (call-alone (lambda ()
-                (push character (printed-buffer stream))
-                (incf (printed-length stream))
-                (setf (printed-column stream)
-                      (if (char= character #\newline) 0 (1+ (printed-column stream))))))
-  (when (or (char= character #\newline) (>= (printed-length stream) +output-buffer+))
-    (send-output stream))
-  character)
+  (let ((text (slot-value stream 'text)))
+    (vector-push-extend character text)
+    (when (or (char= character #\newline) (>= (fill-pointer text) +output-buffer+))
+      (send-output stream))
+    character))
 
 (define-gray-method stream-force-output ((stream session-output))
   (send-output stream)

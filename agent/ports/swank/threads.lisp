@@ -37,7 +37,10 @@
   (only-thread-p))
 
 (implement ask-thread-to-end (thread)
-  (call-in-thread thread #'end-thread))
+  (call-in-thread thread #'end-thread)
+  ;; ABCL interrupts only what waits or sleeps. What computes ends at the next form that is interpreted.
+  #+abcl (unless (or (await-thread thread 1/10) (eq thread (current-thread)))
+           (backend kill-thread thread)))
 
 (implement end-thread ()
   (throw 'thread-ended nil))
