@@ -529,6 +529,11 @@ to their values, so that setting one ends with the call.")
 (define-port-operation thread-name ()
   "Return the name of the calling thread.")
 
+(define-port-operation nodes-searched ()
+  "Return how many conses, elements and slots of a long value may be searched for a cycle: as many as a fraction of a second
+allows."
+  100000)
+
 (define-port-operation call-printing-plainly (function)
   "Call FUNCTION so that messages are short and names have a package prefix only if needed."
   (funcall function))

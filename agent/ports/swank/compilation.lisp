@@ -29,6 +29,9 @@
 
 ;;; Printing
 
+(implement nodes-searched ()
+  3000)
+
 ;;; Time and memory
 
 (implement clock-readings ()
