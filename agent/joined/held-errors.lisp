@@ -5,18 +5,35 @@
 (in-package #:cl-mcp-agent)
 
 (defparameter *variables-of-debuggers*
-  '(("*SWANK-DEBUGGER-CONDITION*" . "SWANK") ("*SLYNK-DEBUGGER-CONDITION*" . "SLYNK")
+  '(("SWANK" "*SWANK-DEBUGGER-CONDITION*" "*SLDB-RESTARTS*")
+    ("SLYNK" "*SLYNK-DEBUGGER-CONDITION*" "*SLY-DB-RESTARTS*")
     ;; That of the terminal, into which a thread falls while no editor is connected.
-    ("*DEBUG-CONDITION*" . "SB-DEBUG"))
-  "The variables that are bound to the condition in a thread that stands in a debugger of the person's.")
+    ("SB-DEBUG" "*DEBUG-CONDITION*" "*DEBUG-RESTARTS*"))
+  "The variables that a person's debugger binds in its thread, by packages: to the condition, and to the restarts that it
+shows.")
 
-(defun held-condition (thread)
+(defun debuggers ()
+  "List the variables of the debuggers that are in the image, as (CONDITION RESTARTS)."
+  (loop for (package condition restarts) in *variables-of-debuggers*
+        when (its condition package)
+          collect (list (its condition package) (its restarts package))))
+
+(defun held-condition (thread &optional (debuggers (debuggers)))
   "Return the condition for which THREAD stands in a person's debugger, or NIL."
-  (loop for (name . package) in *variables-of-debuggers*
-        do (let* ((symbol (its name package))
-                  (condition (and symbol (value-in-thread symbol thread))))
+  (loop for (variable) in debuggers
+        do (let ((condition (value-in-thread variable thread)))
              (when (typep condition 'condition)
                (return condition)))))
+
+(defun call-at-held-error (function)
+  "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
+the debugger shows: it has others of its own, which return to it."
+  (declare (type function function))
+  (let* ((shown (loop for (condition restarts) in (debuggers)
+                      when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
+                        return (symbol-value restarts)))
+         (*hidden-restarts* (if shown (set-difference (compute-restarts) shown) '())))
+    (funcall function (frame-of-debugger))))
 
 (defun standing-in (thread)
   "Return the standing error in THREAD, or NIL."
@@ -40,7 +57,8 @@
           (call-printing-in-thread thread
                                    (lambda (finish)
                                      (declare (ignore finish))
-                                     (thread-error-entry condition :error (frame-of-debugger) number)))
+                                     (call-at-held-error
+                                      (lambda (frame) (thread-error-entry condition :error frame number)))))
         (if (and (eq outcome :done) entry)
             (put-in-inbox (append entry (list :held t)))
             (note-ended number))))))
@@ -51,12 +69,13 @@
 
 (defun note-held-errors ()
   "List the errors that stand in the person's debuggers now, and note those that no longer do: not each end is told by an event."
-  (dolist (standing (remove nil *standing-errors* :key #'standing-held))
-    (unless (eq (standing-held standing) (held-condition (standing-thread standing)))
-      (note-ended (standing-number standing))))
-  (dolist (thread (all-threads))
-    (when (and (not (standing-in thread)) (held-condition thread))
-      (note-held-error-aside thread))))
+  (let ((debuggers (debuggers)))
+    (dolist (standing (remove nil *standing-errors* :key #'standing-held))
+      (unless (eq (standing-held standing) (held-condition (standing-thread standing) debuggers))
+        (note-ended (standing-number standing))))
+    (dolist (thread (all-threads))
+      (when (and (held-condition thread debuggers) (not (standing-in thread)))
+        (note-held-error-aside thread)))))
 
 (defun note-release (thread)
   "Note that THREAD has left the person's debugger."
@@ -69,28 +88,17 @@
     (:frames t)
     (:inspect (null (getf (cddr message) :set)))))
 
-(defun serve-visit (post number condition)
+(defun left-refusal (id number)
+  (note-ended number)
+  (list id :refused "This error no longer stands: the person has left it, or stands in a later one."))
+
+(defun visit (post number condition)
   "Perform the request of POST in this thread, which stands in the person's debugger."
-  (let* ((has-answered nil)
-         (*post* post)
-         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
-         (*error-condition* condition)
-         (*error-frame* (frame-of-debugger))
-         (*aborts-to-top* nil)
-         (*serves* t)
-         (*evaluating* nil)
-         (*guard* nil)
-         (*aside* nil)
-         (*standing* number))
-    (unwind-protect
-         (catch 'served
-           (let ((message (catch 'top-level (serve-from-top))))
-             (setf has-answered t)
-             (call-atomically (lambda () (reply message)))))
-      (when (and *id* (not has-answered) (not (exiting-p)))
-        ;; A restart is unwinding to the place where the thread continues.
-        (note-ended number)
-        (answer (list *id* :ok :values '() :cut '() :warnings '() :package (session-package-name) :goes-on t))))))
+  (if (eq condition (held-condition (current-thread)))
+      (call-at-held-error (lambda (frame) (stand number post condition frame)))
+      ;; It has gone on since it was asked for.
+      (let ((*post* post))
+        (answer (left-refusal (first (shiftf (post-request post) nil)) number)))))
 
 (defun perform-in-held-error (standing message)
   "Perform MESSAGE where STANDING stands; return the reply."
@@ -99,14 +107,13 @@
         (number (standing-number standing))
         (session *session*))
     (cond ((not (eq condition (held-condition thread)))
-           (note-ended number)
-           (list (first message) :refused "This error no longer stands: the person has left it, or stands in a later one."))
+           (left-refusal (first message) number))
           ((not (or (only-looks-p message) (getf (cddr message) :force)))
            (list (first message) :refused
                  "This error stands in the debugger of the person who runs the image. Pass force to act on it all the same."))
           (t
            (let ((post (make-post :thread thread :is-visit t)))
              (if (call-in-thread thread (lambda ()
-                                          (call-in-own-context session (lambda () (serve-visit post number condition)))))
+                                          (call-in-own-context session (lambda () (visit post number condition)))))
                  (ask-post post message)
                  (list (first message) :refused "The thread of this error has ended.")))))))

@@ -1,13 +1,9 @@
 ;;;; Loads the agent into the image, if the image can read the server's files: the compiled agent, or its source, which is
-;;;; compiled first, or is loaded as it is where there is no name for a compiled file. Sent as text before anything of the agent's is there, so it names only symbols of COMMON-LISP.
+;;;; compiled first, or loaded as it is where there is no name for a compiled file. Sent as text before anything of the
+;;;; agent's is there, so it names only symbols of COMMON-LISP.
 
-(lambda (hash fasl source token-file token)
-  (labels ((symbol-of-agent (name)
-             (and (find-package "CL-MCP-AGENT") (find-symbol name "CL-MCP-AGENT")))
-           (result-of (name)
-             (let ((symbol (symbol-of-agent name)))
-               (and symbol (fboundp symbol) (funcall symbol))))
-           (text-of (file)
+(lambda (install hash fasl source token-file token)
+  (labels ((text-of (file)
              (with-open-file (stream file :external-format :utf-8)
                (let* ((text (make-string (file-length stream))))
                  (subseq text 0 (read-sequence text stream)))))
@@ -44,39 +40,14 @@
                             (delete-file compiled)
                             (delete-file file))))
                (rename-file whole (merge-pathnames fasl (make-pathname :type :unspecific)))))
-           ;; What an earlier agent, or a part of one, has left here must not be mixed with this one.
-           (forget-old-agent ()
-             (dolist (name '("CL-MCP-AGENT" "CL-MCP"))
-               (let ((package (find-package name)))
-                 (when package
-                   (rename-package package (symbol-name (gensym (format nil "OLD-~a-" name))))
-                   (ignore-errors (delete-package package))))))
            (load-agent ()
-             (let ((*compile-print* nil) (*compile-verbose* nil) (*load-verbose* nil) (*load-print* nil)
-                   (*error-output* (make-broadcast-stream))
-                   (*standard-output* (make-broadcast-stream))
-                   (*package* *package*)
-                   (*readtable* (copy-readtable nil)))
-               (handler-bind ((warning #'muffle-warning))
-                 (cond ((string= "" fasl)
-                        (load source :external-format :utf-8))
-                       ((probe-file fasl)
-                        (load fasl))
-                       (t
-                        (with-compilation-unit (:override t)
-                          (compile-pieces)))))
-               (set (intern "*HASH*" "CL-MCP-AGENT") hash)
-               :loaded)))
-    (cond ((not (same-machine-p))
-           :elsewhere)
-          ((equal hash (let ((symbol (symbol-of-agent "*HASH*"))) (and symbol (boundp symbol) (symbol-value symbol))))
-           :loaded)
-          ((result-of "LEAVE-IMAGE-REFUSAL")
-           (list :failed (result-of "LEAVE-IMAGE-REFUSAL")))
-          (t
-           (handler-case (progn
-                           (result-of "LEAVE-IMAGE")
-                           (forget-old-agent)
-                           (load-agent))
-             (error (condition)
-               (list :failed (remove #\newline (princ-to-string condition)))))))))
+             (cond ((string= "" fasl)
+                    (load source :external-format :utf-8))
+                   ((probe-file fasl)
+                    (load fasl))
+                   (t
+                    (with-compilation-unit (:override t)
+                      (compile-pieces))))))
+    (if (same-machine-p)
+        (funcall install hash #'load-agent)
+        :elsewhere)))

@@ -5,16 +5,23 @@
 
 (defun frame-number (number)
   "Return frame NUMBER of the report, or NIL for the last one, which represents the form.
-The second value is true if there is no such frame."
-  (let ((left number))
-    (map-frames (lambda (frame name)
-                  (declare (ignore name))
-                  (when (zerop left)
-                    (return-from frame-number frame))
-                  (decf left)
-                  nil)
-                *error-frame* +frames-walked+)
-    (values nil (plusp left))))
+The second value is a sentence if there is no such frame."
+  (if (null *error-frame*)
+      (values nil "The error no longer stands: the program has left it.")
+      (let ((count 0))
+        (map-frames (lambda (frame name)
+                      (declare (ignore name))
+                      (when (= count number)
+                        (return-from frame-number frame))
+                      (incf count)
+                      nil)
+                    *error-frame* +frames-walked+)
+        ;; The error of a thread that evaluates nothing has no form.
+        (let ((last (if *current-form* count (1- count))))
+          (values nil
+                  (and (> number last)
+                       (format nil "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace."
+                               number (1+ last))))))))
 
 (defun frame-bindings (frame)
   "List (SYMBOL VALUE) for the variables of FRAME that code can name; the first of those with the same name."
@@ -61,16 +68,10 @@ The second value is true if there is no such frame."
                     collect `(note-entry-done ',text ,end))))
 
 (define-operation :evaluate-in-frame (arguments)
-  (multiple-value-bind (frame absent)
-      (if *error-frame*
-          (frame-number (getf arguments :frame 0))
-          (values nil nil))
-    (cond ((null *error-frame*)
-           (list *id* :refused "The error no longer stands: the program has left it."))
-          (absent
-           (list *id* :refused "This error has no such frame; see get-backtrace."))
-          (t
-           (evaluate-text-in-frame frame (getf arguments :code) arguments)))))
+  (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame 0))
+    (if refusal
+        (list *id* :refused refusal)
+        (evaluate-text-in-frame frame (getf arguments :code) arguments))))
 
 (defun home-symbol (name)
   "Return the symbol from which NAME, a function's name in a frame, is derived: F for (SETF F), for a method of F and for

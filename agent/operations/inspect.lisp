@@ -185,11 +185,11 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
 (defun local-of-frame (number name)
   "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here. Signals a
 PATH-ERROR."
-  (multiple-value-bind (frame absent) (frame-number number)
+  (multiple-value-bind (frame refusal) (frame-number number)
     (let* ((locals (if frame (frame-locals frame) '()))
            (local (find name locals :test #'string-equal :key (lambda (local) (symbol-name (car local))))))
-      (cond ((or absent (null *error-frame*))
-             (fail-path "This error has no such frame; see get-backtrace."))
+      (cond (refusal
+             (fail-path "~a" refusal))
             (local
              (list (cdr local)))
             (t

@@ -88,13 +88,8 @@ returns true. Return that; NIL if it never does."
 
 (defun frame-to-leave (number)
   "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
-  (if (null *error-frame*)
-      (values nil "The error no longer stands: the program has left it.")
-      (multiple-value-bind (frame absent) (frame-number number)
-        (values frame
-                (cond (absent "This error has no such frame; see get-backtrace.")
-                      (frame (refusal-to-leave frame number))
-                      ((null *current-form*) "This error has no such frame; see get-backtrace."))))))
+  (multiple-value-bind (frame refusal) (frame-number number)
+    (values frame (or refusal (and frame (refusal-to-leave frame number))))))
 
 ;;; Calling a function again
 

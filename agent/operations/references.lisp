@@ -163,9 +163,9 @@
 
 (defun frame-listing (arguments)
   "Reply with the machine code of the function of a frame of the error that stands here."
-  (multiple-value-bind (frame absent) (frame-number (getf arguments :frame))
-    (if (or absent (null frame))
-        (list *id* :refused "This error has no such frame with code of its own; see get-backtrace.")
+  (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame))
+    (if (null frame)
+        (list *id* :refused (or refusal "The last frame stands for the form that was evaluated, which has no code of its own."))
         (multiple-value-bind (text count)
             (guarded (stream +listing-characters+)
               (let ((*standard-output* stream))

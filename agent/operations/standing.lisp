@@ -416,8 +416,8 @@
                    (keep-in-inbox entry)))))
 
 (defun stand (number post condition frame)
-  "Serve the requests of POST where this thread of the program has failed, until a restart leaves the error or
-the error is abandoned."
+  "Serve the requests of POST where this thread has failed with CONDITION at FRAME, until a restart leaves the error or
+the error is abandoned; only one if POST is that of a visit."
   (let* ((has-answered nil)
          (*post* post)
          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
@@ -431,14 +431,17 @@ the error is abandoned."
          (*aside* nil)
          (*standing* number))
     (unwind-protect
-         (let ((message (catch 'top-level (serve-from-top))))
-           (setf has-answered t)
-           (call-atomically (lambda () (reply message))))
-      (note-ended number)
-      (when (and *id* (not has-answered) (not (exiting-p)))
-        ;; A restart is unwinding to the place where the thread continues.
-        (answer (list *id* :ok :values '() :cut '() :warnings '()
-                           :package (session-package-name) :goes-on t))))))
+         (catch 'served
+           (let ((message (catch 'top-level (serve-from-top))))
+             (setf has-answered t)
+             (call-atomically (lambda () (reply message)))))
+      ;; A restart is unwinding to the place where the thread continues.
+      (let ((goes-on (and *id* (not has-answered) (not (exiting-p)))))
+        (when (or goes-on (not (post-is-visit post)))
+          (note-ended number))
+        (when goes-on
+          (answer (list *id* :ok :values '() :cut '() :warnings '()
+                             :package (session-package-name) :goes-on t)))))))
 
 (defun thread-failed (condition kind &optional (reported (constantly nil)))
   "Report CONDITION, which a thread of the program did not handle; then end the thread or keep it there.

@@ -284,6 +284,20 @@ static void print_metrics(void *arg, struct strbuf *out)
     session_host_print_metrics(((struct server *)arg)->host, out);
 }
 
+static void watch_signals(struct server *server, const struct options *options)
+{
+    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+    struct sigaction hangup;
+    /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
+    bool takes_hangup = options->http_addresses[0] != NULL || server->audit != NULL ||
+                        (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN);
+    for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
+        uv_signal_init(server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+}
+
 static bool begin(struct server *server, const struct options *options,
                   const struct zygote_options *zygote_options, struct confinements *confinements,
                   struct err *err)
@@ -330,6 +344,7 @@ static bool begin(struct server *server, const struct options *options,
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
     });
+    watch_signals(server, options); /* before anything listens: who can connect may also send a signal */
     if (options->metrics_address != NULL) {
         server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop,
                                                                 .address = options->metrics_address,
@@ -347,17 +362,6 @@ static bool begin(struct server *server, const struct options *options,
         return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
-    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
-    struct sigaction hangup;
-    /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
-    bool takes_hangup = has_http || server->audit != NULL ||
-                        (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN);
-    for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
-        uv_signal_init(server->loop, &server->signals[i]);
-        server->signals[i].data = server;
-        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
-    }
-    /* Last: it takes some milliseconds, in which a signal would end a server that listens already. */
     if (options->view != VIEW_OFF)
         begin_owner_socket(server, options);
     return true;

@@ -200,8 +200,7 @@ static void note_loss(const struct owned *o, const struct session *s, const char
 {
     if (http_session_names(session_name(s)))
         return;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_addf(&text,
                 "When the server ended at %s, session %s, the state after evaluation %llu, was lost. %s",
                 text_date(time(NULL)).text, session_name(s), (unsigned long long)session_at(s), why);

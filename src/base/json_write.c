@@ -44,8 +44,7 @@ void json_write_string(struct strbuf *out, const char *bytes, size_t len)
     if (utf8_is_valid(bytes, len)) {
         add_escaped(out, bytes, len);
     } else {
-        struct strbuf repaired;
-        strbuf_init(&repaired, 0);
+        struct strbuf repaired = {0};
         utf8_repair(&repaired, bytes, len);
         add_escaped(out, strbuf_string(&repaired), repaired.len);
         strbuf_fini(&repaired);

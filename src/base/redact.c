@@ -4,7 +4,6 @@
  */
 #include "base/redact.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>

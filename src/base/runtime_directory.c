@@ -7,27 +7,32 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-bool runtime_directory_at(size_t n, char *path, size_t size)
-{
-    const char *chosen = getenv("XDG_RUNTIME_DIR");
-    bool is_chosen = chosen != NULL && chosen[0] == '/';
-    if (n > (is_chosen ? 1 : 0))
-        return false;
-    if (is_chosen && n == 0)
-        snprintf(path, size, "%.3900s/cl-mcp-server", chosen);
-    else
-        snprintf(path, size, "/tmp/cl-mcp-server-view-%u", (unsigned)geteuid());
-    return true;
-}
 
 bool runtime_directory_is_ours(const char *path)
 {
     struct stat s;
     return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
            (s.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+bool runtime_directory_at(size_t n, char *path, size_t size)
+{
+    const char *chosen = getenv("XDG_RUNTIME_DIR");
+    char usual[40];
+    bool is_chosen = chosen != NULL && chosen[0] == '/';
+    snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+    if (is_chosen)
+        snprintf(path, size, "%.3900s/cl-mcp-server", chosen);
+    if (is_chosen && n == 0)
+        return true;
+    if (n > (is_chosen ? 1 : 0) ||
+        (is_chosen && strcmp(chosen, usual) != 0 && runtime_directory_is_ours(path)))
+        return false;
+    snprintf(path, size, "/tmp/cl-mcp-server-view-%u", (unsigned)geteuid());
+    return true;
 }
 
 bool runtime_directory_make(char *path, size_t size, struct err *err)

@@ -1,7 +1,7 @@
 /*
  * Where running servers leave the sockets for their owner: $XDG_RUNTIME_DIR/cl-mcp-server, otherwise
- * /tmp/cl-mcp-server-view-UID. A server and a program that looks for it may have different environments, so
- * there are several candidates.
+ * /tmp/cl-mcp-server-view-UID. A server that runs outside of the user's login session may lack the variable,
+ * so both are looked at, unless the variable names another directory than the login session's, /run/user/UID.
  */
 #ifndef BASE_RUNTIME_DIRECTORY_H
 #define BASE_RUNTIME_DIRECTORY_H

@@ -19,8 +19,9 @@ struct strbuf {
     bool is_overflown; /* something did not fit and was omitted */
 };
 
-/* strbuf_init(b, limit): an empty buffer; limit in bytes, 0 for none. One without a limit is all zero, so it
- * can be declared as such: struct strbuf b = {0}. strbuf_fini(b): free its memory. */
+/* strbuf_init(b, limit): an empty buffer; limit in bytes, 0 for none. All other members of an empty one are
+ * zero, so a variable is declared as such: struct strbuf b = {0}, or {.limit = n}. strbuf_fini(b): free its
+ * memory. */
 void strbuf_init(struct strbuf *b, size_t limit);
 void strbuf_fini(struct strbuf *b);
 

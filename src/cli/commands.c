@@ -16,7 +16,7 @@ static const struct command table[] = {
     {"completions", "bash|zsh|fish", "Print the completions of the command line for a shell", completions},
     {"check-parens", "[--fix] FILE...",
      "Check the parentheses of Lisp files; --fix makes the repairs that are certain", check_parens},
-    {"view", "[--no-open] [--read-only] [--listen ADDRESS:PORT]",
+    {"view", "[--no-open] [--read-only] [--listen ADDRESS:PORT] [--linger SECONDS]",
      "Open a page in the browser that shows what the agents of this user do", view},
     {"hook", "", "Answer a client's hook, read on standard input: refuse edits that break Lisp files", hook},
 };

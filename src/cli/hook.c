@@ -30,11 +30,10 @@ static bool read_input(struct strbuf *input, struct err *err)
 
 int hook(int argc, char **argv)
 {
-    struct strbuf input, answer = {0};
+    struct strbuf input = {.limit = MOST_INPUT_BYTES}, answer = {0};
     struct err err;
     if (argc > 1)
         return command_usage(argv[0]);
-    strbuf_init(&input, MOST_INPUT_BYTES);
     bool is_good = read_input(&input, &err) && hook_answer(strbuf_string(&input), input.len, &answer, &err);
     if (!is_good)
         fprintf(stderr, "cl-mcp-server hook: %s\n", err.message);

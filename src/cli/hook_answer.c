@@ -75,8 +75,7 @@ bool hook_answer(const char *input, size_t len, struct strbuf *out, struct err *
     struct verdict verdict = {.dialect = &dialect};
     bool is_read = hook_event_read(input, len, &dialect, on_file, &verdict, err);
     if (is_read && verdict.reason.len > 0) {
-        struct strbuf shown;
-        strbuf_init(&shown, MOST_REASON);
+        struct strbuf shown = {.limit = MOST_REASON};
         utf8_repair(&shown, verdict.reason.bytes, verdict.reason.len);
         json_t *answer = refusal(dialect, strbuf_string(&shown));
         char *text = json_dumps(answer, JSON_COMPACT);

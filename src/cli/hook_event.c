@@ -79,8 +79,7 @@ static void after_the_edit(const struct reading *reading, const char *path)
 static void before_writing(const struct reading *reading, const char *path, const char *content, size_t len)
 {
     struct regular_file file;
-    struct strbuf after;
-    strbuf_init(&after, LISP_CHECK_MOST_BYTES);
+    struct strbuf after = {.limit = LISP_CHECK_MOST_BYTES};
     bool is_missing, is_there = read_lisp(&file, path, &is_missing);
     if (strbuf_add(&after, content, len))
         reading->on_file(reading->arg, path, is_there ? &file.text : NULL, &after);
@@ -104,12 +103,11 @@ static bool add_plain_lines(struct strbuf *out, const char *text, size_t len)
  * empty text is replaced as a whole. */
 static bool replace_text(struct strbuf *text, const struct strbuf *old, const struct strbuf *new, bool is_all)
 {
-    struct strbuf changed;
     if (text->len == 0 && old->len == 0)
         return strbuf_add(text, strbuf_string(new), new->len);
     if (text->len == 0 || old->len == 0)
         return false;
-    strbuf_init(&changed, text->limit);
+    struct strbuf changed = {.limit = text->limit};
     const char *at = text->bytes, *end = text->bytes + text->len, *found;
     size_t count = 0;
     bool fits = true;
@@ -137,9 +135,7 @@ static bool replace(struct strbuf *text, const json_t *edit)
                   json_is_true(json_object_get(edit, "allow_multiple"));
     if (old == NULL || new == NULL)
         return false;
-    struct strbuf plain_old, plain_new;
-    strbuf_init(&plain_old, text->limit);
-    strbuf_init(&plain_new, text->limit);
+    struct strbuf plain_old = {.limit = text->limit}, plain_new = {.limit = text->limit};
     bool is_replaced = add_plain_lines(&plain_old, old, old_len) &&
                        add_plain_lines(&plain_new, new, new_len) &&
                        replace_text(text, &plain_old, &plain_new, is_all);
@@ -151,8 +147,7 @@ static bool replace(struct strbuf *text, const json_t *edit)
 static void before_editing(const struct reading *reading, const char *path)
 {
     struct regular_file file;
-    struct strbuf after;
-    strbuf_init(&after, LISP_CHECK_MOST_BYTES);
+    struct strbuf after = {.limit = LISP_CHECK_MOST_BYTES};
     bool is_missing, is_there = read_lisp(&file, path, &is_missing);
     if (is_missing || (is_there && add_plain_lines(&after, strbuf_string(&file.text), file.text.len))) {
         const json_t *edits = json_object_get(reading->input, "edits");

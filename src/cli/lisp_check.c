@@ -27,8 +27,6 @@ static struct scan_place place_to_show(const struct scan_result *result, const s
 void lisp_check_init(struct lisp_check *check, const char *text, size_t len)
 {
     *check = (struct lisp_check){.is_in_order = true};
-    strbuf_init(&check->explanation, 0);
-    strbuf_init(&check->repaired, 0);
     struct scan_result result = scan_text(text, len);
     if (result.fault == SCAN_VALID && !scan_find_swallowed(text, len, &result))
         return;

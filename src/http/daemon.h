@@ -5,7 +5,6 @@
 #ifndef HTTP_DAEMON_H
 #define HTTP_DAEMON_H
 
-#include <stdbool.h>
 #include <uv.h>
 
 #include "http/listener.h"

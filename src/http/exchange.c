@@ -385,8 +385,7 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
             e->method = methods[i].method;
     list_init(&e->node);
     list_append(events_of(e)->exchanges, &e->node);
-    strbuf_init(&e->body, TRANSPORT_MAX_MESSAGE);
-    strbuf_init(&e->answer, 0);
+    e->body.limit = TRANSPORT_MAX_MESSAGE;
     return e;
 }
 

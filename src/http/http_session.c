@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "http/limits.h"
 #include "http/principals.h"
 #include "http/stream.h"

@@ -13,7 +13,6 @@
 #include "base/list.h"
 #include "base/random.h"
 #include "http/event_log.h"
-#include "mcp/transport.h"
 
 #define HTTP_MOST_NODE_BYTES 63
 

@@ -5,7 +5,6 @@
 #ifndef HTTP_LINK_H
 #define HTTP_LINK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 

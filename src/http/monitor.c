@@ -70,8 +70,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         *upload_len = 0;
         return MHD_YES;
     }
-    struct strbuf body;
-    strbuf_init(&body, 0);
+    struct strbuf body = {0};
     if (is_from_a_page(m, d, connection)) {
         strbuf_adds(&body, "this Host or Origin is not allowed\n");
         return answer(m, connection, MHD_HTTP_FORBIDDEN, "text/plain", &body);

@@ -16,7 +16,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/runtime_directory.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "http/listener.h"
 #include "proc/loop_handle.h"
@@ -93,8 +92,10 @@ void owner_socket_describe(struct owner_socket *o, const char *client, const cha
         return;
     if (directory == NULL)
         directory = getcwd(here, sizeof here);
-    json_t *description = json_pack("{s:i,s:s,s:s*,s:s}", "pid", (int)getpid(), "client", client, "directory",
-                                    directory, "started", text_date(o->started).text);
+    const struct principals_options *p = &o->options.principals;
+    json_t *description = json_pack("{s:i,s:s,s:s*,s:s,s:b}", "pid", (int)getpid(), "client", client,
+                                    "directory", directory, "started", text_date(o->started).text,
+                                    "needs-token", p->token_file != NULL || p->access_tokens.issuer != NULL);
     char *text = description == NULL ? NULL : json_dumps(description, JSON_COMPACT);
     snprintf(path, sizeof path, "%s.json", o->base);
     snprintf(new_path, sizeof new_path, "%s.new", o->base);

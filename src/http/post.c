@@ -195,7 +195,6 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
     list_init(&p->node);
     if (session != NULL)
         list_append(&session->posts, &p->node);
-    strbuf_init(&p->answer, 0);
     e->post = p;
     p->is_delivering = true;
     connection_message(connection, &p->origin, e->body.len > 0 ? e->body.bytes : (char[]){0}, e->body.len);

@@ -22,7 +22,6 @@
 #include "http/limits.h"
 #include "http/listener.h"
 #include "http/post.h"
-#include "http/principals.h"
 #include "mcp/connection.h"
 #include "mcp/jsonrpc.h"
 #include "proc/loop_handle.h"

@@ -20,7 +20,6 @@ struct stream *stream_new(struct event_log *log, uint64_t id)
     list_init(&s->node);
     s->log = log;
     s->id = id;
-    strbuf_init(&s->pending, 0);
     return s;
 }
 

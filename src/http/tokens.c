@@ -137,8 +137,7 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err)
             close(descriptor);
         return false;
     }
-    struct strbuf text;
-    strbuf_init(&text, LARGEST_FILE);
+    struct strbuf text = {.limit = LARGEST_FILE};
     struct err why = {0};
     bool is_read = false;
     mode_t others = is_credential(descriptor)   ? S_IRWXO

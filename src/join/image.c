@@ -26,7 +26,7 @@
 #define PIECE ((size_t)256 << 10) /* of the agent's source, for an image on another machine */
 #define GIVE_UP_AT 3              /* the interrupt after which the evaluation is left alone */
 
-extern const char joined_probe[], joined_load[], joined_receive[];
+extern const char joined_probe[], joined_install[], joined_load[], joined_receive[];
 
 /* What is awaited, and how long. */
 enum stage { CONNECTING, PROBING, LOADING, OPENING, SERVING, LEAVING };
@@ -164,15 +164,31 @@ static void tell(struct image *image, const char *text)
     image->options.on_progress(image->options.arg, text);
 }
 
-/* A function of agent/joined/, called with the strings that follow. An error there is a value. */
+static void write_function(struct strbuf *form, const char *function)
+{
+    strbuf_adds(form, "(cl:eval (cl:read-from-string");
+    sexp_write_string(form, function, strlen(function));
+    strbuf_adds(form, "))");
+}
+
+/* A function of agent/joined/, called with what follows. An error there is a value. */
 static void write_call(struct strbuf *form, const char *function)
 {
     strbuf_adds(form, "(cl:handler-case (cl:let ((cl:*readtable* (cl:copy-readtable cl:nil))"
                       " (cl:*package* (cl:or (cl:find-package \"CL-MCP-LOADER\")"
                       " (cl:make-package \"CL-MCP-LOADER\" :use '(\"COMMON-LISP\")))))"
-                      " (cl:funcall (cl:eval (cl:read-from-string");
-    sexp_write_string(form, function, strlen(function));
-    strbuf_adds(form, "))");
+                      " (cl:funcall ");
+    write_function(form, function);
+}
+
+/* One that makes the agent of this version the image's. */
+static void write_install_call(const struct image *image, struct strbuf *form, const char *function)
+{
+    char version[AGENT_VERSION_LEN + 1];
+    agent_cache_version(image->implementation, version);
+    write_call(form, function);
+    write_function(form, joined_install);
+    sexp_write_string(form, version, strlen(version));
 }
 
 static void end_call(struct strbuf *form)
@@ -340,17 +356,14 @@ static void on_piece(void *arg, const struct sexp *value, const char *why)
 
 static void send_piece(struct image *image)
 {
-    char version[AGENT_VERSION_LEN + 1];
     size_t len;
     const char *source = agent_cache_source(image->implementation, &len);
     size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
     struct strbuf form;
     while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
         piece--; /* a character stays in one piece */
-    agent_cache_version(image->implementation, version);
     strbuf_init(&form, 0);
-    write_call(&form, joined_receive);
-    sexp_write_string(&form, version, strlen(version));
+    write_install_call(image, &form, joined_receive);
     strbuf_adds(&form, image->sent == 0 ? " cl:t" : " cl:nil");
     strbuf_adds(&form, piece == rest ? " cl:t" : " cl:nil");
     sexp_write_string(&form, source + image->sent, piece);
@@ -384,7 +397,6 @@ static void write_text(struct strbuf *form, const struct strbuf *text)
 
 static void load_agent(struct image *image, const char *version)
 {
-    char hash[AGENT_VERSION_LEN + 1];
     struct err err;
     struct strbuf form;
     image->has_cache = true;
@@ -394,10 +406,8 @@ static void load_agent(struct image *image, const char *version)
         return;
     }
     tell(image, "loading the agent into the image, which takes half a minute when it is compiled first");
-    agent_cache_version(image->implementation, hash);
     strbuf_init(&form, 0);
-    write_call(&form, joined_load);
-    sexp_write_string(&form, hash, strlen(hash));
+    write_install_call(image, &form, joined_load);
     write_text(&form, &image->cache.compiled);
     write_text(&form, &image->cache.source);
     write_text(&form, &image->cache.word_file);

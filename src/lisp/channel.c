@@ -5,7 +5,6 @@
 #include "lisp/channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
-#include "base/utf8.h"
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 #include "proc/cpu_grace.h"
@@ -208,8 +207,7 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
 
 static char *with_suffix(const char *path, const char *suffix)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s.%d%s", path, (int)getpid(), suffix);
     return strbuf_steal(&b, NULL);
 }

@@ -508,8 +508,7 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
 {
     int id = next_id(w);
     w->awaited[w->awaited_count++] = id;
-    struct strbuf frame;
-    strbuf_init(&frame, 0);
+    struct strbuf frame = {0};
     size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(%d ", id);
     strbuf_add(&frame, request->bytes, request->len);
@@ -540,8 +539,7 @@ bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
         close_all(descriptors, count);
         return err_set(err, ERR_BUSY, "The process does not answer earlier requests for copies.");
     }
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     sexp_write_symbol(&request, "fork");
     if (hello != WORKER_SAYS_HELLO) {
         sexp_write_symbol(&request, "silent");
@@ -574,8 +572,7 @@ struct worker *worker_look(struct worker *original, const struct strbuf *request
     if (look == NULL)
         return NULL;
     look->call_id = look->awaited[look->awaited_count++] = next_id(original);
-    struct strbuf frame;
-    strbuf_init(&frame, 0);
+    struct strbuf frame = {0};
     size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(%d :look :request (", look->call_id);
     strbuf_add(&frame, request->bytes, request->len);
@@ -591,8 +588,7 @@ struct worker *worker_look(struct worker *original, const struct strbuf *request
 
 void worker_give_input(struct worker *w, int64_t question, const char *text, size_t len)
 {
-    struct strbuf frame;
-    strbuf_init(&frame, 0);
+    struct strbuf frame = {0};
     size_t at = frame_begin(&frame_agent, &frame);
     strbuf_addf(&frame, "(0 :input :question %" PRId64, question);
     if (text != NULL) {

@@ -175,8 +175,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     const char *name = sexp_string(sexp_get(hello, 2, "implementation"), NULL);
     const char *version = sexp_string(sexp_get(hello, 2, "version"), NULL);
     strbuf_addf(&z->lisp, "%s %s", name == NULL ? "?" : name, version == NULL ? "?" : version);
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     zygote_configure_request(z, true, NULL, &request);
     z->state = ZYGOTE_CONFIGURING;
     call(z, &request, START_LIMIT_MS);

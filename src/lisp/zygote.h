@@ -7,7 +7,6 @@
 #define LISP_ZYGOTE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <uv.h>
 
 #include "base/errors.h"

@@ -4,8 +4,6 @@
  */
 #include "mcp/asking_call.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

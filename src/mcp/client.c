@@ -29,13 +29,13 @@ void client_shake_hands(struct client *client)
 
 struct author client_name(const json_t *info)
 {
-    struct author author = {.is_person = false};
+    struct author author = {.kind = AUTHOR_AGENT};
     const json_t *value = json_object_get(info, "name");
     const char *name = json_string_value(value);
     size_t len = json_string_length(value);
     if (name == NULL || memchr(name, '\0', len) != NULL)
         return author;
-    author.is_person = strcmp(name, PERSON) == 0;
+    author.kind = strcmp(name, PERSON) == 0 ? AUTHOR_PERSON : AUTHOR_AGENT;
     memcpy(author.name, name, len < AUTHOR_NAME_SIZE ? len : utf8_floor(name, len, AUTHOR_NAME_SIZE - 1));
     return author;
 }

@@ -47,8 +47,7 @@ bool elicitation_is_possible(const struct request *r)
 
 static void add_params(struct strbuf *out, const char *prompt)
 {
-    struct strbuf message;
-    strbuf_init(&message, 0);
+    struct strbuf message = {0};
     strbuf_addf(&message, "The Lisp code that runs waits for a line of input%s%s",
                 prompt[0] == '\0' ? "." : ": ", prompt);
     strbuf_adds(out, "\"message\":");
@@ -93,8 +92,7 @@ struct elicitation *elicitation_ask(struct request *r, const char *prompt, elici
     e->arg = arg;
     list_init(&e->node);
     list_append(&client->questions, &e->node);
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_addf(&text,
                 "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"elicitation/create\",\"params\":{",
                 e->number);
@@ -115,8 +113,7 @@ void elicitation_withdraw(struct elicitation *e)
 {
     if (e == NULL)
         return;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     jsonrpc_begin_notification(&text, "notifications/cancelled");
     strbuf_addf(&text, "\"requestId\":\"" ID "\",\"reason\":\"The code no longer waits for it.\"", e->number);
     jsonrpc_end_notification(&text);

@@ -1,7 +1,6 @@
 /*
  * Responsible for tools/list and tools/call: between the protocol and the registry, which knows the tools.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
 #include "mcp/extension.h"
-#include "mcp/json_text.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
@@ -135,8 +133,7 @@ static void refuse_tool(struct request *r, const json_t *name)
 {
     const struct toolbox *toolbox = request_client(r)->toolbox;
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
-    struct strbuf nearest;
-    strbuf_init(&nearest, 0);
+    struct strbuf nearest = {0};
     if (!user_tools_nearest(toolbox, json_string_value(name), &nearest) &&
         registry_nearest(json_string_value(name)) != NULL)
         strbuf_adds(&nearest, registry_nearest(json_string_value(name)));

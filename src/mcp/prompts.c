@@ -169,8 +169,7 @@ void methods_prompts_get(struct request *r, const json_t *params)
     given = json_is_object(given) ? given : NULL;
     if (!check_arguments(r, prompt, given))
         return;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     add_text(&text, prompt->text, given);
     struct strbuf *out = request_result(r);
     add_member(out, "description", prompt->description);

@@ -283,8 +283,7 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
 
 static void fail_missing(struct request *r, const char *uri, size_t len, const char *message)
 {
-    struct strbuf data;
-    strbuf_init(&data, 0);
+    struct strbuf data = {0};
     strbuf_adds(&data, "{\"uri\":");
     json_write_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
     strbuf_addc(&data, '}');

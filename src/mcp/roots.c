@@ -22,8 +22,7 @@ bool roots_ask(struct client *client)
         !json_is_object(json_object_get(client->capabilities, "roots")))
         return false;
     client->has_asked_roots = true;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     strbuf_adds(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"roots/list\"}");
     outbox_notify(client->outbox, NULL, &text);
     strbuf_fini(&text);

@@ -58,8 +58,7 @@ static void on_line(void *arg, enum log_level level, const char *text, size_t le
     if (log->is_sending)
         return;
     log->is_sending = true;
-    struct strbuf line;
-    strbuf_init(&line, 0);
+    struct strbuf line = {0};
     add_line(&line, level, text, len);
     send_line(log, level, &line);
     strbuf_fini(&line);

@@ -91,8 +91,7 @@ static void add_subscription_id(struct strbuf *out, const struct request *listen
 static void notify(const struct subscriptions *all, struct request *listen, const char *method,
                    const char *uri)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     jsonrpc_begin_notification(&text, method);
     if (uri != NULL) {
         strbuf_adds(&text, "\"uri\":");
@@ -290,8 +289,7 @@ static const char *wrong_filter(const json_t *filter)
 /* The first message on the stream: the part of the filter that will be honoured. */
 static void acknowledge(const struct subscription *s)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
     strbuf_adds(&text, "\"notifications\":{");
     strbuf_adds(&text, s->tools ? "\"toolsListChanged\":true" : "");
@@ -349,7 +347,7 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         else
             watched_fini(&w);
     }
-    s->is_of_person = client_author(request_client(r), params).is_person && s->count > 0 &&
+    s->is_of_person = client_author(request_client(r), params).kind == AUTHOR_PERSON && s->count > 0 &&
                       request_client(r)->toolbox != NULL;
     if (s->is_of_person)
         request_client(r)->toolbox->persons++;

@@ -78,8 +78,7 @@ static void on_responses(void *arg, const json_t *responses)
 
 static json_t *question_inputs(const char *prompt)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     elicitation_add_inputs(&text, prompt);
     json_t *inputs = json_loadb(text.bytes, text.len, 0, NULL);
     CHECK(inputs != NULL);
@@ -105,8 +104,7 @@ static void on_call_done(void *arg, const struct tool_result *result)
     if (t->task == NULL) {
         tool_answer(t->request, result);
     } else {
-        struct strbuf out;
-        strbuf_init(&out, 0);
+        struct strbuf out = {0};
         tool_answer_add(&out, t->revision, result);
         task_end(t->task, &out);
         strbuf_fini(&out);

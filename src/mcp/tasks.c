@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/check.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/json_write.h"

@@ -7,7 +7,6 @@
 #define MCP_TASKS_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <uv.h>
 
 #include "base/strbuf.h"

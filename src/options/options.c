@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +17,6 @@
 #include "base/memory.h"
 #include "base/user_directory.h"
 #include "join/address.h"
-#include "tools/registry.h"
 #include "tools/listing.h"
 
 #define MOST_COUNT 1000000

@@ -4,7 +4,6 @@
 #include "scan/scan_form.h"
 
 #include "scan/scan_lexer.h"
-#include "scan/scan_place.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "scan/scan_lexer.h"
 #include "scan/scan_place.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  */
 #include "scan/scan_layout.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "scan/scan_arity.h"

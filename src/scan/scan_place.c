@@ -4,7 +4,6 @@
  */
 #include "scan/scan_place.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 size_t scan_place_char_len(const char *text, size_t len, size_t offset)

@@ -282,8 +282,7 @@ void scan_wanted_free(struct scan_wanted *wanted)
 
 static bool is_of_kind(const char *text, const struct scan_toplevel *form, const struct strbuf *wanted)
 {
-    struct strbuf kind;
-    strbuf_init(&kind, MOST_SIGNATURE);
+    struct strbuf kind = {.limit = MOST_SIGNATURE};
     add_atom(&kind, text, form->kind, form->kind_end);
     bool is_it = is_same(wanted, &kind);
     strbuf_fini(&kind);
@@ -316,8 +315,7 @@ bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const 
 void scan_toplevel_signature(const char *text, const struct scan_toplevel *form, struct strbuf *out)
 {
     struct scan_lexer lexer = scan_lexer_at(text, form->end, form->kind);
-    struct strbuf whole;
-    strbuf_init(&whole, MOST_SIGNATURE);
+    struct strbuf whole = {.limit = MOST_SIGNATURE};
     strbuf_addc(&whole, '(');
     size_t more = is_method(text, form) ? SIZE_MAX : 2;
     for (size_t i = 0; i < more; i++) {

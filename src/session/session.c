@@ -12,7 +12,6 @@
 #include "session/life/queue.h"
 #include "session/life/rollback.h"
 #include "session/life/saving.h"
-#include "session/records/error_record.h"
 #include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
 #include "session/work/look_ups.h"
@@ -293,6 +292,11 @@ const struct snapshots *session_snapshots(struct session *s)
 {
     checkpointing_thin(s);
     return &s->snapshots;
+}
+
+const struct notices *session_person(const struct session *s)
+{
+    return &s->place.joined.person;
 }
 
 const struct journal *session_journal(const struct session *s)

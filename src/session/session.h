@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/errors.h"
-#include "base/list.h"
 #include "session/output/capture.h"
 #include "session/records/error_record.h"
 #include "session/records/limits.h"
@@ -71,6 +70,10 @@ struct operation *session_restore(struct session *s, const char *name, operation
 
 /* session_delete_checkpoint(s, name): drop the checkpoint of that name; false if there is none. */
 bool session_delete_checkpoint(struct session *s, const char *name);
+
+/* session_person(s): what the person who runs a joined image has done, the oldest first, each a FACT_PERSON;
+ * borrowed. */
+const struct notices *session_person(const struct session *s);
 
 /* session_snapshots(s), session_journal(s): for reading; borrowed. Snapshots beyond the limit are
  * dropped first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s):

@@ -90,9 +90,8 @@ void session_host_limit_everything(struct session_host *host)
 static void stop_everything(struct session *s)
 {
     struct session_evaluation e;
-    struct strbuf what;
+    struct strbuf what = {0};
     size_t n = 0;
-    strbuf_init(&what, 0);
     while (session_evaluation_at(s, n, &e))
         n++;
     /* The last first, so that none of those that wait begins. */

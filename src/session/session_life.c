@@ -70,6 +70,7 @@ void session_free(struct session *s)
     told_tools_fini(&s->told.tools);
     told_tools_fini(&s->told.scratch_tools);
     notices_clear(&s->told.notices);
+    notices_clear(&s->place.joined.person);
     free(s->id.name);
     free(s->place.directory);
     free(s->place.joined.address);

@@ -11,7 +11,6 @@
 #include "session/core/core.h"
 #include "session/life/queue.h"
 #include "session/life/saving.h"
-#include "session/records/error_record.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -120,9 +119,8 @@ void session_host_print_metrics(const struct session_host *host, struct strbuf *
 
 void session_host_log_status(const struct session_host *host)
 {
-    struct strbuf figures;
+    struct strbuf figures = {0};
     uint64_t deadline_ns = uv_hrtime() + STATUS_MS * NS_PER_MS;
-    strbuf_init(&figures, 0);
     session_host_print_metrics(host, &figures);
     const char *line = strbuf_string(&figures);
     while (*line != '\0') {

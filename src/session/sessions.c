@@ -65,12 +65,18 @@ static uint64_t hash_of(const struct sessions *all, const char *name)
     return hash_text(name, all->host->seed);
 }
 
+/* sessions_close_later() was called: nobody meets it any more. */
+static bool is_closing(const struct session *s)
+{
+    return s->clock.close != NULL;
+}
+
 struct session *sessions_find(const struct sessions *all, const char *name)
 {
     for (struct hash_node *node = hash_table_first(&all->by_name, hash_of(all, name)); node != NULL;
          node = hash_table_next(node)) {
         struct session *s = hash_table_entry(node, struct session, id.by_name);
-        if (strcmp(s->id.name, name) == 0)
+        if (strcmp(s->id.name, name) == 0 && !is_closing(s))
             return s;
     }
     return NULL;
@@ -190,6 +196,8 @@ void sessions_close_later(struct session *s)
 
 static struct session *session_at_node(const struct sessions *all, const struct list *node)
 {
+    while (node != &all->all && is_closing(list_entry(node, struct session, id.node)))
+        node = node->next;
     return node == &all->all ? NULL : list_entry(node, struct session, id.node);
 }
 

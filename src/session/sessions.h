@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "base/errors.h"
-#include "base/list.h"
 #include "session/core/news.h"
 
 struct saved_store;
@@ -46,7 +45,7 @@ bool sessions_is_name(const char *name);
 
 /* sessions_close(s): its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it
  * started. sessions_close_later(s): the same from the loop; for use while one of its outcomes is being
- * delivered. */
+ * delivered. Until then it is no longer found or listed. */
 void sessions_close(struct session *s);
 void sessions_close_later(struct session *s);
 

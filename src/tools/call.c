@@ -286,8 +286,9 @@ void call_unknown_session(struct tool_call *call, const char *name)
 /* What the session has to report is for the agent: a person's reply takes none of it away. */
 static void deliver(struct tool_call *call, const struct outcome *outcome)
 {
-    struct notices *notices =
-        call->author.is_person && outcome->session != NULL ? session_notices(outcome->session) : NULL;
+    struct notices *notices = call->author.kind == AUTHOR_PERSON && outcome->session != NULL
+                                  ? session_notices(outcome->session)
+                                  : NULL;
     if (notices != NULL)
         notices_hold(notices, true);
     call->on_outcome(call, outcome);

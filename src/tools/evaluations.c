@@ -103,7 +103,6 @@ struct evaluation *evaluations_add(struct evaluations *all, const struct session
     kept->what = xstrdup(e->what);
     kept->number = e->number;
     kept->began_ms = uv_now(all->loop) - (uint64_t)(e->elapsed_s * 1000);
-    strbuf_init(&kept->text, 0);
     list_init(&kept->node);
     put_first(kept);
     return kept;

@@ -24,12 +24,11 @@
 
 static void write_string(struct event_text *t, const char *bytes, size_t len)
 {
-    struct strbuf shown;
     if (!t->redacts) {
         json_write_string(t->out, bytes, len);
         return;
     }
-    strbuf_init(&shown, 0);
+    struct strbuf shown = {0};
     redact(&shown, bytes, len);
     json_write_string(t->out, strbuf_string(&shown), shown.len);
     strbuf_fini(&shown);
@@ -64,7 +63,9 @@ static void add_text(struct event_text *t, const char *name, const struct sexp *
 
 void event_text_author(struct event_text *t, const struct author *author)
 {
-    strbuf_addf(t->out, ",\"author\":{\"kind\":\"%s\",\"name\":", author->is_person ? "person" : "agent");
+    static const char *const kinds[] = {
+        [AUTHOR_AGENT] = "agent", [AUTHOR_PERSON] = "person", [AUTHOR_IMAGE] = "image"};
+    strbuf_addf(t->out, ",\"author\":{\"kind\":\"%s\",\"name\":", kinds[author->kind]);
     json_write_string(t->out, author->name, strlen(author->name));
     strbuf_addc(t->out, '}');
 }
@@ -107,8 +108,7 @@ void event_text_warning(struct event_text *t, const struct sexp *warning)
 /* As a reply shows them, a line a frame. */
 static void add_frames(struct event_text *t, const struct error_record *r)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     report_frames(&text, error_record_frames(r), MOST_FRAMES, MOST_FRAME_BYTES);
     event_text_number(t, "frame-count", abs(error_record_total_frames(r)));
     strbuf_adds(t->out, ",\"frames\":[");

@@ -5,6 +5,7 @@
  */
 #include "tools/events.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "lisp/worker.h"
 #include "proc/loop_handle.h"
 #include "report/reply.h"
+#include "session/records/author.h"
 #include "session/records/journal.h"
 #include "session/records/operation.h"
 #include "session/session.h"
@@ -29,6 +31,8 @@
 #define MOST_UNDONE 1000 /* ranges */
 #define PERIOD_MS 100    /* between two notifications, and between two events of output */
 #define PROGRESS_MS 1000
+
+static const struct author image = {.kind = AUTHOR_IMAGE};
 
 struct logged {
     char *text;
@@ -296,6 +300,8 @@ static void tell_error(struct log *log, struct session *s, const struct error_re
     struct strbuf out;
     struct event_text t =
         begin_event(log, r->thread != NULL ? "thread-error" : "error", log->evaluation, &out);
+    if (r->thread != NULL && session_attached(s) != NULL)
+        event_text_author(&t, &image);
     event_text_error(&t, r);
     if (r->met > 0)
         strbuf_adds(&out, ",\"goes-on\":true");
@@ -308,7 +314,15 @@ static void tell_progress(struct log *log, struct session *s, const char *text)
     if (log->progressed_ms + PROGRESS_MS > now_ms)
         return;
     log->progressed_ms = now_ms;
-    add_text(log, s, "progress", log->evaluation, text);
+    struct strbuf out;
+    struct event_text t = begin_event(log, "progress", log->evaluation, &out);
+    event_text_string(&t, "text", text, strlen(text));
+    /* Of files and tests whose number is known, the agent says at the end "(45 % done)". */
+    const char *share = strrchr(text, '(');
+    int percent, end = 0;
+    if (share != NULL && sscanf(share, "(%3d %% done)%n", &percent, &end) == 1 && end > 0 && percent >= 0)
+        event_text_number(&t, "percent", percent < 100 ? percent : 100);
+    end_event(log, s, &out);
 }
 
 /* Runs of numbers that the current state does not contain: "[[3,7],[9,9]]". */
@@ -381,6 +395,11 @@ static void on_event(void *arg, struct session *s, const struct sessions_event *
     case SESSIONS_EVENT_DIED:
         add_text(log, s, "death", log->evaluation,
                  e->text != NULL ? e->text : "The process ended between two evaluations.");
+        break;
+    case SESSIONS_EVENT_PERSON:
+        events_add(
+            arg, s,
+            &(struct events_note){.kind = "person", .author = &image, .name = "text", .text = e->text});
         break;
     case SESSIONS_EVENT_BECAME:
         tell_became(log, s, e);

@@ -70,7 +70,7 @@ static bool has_done_nothing(const struct tool_call *call)
 
 void person_tell(struct tool_call *call)
 {
-    struct session *s = call->author.is_person && !has_done_nothing(call)
+    struct session *s = call->author.kind == AUTHOR_PERSON && !has_done_nothing(call)
                             ? sessions_find(call->toolbox->sessions, call_session_name(call))
                             : NULL;
     struct strbuf text;

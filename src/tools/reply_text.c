@@ -101,7 +101,7 @@ static void add_notice(struct tool_call *call)
 {
     struct sessions *all = call->toolbox->sessions;
     struct session *s =
-        all == NULL || !may_tell_more(call) || call->tool->is_of_record || call->author.is_person
+        all == NULL || !may_tell_more(call) || call->tool->is_of_record || call->author.kind == AUTHOR_PERSON
             ? NULL
             : sessions_find(all, call_session_name(call));
     if (s != NULL)

@@ -2,7 +2,6 @@
  * session-events: the log of a session's events as JSON, for the resource lisp://session/NAME/events. No list
  * shows it.
  */
-#include "session/session.h"
 #include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/events.h"

@@ -3,6 +3,7 @@
  * contains.
  */
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "session/records/journal.h"
+#include "session/records/notices.h"
 #include "tools/call.h"
 
 /* The number of bytes of an evaluation's code that are shown as text. */
@@ -103,6 +105,17 @@ static void add_as_text(struct history *h, const struct journal_entry *entry)
     if (entry->additions != NULL) {
         strbuf_addc(out, '\n');
         text_add_indented(out, entry->additions, strlen(entry->additions), "   ");
+    }
+}
+
+/* What the person who runs the image did after that evaluation and before the next one. */
+static void add_persons(struct history *h, const struct session *s, uint64_t after, uint64_t before)
+{
+    const struct notices *person = session_person(s);
+    for (size_t i = 0; i < person->count; i++) {
+        const struct fact *f = &person->facts[i];
+        if (f->numbers[1] >= after && f->numbers[1] < before)
+            strbuf_addf(h->out, "\n- %s %s", text_time((time_t)f->numbers[2]).text, f->texts[0]);
     }
 }
 
@@ -221,14 +234,22 @@ static void session_history(struct tool_call *call)
                                          : "; earlier ones are not shown (see from and limit)");
     struct history h = {.journal = j, .is_repeated = find_repeated(j), .out = &call->text};
     strbuf_adds(&call->text, is_lisp ? "\n" : "");
+    const struct journal_entry *next = journal_at(j, first);
+    uint64_t shown = first == 0 || next == NULL ? 0 : next->evaluation - 1;
     for (size_t i = first; i < j->count && i < first + limit && !is_too_much(&h); i++) {
-        if (is_lisp)
-            add_as_lisp(&h, journal_at(j, i));
-        else
-            add_as_text(&h, journal_at(j, i));
+        const struct journal_entry *e = journal_at(j, i);
+        if (is_lisp) {
+            add_as_lisp(&h, e);
+        } else {
+            add_persons(&h, s, shown, e->evaluation);
+            add_as_text(&h, e);
+        }
+        shown = e->evaluation;
     }
+    next = journal_at(j, first + limit);
+    if (!is_lisp && next == NULL)
+        add_persons(&h, s, shown, UINT64_MAX);
     free(h.is_repeated);
-    const struct journal_entry *next = journal_at(j, first + limit);
     if (is_too_much(&h))
         strbuf_adds(&call->text, "\n;; The rest of the code is left out: it is too long.\n");
     else if (next != NULL)
@@ -242,8 +263,9 @@ static const char *const formats[] = {"text", "lisp", NULL};
 const struct tool tool_session_history = {
     .name = "session-history",
     .title = "Show session history",
-    .description =
-        "Show the evaluations of the session and how each ended, or return them as a Lisp file that loads.",
+    .description = "Show the evaluations of the session and how each ended, or return them as a Lisp file "
+                   "that loads. In a "
+                   "joined image it also shows what the person did.",
     .search_hint = "export as a file",
     .toolset = TOOLSET_FULL,
     .returns_long_text = true,

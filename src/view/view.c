@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -16,7 +17,6 @@
 #include "view/servers.h"
 #include "view/visitor.h"
 
-#define AFTER_LAST_TAB_MS 60000
 #define KEEP_ALIVE_MS 15000
 
 struct view {
@@ -28,12 +28,23 @@ struct view {
     uv_signal_t signals[2];
     uv_timer_t *end; /* runs while there is no tab */
     uv_timer_t *tick;
+    unsigned linger_s; /* after the last tab */
 };
 
 struct view_options {
     bool opens_nothing, is_read_only;
-    const char *address;
+    const char *address, *linger;
 };
+
+/* "--name VALUE" or "--name=VALUE" */
+static bool takes(const char **place, const char *name, char **argv, int *i)
+{
+    size_t len = strlen(name);
+    if (strncmp(argv[*i], name, len) != 0 || strchr("=", argv[*i][len]) == NULL)
+        return false;
+    *place = argv[*i][len] == '=' ? argv[*i] + len + 1 : argv[++*i];
+    return *place != NULL;
+}
 
 static bool parse(struct view_options *options, int argc, char **argv)
 {
@@ -42,14 +53,14 @@ static bool parse(struct view_options *options, int argc, char **argv)
             options->opens_nothing = true;
         else if (strcmp(argv[i], "--read-only") == 0)
             options->is_read_only = true;
-        else if (strcmp(argv[i], "--listen") == 0 && i + 1 < argc)
-            options->address = argv[++i];
-        else if (strncmp(argv[i], "--listen=", 9) == 0)
-            options->address = argv[i] + 9;
-        else
+        else if (argv[i + 1] == NULL && strchr(argv[i], '=') == NULL)
+            return false;
+        else if (!takes(&options->address, "--listen", argv, &i) &&
+                 !takes(&options->linger, "--linger", argv, &i))
             return false;
     }
-    return true;
+    return options->linger[0] != '\0' && strspn(options->linger, "0123456789") == strlen(options->linger) &&
+           strlen(options->linger) < 7;
 }
 
 static void on_end(uv_timer_t *timer)
@@ -68,7 +79,7 @@ static void on_tabs(void *arg)
     if (view->visitors.tabs > 0)
         uv_timer_stop(view->end);
     else
-        uv_timer_start(view->end, on_end, AFTER_LAST_TAB_MS, 0);
+        uv_timer_start(view->end, on_end, view->linger_s * 1000ULL, 0);
 }
 
 static void on_servers(void *arg)
@@ -155,11 +166,12 @@ static void end(struct view *view)
 
 int view(int argc, char **argv)
 {
-    struct view_options options = {.address = "127.0.0.1:0"};
+    struct view_options options = {.address = "127.0.0.1:0", .linger = "60"};
     struct view view = {.loop = uv_default_loop(), .visitors = {.on_tabs = on_tabs}};
     struct err err;
     if (!parse(&options, argc, argv))
         return command_usage("view");
+    view.linger_s = (unsigned)strtoul(options.linger, NULL, 10);
     view.visitors.loop = view.loop;
     view.visitors.arg = &view;
     view.visitors.is_read_only = options.is_read_only;

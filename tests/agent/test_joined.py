@@ -17,7 +17,7 @@ from swank_client import Aborted, Editor, Image, quote
 AGENT = os.path.join(HERE, "..", "..", "agent")
 WRAPPER = ('(cl:let ((cl:*readtable* (cl:copy-readtable cl:nil)) (cl:*package* (cl:or (cl:find-package "CL-MCP-LOADER")'
            ' (cl:make-package "CL-MCP-LOADER" :use (cl:list "COMMON-LISP")))))'
-           ' (cl:funcall (cl:eval (cl:read-from-string %s)) %s))')
+           ' (cl:funcall %s %s))')
 
 
 def text_of(name):
@@ -29,8 +29,8 @@ def source():
     return "".join(text_of(name) for name in text_of("joined/files.txt").split() if not name.startswith("ports/swank/"))
 
 
-def boot(editor, name, *arguments):
-    return editor.request(WRAPPER % (quote(text_of("joined/" + name)), " ".join(map(quote, arguments))))
+def function_of(name):
+    return "(cl:eval (cl:read-from-string %s))" % quote(text_of("joined/" + name))
 
 
 def load_agent(editor):
@@ -42,8 +42,8 @@ def load_agent(editor):
     for name, contents in (("agent.lisp", text), ("token", "a word")):
         with open(os.path.join(cache, name), "w", encoding="utf-8") as file:
             file.write(contents)
-    return boot(editor, "load.lisp", key, *(os.path.join(cache, name) for name in ("agent.fasl", "agent.lisp", "token")),
-                "a word")
+    strings = [key, *(os.path.join(cache, name) for name in ("agent.fasl", "agent.lisp", "token")), "a word"]
+    return editor.request(WRAPPER % (function_of("load.lisp"), " ".join([function_of("install.lisp"), *map(quote, strings)])))
 
 
 class Session:

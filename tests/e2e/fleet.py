@@ -181,12 +181,12 @@ class Fleet:
 
         return Balanced()
 
-    def ask(self, who, tool, session=None, which=0, seconds=30, **arguments):
-        """The text of a tool's reply to a client of the modern era, or None when no server answered."""
+    def ask(self, who, tool, session=None, which=0, seconds=30, own=None, **arguments):
+        """The text of a tool's reply to a client of the modern era, or None when no server answered. ${own}: headers instead of the token of ${who}."""
         if session is not None:
             arguments["session"] = session
         headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
-        headers["Authorization"] = "Bearer " + who * 12
+        headers.update(own or {"Authorization": "Bearer " + who * 12})
         try:
             response = self.request(which, headers=headers, body=message, seconds=seconds)
         except (OSError, mcp.Gone):

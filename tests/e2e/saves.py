@@ -11,6 +11,7 @@ import mcp
 DEFINITIONS = {
     "default": ("(progn (defvar *saved* :from-disk) (defvar *n* 1))", "(defun next () (incf *n*))", "(setf *n* 2)"),
     "other": ("(defvar *saved* :other)",),
+    "work": ("(defvar *n* 1)",),
 }
 _saved = {}
 
@@ -27,6 +28,13 @@ def saved_once(name):
             reply = client.call("save-session", session=name)
             assert not reply.is_error, reply.text
     return _saved[name]
+
+
+def copy_saved(state, *names):
+    """Put the saves of saved_once(), of these sessions, into a directory of saves."""
+    for session in names:
+        for name in os.listdir(saved_once(session)):
+            shutil.copy(os.path.join(saved_once(session), name), state)
 
 
 def remove_saved():
@@ -56,12 +64,10 @@ class Saves(mcp.TestCase):
         return self.assertSucceeds((client or self.s).call("restore-session", name=name))
 
     def copy_saved(self, *names):
-        """Put the saves of saved_once() into the directory, of these sessions or of all, and nothing else."""
+        """Put the saves of these sessions into the directory, or of `default` and `other`, and nothing else."""
         for name in os.listdir(self.state):
             os.unlink(os.path.join(self.state, name))
-        for session in names or DEFINITIONS:
-            for name in os.listdir(saved_once(session)):
-                shutil.copy(os.path.join(saved_once(session), name), self.state)
+        copy_saved(self.state, *names or ("default", "other"))
 
     def kill(self, client):
         """It ends without saving anything."""

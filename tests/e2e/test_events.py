@@ -4,6 +4,7 @@ import json
 import time
 
 import mcp
+import test_join
 
 INVALID_PARAMS, NOT_FOUND = -32602, -32002
 
@@ -90,6 +91,17 @@ class Steps(Reader):
         self.assertTrue(error, events)
         self.assertEqual("in the thread", error[0]["message"])
 
+    def test_progress_has_a_share(self):
+        folder = self.folder()
+        files = {"half.asd": '(defsystem "half" :serial t :components ((:file "a") (:file "b")))', "a.lisp": "(defvar *a* 1)", "b.lisp": "(eval-when (:load-toplevel) (sleep 1.5))"}
+        mcp.write_files(folder, files)
+        client = self.start_server("--directory", folder)
+        self.assertFalse(client.call("load-system", system="half").is_error)
+        progress = [event for event in self.read(client=client)["events"] if event["kind"] == "progress"]
+        self.assertTrue(progress)
+        for event in progress:
+            self.assertIn("(%d %% done)" % event["percent"], event["text"])
+
     def test_pages(self):
         for number in range(30):
             self.s.evaluate(str(number))
@@ -172,6 +184,21 @@ class Bounds(Reader):
         answer = self.read("?after=0&limit=1000", client=client)
         self.assertGreater(answer["first"], 1)
         self.assertLess(len(json.dumps(answer)), 1.2 * (1 << 20))
+
+
+class InAnImage(test_join.ImageTest):
+    def test_what_the_person_does_there_has_the_image_as_its_author(self):
+        person = self.person()
+        self.s.evaluate("1")
+        person.evaluate("(defun of-the-person () 1)")
+        self.s.evaluate(test_join.APPLICATION)
+        (content,) = self.s.request("resources/read", {"uri": "lisp://session/default/events"})["contents"]
+        events = json.loads(content["text"])["events"]
+        self.assertIn(("person", "The person evaluated (defun of-the-person () 1)"), [(e["kind"], e.get("text")) for e in events])
+        for event in events:
+            if event["kind"] in ("person", "thread-error"):
+                self.assertEqual("image", event["author"]["kind"], event)
+        self.assertIn("thread-error", [event["kind"] for event in events])
 
 
 if __name__ == "__main__":

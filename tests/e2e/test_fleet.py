@@ -16,6 +16,7 @@ import time
 import fleet
 import mcp
 import mcp_http
+from identity_provider import Key, claims, token
 from mcp_http import Session
 
 OWN = "10.77.0.1"
@@ -116,6 +117,21 @@ class Routing(Base):
         for _ in range(3):
             self.assertEqual(200, left.post(mcp_http.legacy("ping")).status)
         self.assertEqual("=> 1", f.ask("ann", "evaluate-lisp", code="1"))
+
+
+    def test_a_user_stays_on_a_node_when_the_token_is_renewed(self):
+        f, issuer, audience = self.fleet, "https://id.example.org", "https://lisp.example.org/mcp"
+        keys = [Key("ES256", "old"), Key("EdDSA", "new")]
+        mcp.write(os.path.join(f.directory, "keys.json"), json.dumps({"keys": [key.jwk() for key in keys]}))
+        f.start(NAMES[:4], "--oauth-issuer", issuer, "--oauth-audience", audience, "--oauth-keys", os.path.join(f.directory, "keys.json"),
+                "--trust-header", "X-Forwarded-User", "--trust-from", OWN[:-1] + "0/24", balancers=2)
+        renewed = lambda n: {"Authorization": "Bearer " + token(keys[n], claims(issuer, audience, "ada", jti=n))}
+        passed_on = lambda n: {"X-Forwarded-User": "bob", **renewed(n)}
+        for who in (renewed, passed_on):
+            for n in range(12):
+                self.assertIn("created", f.ask(None, "create-session", name="s%d" % n, own=who(0)))
+            for n in range(12):
+                self.assertIn("already exists", f.ask(None, "create-session", name="s%d" % n, which=1, own=who(1)))
 
 
 class Scaling(Base):

@@ -3,9 +3,12 @@
 No cluster runs here. The server and HAProxy are started with what the manifests give them.
 """
 
+import copy
 import glob
+import json
 import os
 import re
+import shutil
 import subprocess
 import urllib.request
 import zipfile
@@ -88,6 +91,36 @@ class Kubernetes(mcp_http.TestCase):
         for name, manifests in self.built.items():
             with self.subTest(name):
                 yield manifests
+
+    def errors(self, documents):
+        """What the published schemas object to in each of these."""
+        node = shutil.which("node")
+        if node is None:
+            self.fail("node is not installed: scripts/setup installs it")
+        done = subprocess.run([node, os.path.join(mcp.ROOT, "tests", "kubernetes", "check_schemas.js")], input=json.dumps(documents), env=mcp.clean_environment(),
+                              capture_output=True, text=True, timeout=60 * mcp.STRETCH)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        return json.loads(done.stdout)
+
+    def test_every_document_follows_the_published_schemas(self):
+        for manifests in self.each():
+            self.assertEqual([[]] * len(manifests.documents), self.errors(manifests.documents))
+        # A schema that allowed everything would be no check.
+        sound = self.built["fleet"].of("StatefulSet")["cl-mcp-server"]
+        damages = {
+            '"replica"': lambda spec, container: spec.update(replica=3),
+            "periodSeconds": lambda spec, container: container["readinessProbe"].update(periodSeconds="5"),
+            '"port"': lambda spec, container: container["livenessProbe"]["httpGet"].pop("port"),
+            "limits/memory": lambda spec, container: container["resources"]["limits"].update(memory="8 GB"),
+            '"runAsUsers"': lambda spec, container: spec["template"]["spec"]["securityContext"].update(runAsUsers=1),
+            "podManagementPolicy": lambda spec, container: spec.update(podManagementPolicy=["Parallel"]),
+        }
+        damaged = []
+        for damage in damages.values():
+            damaged.append(copy.deepcopy(sound))
+            damage(damaged[-1]["spec"], containers(damaged[-1]["spec"]["template"])[0])
+        for says, errors in zip(damages, self.errors(damaged)):
+            self.assertIn(says, " ".join(errors))
 
     def test_the_overlays_are_what_they_say(self):
         single, several = self.built["single"], self.built["fleet"]

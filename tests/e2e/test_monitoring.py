@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import socket
+import subprocess
 
 import yaml
 
@@ -86,6 +88,18 @@ class Gauges(Monitored):
         self.assertTrue([n for n in seen if n > 4] and [n for n in seen if 0 < n < 5], seen)
         self.assertLessEqual(max(seen), 9)
         server.end(wait=60)
+
+
+class Beginning(mcp_http.TestCase):
+    def test_a_signal_ends_a_server_properly_as_soon_as_it_listens(self):
+        for n in range(12):
+            path = os.path.join(self.folder(), "metrics")
+            with subprocess.Popen([mcp.SERVER, "--http", "127.0.0.1:0", "--metrics", "unix:" + path], env=mcp.clean_environment(), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server, socket.socket(socket.AF_UNIX) as connection:
+                while connection.connect_ex(path) != 0:
+                    self.assertIsNone(server.poll())
+                server.send_signal(signal.SIGTERM)
+                self.assertEqual(0, server.wait(20 * mcp.STRETCH))
 
 
 class Grafana(Monitored):

@@ -195,7 +195,7 @@ class Admission(ViewTest):
             done = subprocess.run([mcp.SERVER, "view", "--no-open", "--listen", address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
             self.assertEqual((1, b""), (done.returncode, done.stdout), address)
-        for options in (["--listen"], ["--what"], ["x"]):
+        for options in (["--listen"], ["--what"], ["x"], ["--linger"], ["--linger", "-1"], ["--linger="]):
             done = subprocess.run([mcp.SERVER, "view", *options], stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
             self.assertEqual(2, done.returncode)
             self.assertIn(b"usage: cl-mcp-server view", done.stderr)
@@ -387,14 +387,14 @@ class Person(ViewTest):
 
 
 class Ending(ViewTest):
-    def test_it_ends_a_minute_after_the_last_tab(self):
-        view = self.signed_in()
+    def test_it_ends_a_while_after_the_last_tab(self):
+        view = self.signed_in("--linger=0")
         for _ in range(2):
             view.watch().readline()
         self.assertIsNone(view.process.poll())
         view.stream.close()
         view.stream = None
-        self.assertEqual(0, view.process.wait((60 + 30) * mcp.STRETCH))
+        self.assertEqual(0, view.process.wait(30 * mcp.STRETCH))
 
 
     def test_it_opens_the_link_in_the_browser(self):
@@ -430,7 +430,13 @@ class OverHttp(mcp_http.TestCase):
         with open(tokens, "w") as f:
             f.write("ada:0123456789abcdef0123\n")
         os.chmod(tokens, 0o600)
-        port = self.start_http("--view", "--token-file", tokens).addresses[0][1]
+        server = self.start_http("--view", "--token-file", tokens)
+        port = server.addresses[0][1]
+        view = View()
+        self.addCleanup(view.close)
+        view.sign_in()
+        view.watch()
+        self.assertIn((server.pid, True), [(one["pid"], one["needs-token"]) for one in view.servers()["servers"]])
         page = self.ask(port, "/")
         self.assertEqual((200, "text/html; charset=utf-8"), (page.status, page.getheader("Content-Type")))
         self.assertNotIn("unsafe-", page.getheader("Content-Security-Policy"))
@@ -471,6 +477,22 @@ class OwnerSocket(ViewTest):
             self.assertTrue(os.path.basename(path).startswith("%d-" % client.pid))
         client.close()
         self.assertEqual([], os.listdir(folder))
+
+    def test_a_view_in_another_place_sees_only_what_is_there(self):
+        seen = {}
+        home = self.folder()
+        client = self.start_server(environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        elsewhere = mcp.clean_environment()
+        del elsewhere["XDG_RUNTIME_DIR"]
+        other = self.start_server(environment=elsewhere)
+        for name, environment in (("home", mcp.clean_environment(XDG_RUNTIME_DIR=home)), ("elsewhere", elsewhere)):
+            view = self.view(environment=environment)
+            view.sign_in()
+            view.watch()
+            seen[name] = {server["pid"]: server["needs-token"] for server in view.servers()["servers"]}
+        self.assertEqual({client.pid: False}, seen["home"])
+        self.assertIn(other.pid, seen["elsewhere"])
+        self.assertNotIn(client.pid, seen["elsewhere"])
 
     def test_another_user_is_turned_away(self):
         if os.geteuid() != 0:

@@ -10,7 +10,7 @@ import sys
 
 AGENT = pathlib.Path(__file__).resolve().parents[2] / "agent"
 DEFINITION = re.compile(r"\((defun|defmacro|defvar|defparameter|defconstant|define-operation|implement) (\S+)|\(sb-ext:(defglobal) (\S+)")
-BOOTSTRAP = ("probe.lisp", "load.lisp", "receive.lisp")  # forms that are sent before the agent is there
+BOOTSTRAP = ("probe.lisp", "install.lisp", "load.lisp", "receive.lisp")  # forms that are sent before the agent is there
 FUNCTION_KINDS = {"defun", "defmacro", "define-operation", "implement"}
 
 

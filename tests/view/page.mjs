@@ -310,8 +310,6 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
   await evaluate(`(coerce '(${png.join(' ')}) '(vector (unsigned-byte 8)))`);
   await seen('137 80', `${newestEntry} .values`);
   await (await tab.waitForSelector(`${newestEntry} .values button`)).click();
-  await tab.waitForSelector('#inspector figure button');
-  await tab.click('#inspector figure button');
   await until(() => document.querySelector('#inspector img')?.naturalWidth === 1);
   await press('Escape');
   await agent.evaluate('(progn :error-0 (mean-of (list)))');

@@ -11,8 +11,8 @@ export const patience = 20000 * stretch; // ms to wait for anything
 
 /* An agent: the client of one server on standard input and output. */
 export class Agent {
-  constructor(name, directory) {
-    this.process = spawn(program, ['--no-userinit', '--tools', 'full'], {stdio: ['pipe', 'pipe', 'ignore'], cwd: directory});
+  constructor(name, directory, ...options) {
+    this.process = spawn(program, ['--no-userinit', '--tools', 'full', ...options], {stdio: ['pipe', 'pipe', 'ignore'], cwd: directory});
     this.waiting = new Map();
     this.id = 0;
     createInterface({input: this.process.stdout}).on('line', (line) => {

@@ -200,8 +200,7 @@ const char *session_sentence(const struct session *s, enum fact_kind kind)
 
 char *session_words(const struct session *s, const struct fact *fact)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     s->host->wording->fact(fact, &text);
     return strbuf_steal(&text, NULL);
 }

@@ -26,6 +26,7 @@ struct session_joined {
     char *doing;            /* what is being done then */
     char *description;      /* NULL: it is not joined */
     uint64_t person_events; /* how many there were */
+    struct notices person;  /* the last of them */
 };
 
 struct session {

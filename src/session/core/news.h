@@ -31,6 +31,7 @@ enum sessions_event_kind {
     SESSIONS_EVENT_ERROR, /* error: of a thread, or its operation continues */
     SESSIONS_EVENT_NOTED, /* operation, text: its progress */
     SESSIONS_EVENT_DIED, /* operation, text: the process has ended; NULL: between operations, not known how */
+    SESSIONS_EVENT_PERSON, /* text: what a person has done in the image that is joined */
     SESSIONS_EVENT_BECAME, /* operation, text, cause: the session continues in another state */
 };
 

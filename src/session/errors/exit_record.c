@@ -48,8 +48,7 @@ struct error_record *exit_record_new(struct session *s, const struct child_end *
                       : last_words_name_heap(words) ? EXHAUSTION_HEAP
                                                     : EXHAUSTION_NONE,
     };
-    struct strbuf message;
-    strbuf_init(&message, 0);
+    struct strbuf message = {0};
     s->host->wording->exit(&facts, &message);
     const char *type = facts.exhaustion != EXHAUSTION_NONE ? "STORAGE-CONDITION"
                        : end->signal != 0                  ? "PROCESS-KILLED"

@@ -1,7 +1,6 @@
 /*
  * Responsible for an error that was reported: it is recorded, and the process stands in it or leaves it.
  */
-#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"

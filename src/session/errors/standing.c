@@ -4,10 +4,8 @@
  */
 #include "session/errors/standing.h"
 
-#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/errors/unwinding.h"
-#include "session/process/process.h"
 #include "session/records/error_record.h"
 #include "session/snapshots/copies.h"
 #include "session/work/answer.h"

@@ -267,8 +267,7 @@ static void request_check(struct session *s)
         return;
     }
     /* Tell a process from an image where it is, and any other that it is not in the server's directory. */
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     process_is_first(s);
     zygotes_configure_request(s->host->zygotes, b->origin == FROM_ZYGOTE || b->cause == START_RESTORE,
                               s->place.directory, &request);
@@ -387,11 +386,10 @@ static void answer(struct session *s, const char *text)
 static void finish(struct session *s, const char *why_not_started)
 {
     struct becoming *b = s->becoming;
-    struct strbuf text;
     b->is_under_way = false;
     if (b->cause == START_NEW)
         return;
-    strbuf_init(&text, (size_t)64 << 10);
+    struct strbuf text = {.limit = (size_t)64 << 10};
     word(s, why_not_started, &text);
     copies_refuse(s, NULL); /* that was another process */
     bool is_complete = s->at == b->died_at;
@@ -419,8 +417,7 @@ static bool is_to_replay(const struct session *s, const struct journal_entry *en
 
 static void replay(struct session *s, const struct journal_entry *entry)
 {
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     sexp_write_symbol(&request, "replay");
     sexp_write_symbol(&request, "definitions");
     sexp_write_open(&request);

@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/errors/exit_record.h"
 #include "session/errors/scratch.h"

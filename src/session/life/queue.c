@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/core/wording.h"
 #include "session/errors/scratch.h"
@@ -16,7 +15,6 @@
 #include "session/life/saving.h"
 #include "session/life/suspension.h"
 #include "session/process/joined.h"
-#include "session/process/process.h"
 #include "session/records/error_record.h"
 #include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
@@ -44,8 +42,7 @@ static void word_behind(const struct session *s, const struct operation *op, enu
     const struct operation *first = session_first_operation(s);
     if (first == NULL || first == op)
         return;
-    struct strbuf name;
-    strbuf_init(&name, 0);
+    struct strbuf name = {0};
     operation_add_name(first, &name);
     uint64_t between = 0;
     for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
@@ -64,8 +61,7 @@ void queue_add_behind(const struct session *s, const struct operation *op, struc
 
 static void tell_running(struct session *s, struct operation *op)
 {
-    struct strbuf line;
-    strbuf_init(&line, 0);
+    struct strbuf line = {0};
     uint64_t printed = run_progress(s, &line);
     op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
     strbuf_fini(&line);
@@ -75,12 +71,11 @@ static void tell_running(struct session *s, struct operation *op)
 static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
-    struct strbuf line;
     if (s->place.joined.image != NULL && op == session_first_operation(s))
         op->on_progress(op->arg, (double)ms / 1000.0, 0, s->place.joined.doing);
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
-    strbuf_init(&line, 0);
+    struct strbuf line = {0};
     word_behind(s, op, FACT_WAITING, &line);
     op->on_progress(op->arg, (double)ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
@@ -98,8 +93,7 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
 /* Its client gave it a time limit, which passed before it could begin. */
 static void expire(struct session *s, struct operation *op)
 {
-    struct strbuf behind;
-    strbuf_init(&behind, 0);
+    struct strbuf behind = {0};
     queue_add_behind(s, op, &behind);
     char *text = session_words(
         s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0));

@@ -3,13 +3,11 @@
  */
 #include "session/life/rollback.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/user_directory.h"
-#include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/core/core.h"
@@ -49,6 +47,7 @@ void rollback_clear(struct session *s)
     answer_clear_error(s);
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
+    notices_clear(&s->place.joined.person);
     capture_fini(session_output_between(&s->output));
     free(s->package);
     s->package = NULL;
@@ -121,8 +120,7 @@ void rollback_perform(struct session *s, struct operation *op)
 /* An earlier session of that name that was not saved when its server ended. */
 static void note_loss(struct session *s, const struct operation *op)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &text))
         session_notify(s, FACT(FACT_TEXT, .texts = {strbuf_string(&text)}));
     strbuf_fini(&text);

@@ -189,8 +189,7 @@ static void on_ready(void *arg, const struct sexp *hello)
 {
     (void)hello;
     struct saving *v = arg;
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     sexp_write_symbol(&request, "save");
     sexp_write_symbol(&request, "path");
     const char *path = v->draft != NULL ? v->draft : v->saved.image;
@@ -269,8 +268,7 @@ static char *new_draft(const struct session *s)
         return NULL;
     char suffix[SAVED_SUFFIX];
     saved_unique_suffix(suffix);
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s/draft%s", drafts, suffix);
     return strbuf_steal(&b, NULL);
 }

@@ -85,8 +85,7 @@ bool capture_cut(struct capture *c, uint64_t total)
 {
     if (c->tail != NULL || total > c->total)
         return false;
-    struct strbuf kept;
-    strbuf_init(&kept, c->part);
+    struct strbuf kept = {.limit = c->part};
     strbuf_add(&kept, c->head.bytes, (size_t)total);
     strbuf_fini(&c->head);
     c->head = kept;

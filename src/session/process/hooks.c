@@ -43,8 +43,7 @@ void hooks_note(struct session *s, const struct sexp *reply)
     if (!sexp_is_nil(sexp_get(reply, 2, "hooks")))
         s->flags.has_hooks = true;
     const struct sexp *libraries = sexp_get(reply, 2, "libraries");
-    struct strbuf names;
-    strbuf_init(&names, 0);
+    struct strbuf names = {0};
     for (size_t i = 0; i < sexp_count(libraries); i++) {
         const char *name = sexp_string(sexp_nth(libraries, i), NULL);
         strbuf_addf(&names, "%s%s", i > 0 ? ", " : "", name == NULL ? "" : name);
@@ -60,8 +59,7 @@ void hooks_call(struct session *s, const char *reason)
         return;
     s->flags.has_hooks = false;
     bool is_start = strcmp(reason, "start") == 0;
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     sexp_write_symbol(&request, "call-hooks");
     sexp_write_symbol(&request, "reason");
     sexp_write_string(&request, reason, strlen(reason));

@@ -4,6 +4,7 @@
 #include "session/process/joined.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -13,6 +14,7 @@
 #include "session/work/answer.h"
 
 #define MOST_TOLD 20
+#define MOST_KEPT 100
 #define LONGEST_TOLD ((size_t)200)
 
 static void on_worker(void *arg, struct worker *worker, const char *description)
@@ -79,8 +81,7 @@ void joined_note_person(struct session *s, const struct sexp *event)
     const char *text = sexp_string(sexp_get(event, 2, "text"), &len);
     if (text == NULL)
         return;
-    struct strbuf line;
-    strbuf_init(&line, 0);
+    struct strbuf line = {0};
     size_t shown = len > LONGEST_TOLD ? utf8_floor(text, len, LONGEST_TOLD) : len;
     for (size_t i = 0; i < shown; i++)
         strbuf_addc(&line, text[i] == '\n' || text[i] == '\0' ? ' ' : text[i]);
@@ -88,7 +89,14 @@ void joined_note_person(struct session *s, const struct sexp *event)
     uint64_t number = ++s->place.joined.person_events;
     if (number > MOST_TOLD)
         notices_remove(&s->told.notices, FACT_PERSON, number - MOST_TOLD);
-    session_notify(s, FACT(FACT_PERSON, .texts = {strbuf_string(&line)}, .numbers = {number}));
+    const struct fact *fact = FACT(FACT_PERSON, .texts = {strbuf_string(&line)},
+                                   .numbers = {number, s->numbers.evaluations, (uint64_t)time(NULL)});
+    session_notify(s, fact);
+    if (number > MOST_KEPT)
+        notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
+    notices_add(&s->place.joined.person, fact);
+    session_tell_event(s,
+                       &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
     strbuf_fini(&line);
 }
 

@@ -141,8 +141,7 @@ struct worker_events process_events(struct session *s)
 
 void process_call(struct session *s, const char *request)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_adds(&b, request);
     worker_call(s->worker, &b, NULL, 0);
     strbuf_fini(&b);
@@ -183,8 +182,7 @@ static bool find_directory(struct session *s)
 {
     if (s->place.directory == NULL || is_directory(s->place.directory))
         return true;
-    struct strbuf why;
-    strbuf_init(&why, 0);
+    struct strbuf why = {0};
     strbuf_addf(&why,
                 "The session's directory %s does not exist any more. Make it again, or close the session.",
                 s->place.directory);

@@ -33,8 +33,7 @@ void thread_errors_note_standing(struct session *s, struct error_record *r)
 /* The entry is the error report without its head. */
 static struct error_record *record_of(struct session *s, const struct sexp *entry)
 {
-    struct strbuf text;
-    strbuf_init(&text, SEXP_MAX_PAYLOAD);
+    struct strbuf text = {.limit = SEXP_MAX_PAYLOAD};
     sexp_write_open(&text);
     sexp_write_integer(&text, 0);
     sexp_write_symbol(&text, "error");
@@ -80,8 +79,7 @@ static void note_began(struct session *s, const struct sexp *names, const struct
         notices_have(&s->told.notices, FACT_THREADS_BEGAN) ||
         notices_have(&s->told.notices, FACT_MORE_THREADS_BEGAN))
         return;
-    struct strbuf more;
-    strbuf_init(&more, 0);
+    struct strbuf more = {0};
     strbuf_addf(&more, advice == NULL ? "" : " %s", advice);
     session_notify(s, FACT(s->flags.was_told_of_threads ? FACT_MORE_THREADS_BEGAN : FACT_THREADS_BEGAN,
                            .texts = {text, strbuf_string(&more)}));

@@ -3,7 +3,6 @@
  */
 #include "session/records/error_history.h"
 
-#include "base/memory.h"
 #include "session/records/error_record.h"
 #include "session/records/snapshots.h"
 #include "wire/sexp.h"

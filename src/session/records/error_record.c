@@ -20,8 +20,7 @@ static char *copy_string(const struct sexp *value, const char *fallback)
     if (s == NULL)
         return xstrdup(fallback);
     /* Kept as a C string: a NUL is shown as a symbol, so that the text behind it is not lost. */
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     for (size_t i = 0; i < len; i++)
         s[i] == '\0' ? strbuf_adds(&b, "\u2400") : strbuf_addc(&b, s[i]);
     return b.bytes == NULL ? xstrdup("") : strbuf_steal(&b, NULL);
@@ -107,8 +106,7 @@ static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
     static const char evaluator[] = "SB-INT::SIMPLE-EVAL-IN-LEXENV", foreign[] = "Foreign function ";
     if (len == sizeof evaluator - 1 && memcmp(name, evaluator, len) == 0)
         return false;
-    struct strbuf call;
-    strbuf_init(&call, 0);
+    struct strbuf call = {0};
     bool is_foreign = len >= sizeof foreign - 1 && memcmp(name, foreign, sizeof foreign - 1) == 0;
     strbuf_adds(&call, is_foreign ? "" : "(");
     strbuf_add(&call, name, len);
@@ -138,8 +136,7 @@ static size_t write_crash_frames(struct strbuf *out, const char *text)
 
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     sexp_write_open(&text);
     sexp_write_integer(&text, 1);
     sexp_write_symbol(&text, "error");

@@ -58,7 +58,7 @@ enum fact_kind {
     FACT_IMAGE_LOST,                          /* its address, why */
     FACT_LIBRARIES,                           /* their names */
     FACT_MEMORY_ERRORS, FACT_MEMORY_STATES,   /* ; MiB held, MiB allowed */
-    FACT_PERSON,                              /* a sentence; its number */
+    FACT_PERSON, /* a sentence; its number, that of the evaluation before it, its time */
     FACT_STAGED,                              /* what a person says to the agent */
     FACT_STARTED,                             /* what the start of the Lisp reported */
     FACT_THREADS_BEGAN,                       /* their names, "" or a hint after a space */

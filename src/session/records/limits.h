@@ -5,7 +5,6 @@
 #define SESSION_RECORDS_LIMITS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/errors.h"
 

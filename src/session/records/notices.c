@@ -37,8 +37,7 @@ void notices_add(struct notices *n, const struct fact *fact)
 void notices_addf(struct notices *n, const char *format, ...)
 {
     va_list arguments;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     va_start(arguments, format);
     strbuf_vaddf(&text, format, arguments);
     va_end(arguments);

@@ -21,10 +21,7 @@ struct operation *operation_new(struct session *s, enum operation_kind kind, ope
     op->kind = kind;
     op->done = done;
     op->arg = arg;
-    strbuf_init(&op->request, 0);
-    strbuf_init(&op->what, LONGEST_WHAT);
-    strbuf_init(&op->code, 0);
-    strbuf_init(&op->behind, 0);
+    op->what.limit = LONGEST_WHAT;
     list_init(&op->node);
     return op;
 }

@@ -309,8 +309,7 @@ struct snapshot *snapshots_named(const struct snapshots *c, const char *name)
 
 char *snapshots_names(const struct snapshots *c)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     for (const struct list *node = c->all.next; node != &c->all; node = node->next) {
         const struct snapshot *sn = snapshot_at(node);
         if (sn->name != NULL)

@@ -6,7 +6,6 @@
 
 #include <stddef.h>
 
-#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/snapshots/copies.h"
 #include "session/work/answer.h"

@@ -135,8 +135,7 @@ static char *list_of(const struct sexp_document *answer, const char *key, const 
     size_t shown = sexp_count(items) < MOST_LISTED ? sexp_count(items) : MOST_LISTED;
     if (shown == 0)
         return NULL;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     for (size_t i = 0; i < shown; i++) {
         size_t len;
         const char *one = sexp_string(sexp_nth(items, i), &len);

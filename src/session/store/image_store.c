@@ -37,8 +37,7 @@ char *image_store_prepare(struct image_store *d, struct err *err)
         if (d->path == NULL)
             return NULL;
     }
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s/%lu.core", d->path, ++d->made);
     return strbuf_steal(&b, NULL);
 }

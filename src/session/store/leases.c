@@ -76,8 +76,7 @@ static int64_t now_s(void)
 
 static char *path_of(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
     return strbuf_steal(&b, NULL);
 }
@@ -142,8 +141,7 @@ static struct holding find_holding(const struct leases *l, const char *path)
  * again, and put back if it is not the one that was found. */
 static void take_away(const struct leases *l, const char *path, const struct holding *found)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s.%s", path, l->number);
     const char *away = strbuf_string(&b);
     if (rename(path, away) == 0) {

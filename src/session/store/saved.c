@@ -9,12 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -26,7 +24,6 @@
 #include "base/user_directory.h"
 #include "base/utf8.h"
 #include "session/store/leases.h"
-#include "session/store/saved_description.h"
 
 #define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600                     /* no save takes that long */
@@ -114,8 +111,7 @@ const char *saved_store_directory(const struct saved_store *store)
 
 static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     strbuf_addf(&b, "%s/%s%s", store->directory, name, suffix);
     return strbuf_steal(&b, NULL);
 }
@@ -199,8 +195,7 @@ static char *old_image(const char *description, const char *session)
     const char *name = json_string_value(json_object_get(old, "name"));
     char *path = NULL;
     if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL) {
-        struct strbuf b;
-        strbuf_init(&b, 0);
+        struct strbuf b = {0};
         strbuf_addf(&b, "%.*s/%s", (int)(strrchr(description, '/') - description), description, image);
         path = strbuf_steal(&b, NULL);
     }
@@ -212,8 +207,7 @@ static char *old_image(const char *description, const char *session)
 
 static bool write_description(struct commit *c, struct err *err)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
+    struct strbuf b = {0};
     /* A name that no other server uses, even one with the same pid that is still exiting. */
     strbuf_addf(&b, "%s" UNFINISHED, c->image);
     const char *temporary = strbuf_string(&b);

@@ -17,8 +17,7 @@ void session_action_ask(struct session *s, struct event *e)
     s->current->question = e->question;
     run_pause(s);
     session_enter_state(s, SESSION_ASKING, s->host->waits.asking_ms);
-    struct strbuf prompt;
-    strbuf_init(&prompt, 0);
+    struct strbuf prompt = {0};
     session_output_progress(&s->output, &prompt, s->host->redacts);
     op->on_question(op->arg, s->current->question, strbuf_string(&prompt));
     strbuf_fini(&prompt);

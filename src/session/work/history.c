@@ -24,8 +24,7 @@ static size_t position(const struct sexp *value, size_t fallback)
 /* (START END PACKAGE DEPTH CALL...): a part of the code of ${evaluation}. */
 static void add_piece(struct journal_entry *e, uint64_t evaluation, const struct sexp *piece)
 {
-    struct strbuf calls;
-    strbuf_init(&calls, LONGEST_ADDITIONS);
+    struct strbuf calls = {.limit = LONGEST_ADDITIONS};
     for (size_t i = 4; i < sexp_count(piece); i++) {
         size_t len;
         const char *call = sexp_string(sexp_nth(piece, i), &len);
@@ -142,8 +141,7 @@ static void add_entry(struct session *s, const struct operation *op, const struc
     const char *package = sexp_string(sexp_get(reply, 2, "free-in"), NULL);
     if (e == NULL || len == 0 || (e->additions != NULL && strlen(e->additions) > LONGEST_ADDITIONS))
         return;
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     if (e->additions != NULL)
         strbuf_addf(&text, "%s\n", e->additions);
     if (package != NULL)

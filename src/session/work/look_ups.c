@@ -147,9 +147,8 @@ static void on_gone(void *arg, const struct child_end *end)
 
 static void make_moment(struct look *look)
 {
-    struct strbuf name;
+    struct strbuf name = {0};
     const struct operation *runs = look->session->current;
-    strbuf_init(&name, 0);
     operation_add_name(runs, &name);
     look->moment =
         session_words(look->session, FACT(runs->number > 0 ? FACT_MOMENT_IN_EVALUATION : FACT_MOMENT,

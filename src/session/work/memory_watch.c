@@ -10,14 +10,12 @@
 #include <uv.h>
 
 #include "base/check.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "proc/loop_handle.h"
 #include "proc/memory.h"
 #include "proc/process.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
-#include "session/records/error_record.h"
 #include "session/work/processes.h"
 
 #define LOOK_MS 1000

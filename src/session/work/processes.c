@@ -4,7 +4,6 @@
 #include "session/work/processes.h"
 
 #include "session/core/core.h"
-#include "session/records/error_record.h"
 #include "session/work/look_ups.h"
 
 static void visit_worker(const struct worker *w, void (*visit)(void *arg, pid_t pid), void *arg)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/text.h"
-#include "proc/loop_handle.h"
 #include "session/core/core.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
@@ -129,8 +127,7 @@ void run_send(struct session *s)
                           ? limits_timeout_ms(&s->limits)
                           : op->timeout_ms;
     session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
-    struct strbuf request;
-    strbuf_init(&request, 0);
+    struct strbuf request = {0};
     strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
         /* The agent labels the definitions of this evaluation with its number in the journal. */
@@ -199,8 +196,7 @@ bool run_is_stopped(const struct session *s)
 
 void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
+    struct strbuf text = {0};
     struct stop_facts facts = {
         .is_limit = s->run->stop == STOP_TIMEOUT,
         .limit_ms = s->run->timeout_ms,

@@ -133,7 +133,7 @@ export class Checkpoints {
       make('p', {class: 'quiet', text: since.length ? 'Since then:' : 'Nothing was evaluated since then on the way to the present state.'}),
       make('ul', {class: 'plain-list since'}, since.slice(0, 8).map((entry) => make('li', {}, button(`${entry.number}: ${short(entry.code ?? '', 60)}`, () => this.app.goTo(entry), {class: 'link'})))),
       since.length > 8 && make('p', {class: 'quiet', text: `and ${since.length - 8} more`}),
-      !this.app.readOnly && button('Return', () => this.goBack(node, since), {'aria-describedby': id})].filter(Boolean));
+      button('Return', () => this.goBack(node, since), {class: 'acts', 'aria-describedby': id})].filter(Boolean));
   }
 
   since(evaluation) {

@@ -127,7 +127,7 @@ export class Composer {
 
   /* showQuestion(question): the field for the answer, while the running code waits for one. */
   showQuestion(question) {
-    byId('answer-form').hidden = !question || this.app.readOnly;
+    byId('answer-form').hidden = !question;
     if (question) byId('answer-prompt').textContent = short(question.prompt || 'The code reads a line of input.', 300);
   }
 }

@@ -71,6 +71,9 @@ function evaluationParts(app, entry) {
 /* The inspector reads the newest value by evaluating it: nothing to show. */
 export const isLook = (entry) => entry.author?.kind === 'person' && (entry.code === 'cl:*' || entry.code === 'cl:/');
 
+const when = (entry) => make('span', {class: 'when quiet'}, make('time', {datetime: entry.time, text: clock(entry.time)}),
+  typeof entry.elapsed === 'number' && ` · ${duration(entry.elapsed)}`);
+
 function head(entry) {
   return make('header', {},
     make('span', {class: 'title', text: printable(title(entry))}),
@@ -80,8 +83,7 @@ function head(entry) {
     make('span', {class: `mark ${entry.state}`, text: outcome(entry)}),
     entry.isUndone && make('span', {class: 'mark', text: 'rolled back'}),
     entry.isDetached && entry.state === 'running' && make('span', {class: 'quiet', text: 'its caller was answered'}),
-    make('time', {datetime: entry.time, text: clock(entry.time)}),
-    typeof entry.elapsed === 'number' && make('span', {class: 'quiet', text: duration(entry.elapsed)}));
+    when(entry));
 }
 
 function code(entry) {
@@ -125,8 +127,7 @@ function warnings(entry) {
 
 export function progress({text, percent}) {
   return make('div', {class: 'progress'}, make('span', {text: short(text || '', 200)}),
-    typeof percent === 'number' && make('progress', {max: 100, value: percent, 'aria-label': 'Progress'}),
-    typeof percent === 'number' && make('span', {class: 'quiet', text: `${percent} %`}));
+    typeof percent === 'number' && make('progress', {max: 100, value: percent, 'aria-label': 'Progress'}));
 }
 
 const isChange = (definition) => definition.replaced !== null && definition.replaced !== undefined && definition.replaced !== definition.text;
@@ -144,9 +145,9 @@ function definitions(entry) {
 function values(app, entry, isNewest) {
   const box = make('div', {class: 'values', role: 'group', 'aria-label': 'Values'});
   entry.values.forEach((value) => {
-    const canInspect = !app.readOnly && (entry.code || isNewest) && !entry.inFrame;
+    const canInspect = (entry.code || isNewest) && !entry.inFrame;
     box.append(make('div', {class: 'result'}, make('span', {class: 'arrow', text: '⇒', 'aria-hidden': 'true'}), textBlock(value, {}, painted),
-      canInspect && button('Inspect', () => app.inspectValue(entry), {class: 'small', 'aria-description': `the value ${short(value, 30)}`})));
+      canInspect && button('Inspect', () => app.inspectValue(entry), {class: 'small acts', 'aria-description': `the value ${short(value, 30)}`})));
   });
   if (entry.values.length === 0) box.append(make('p', {class: 'quiet', text: 'no values'}));
   if (entry.isCut) box.append(make('p', {class: 'quiet', text: 'The value is cut.'}));
@@ -156,17 +157,17 @@ function values(app, entry, isNewest) {
 function threadParts(app, entry) {
   return [
     ['head', 1, () => make('header', {}, make('span', {class: 'title', text: `Error ${entry.errors[0].error} in the thread ${printable(entry.thread)}`}),
-      make('span', {class: 'mark error', text: 'error'}), make('time', {datetime: entry.time, text: clock(entry.time)}))],
+      entry.author && make('span', {class: 'who', text: printable(who(entry.author))}), make('span', {class: 'mark error', text: 'error'}), when(entry))],
     ['error', 1, () => errorView(app, entry.errors[0])],
   ];
 }
 
 function noteParts(app, entry) {
-  const word = {rollback: 'Roll-back', checkpoint: 'Checkpoint', death: 'The process ended', recovery: 'Recovery', restore: 'Restored', reset: 'Reset', person: 'The person'}[entry.what] || '';
+  const word = entry.what === 'person' && entry.author?.kind === 'image' ? 'The person, in the image' : {rollback: 'Roll-back', checkpoint: 'Checkpoint', death: 'The process ended', recovery: 'Recovery', restore: 'Restored', reset: 'Reset', person: 'The person'}[entry.what] || '';
   const undone = entry.undone || [];
   return [
     ['head', 1, () => make('header', {}, make('span', {class: 'title', text: word}), entry.author && entry.what !== 'person' && make('span', {class: 'who', text: printable(who(entry.author))}),
-      make('time', {datetime: entry.time, text: clock(entry.time)}))],
+      when(entry))],
     ['text', entry.text || null, () => textBlock(entry.text, {class: 'plain'})],
     ['undone', undone.length || null, () => {
       const {toggle, body} = fold(`${count(undone.length, 'evaluation')} undone`, (content) => content.append(make('ul', {class: 'plain-list'}, undone.slice(0, 200).map((number) =>

@@ -23,10 +23,6 @@ function restartButtons(app, error) {
   for (const restart of restarts.slice(0, 50)) {
     const described = newId('restart');
     const description = make('span', {id: described, text: short(restart.description || '', 160)});
-    if (app.readOnly) {
-      box.append(make('div', {class: 'restart'}, make('strong', {text: printable(restart.name)}), ' ', description));
-      continue;
-    }
     const invoke = button(printable(restart.name || `Restart ${restart.index}`), async () => {
       const args = {restart: String(restart.index), index: error.error, wait: 2};
       if (restart['takes-value']) {
@@ -37,8 +33,8 @@ function restartButtons(app, error) {
         if (!check.isWhole) return app.report(check.message, true);
       }
       app.act('invoke-restart', args);
-    }, {'aria-describedby': described});
-    box.append(make('div', {class: 'restart'}, invoke, description));
+    }, {class: 'acts', 'aria-describedby': described});
+    box.append(make('div', {class: 'restart'}, invoke, make('strong', {class: 'no-acts', text: printable(restart.name)}), description));
   }
   return box;
 }
@@ -85,7 +81,7 @@ function frameView(app, error, frame) {
     status.remove();
     if (found.source.length) content.prepend(textBlock(found.source.join('\n'), {class: 'source'}, painted));
     content.append(localsView(app, error, frame, found.locals));
-    if (!app.readOnly) content.append(evaluateInFrame(app, error, frame));
+    content.append(evaluateInFrame(app, error, frame));
   }, {class: 'frame', 'aria-label': `Frame ${frame.number}: ${short(frame.call, 120)}`});
   return make('li', {value: frame.number}, toggle, body);
 }
@@ -94,15 +90,15 @@ function localsView(app, error, frame, locals) {
   if (locals.length === 0) return make('p', {class: 'quiet', text: 'no variables known'});
   return make('table', {class: 'locals'}, make('caption', {class: 'hidden', text: `Variables of frame ${frame.number}`}),
     make('tbody', {}, locals.map((local) => make('tr', {}, make('th', {scope: 'row', text: printable(local.name)}), make('td', {}, textBlock(local.value, {}, painted)),
-      !app.readOnly && make('td', {}, button('Inspect', () => app.inspect({local: local.name, frame: frame.number}, `${local.name} in frame ${frame.number}`, error),
-        {class: 'small', 'aria-description': `the variable ${short(local.name, 40)}`}))))));
+      make('td', {}, button('Inspect', () => app.inspect({local: local.name, frame: frame.number}, `${local.name} in frame ${frame.number}`, error),
+        {class: 'small acts', 'aria-description': `the variable ${short(local.name, 40)}`}))))));
 }
 
 function evaluateInFrame(app, error, frame) {
   const id = newId('frame-code');
   const field = make('input', {id, type: 'text', class: 'code', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false'});
   const result = make('div', {role: 'status', class: 'frame-result'});
-  const form = make('form', {class: 'frame-form', submit: async (event) => {
+  const form = make('form', {class: 'frame-form acts', submit: async (event) => {
     event.preventDefault();
     const check = balance(field.value);
     if (!check.isWhole || check.isEmpty) {

@@ -7,7 +7,7 @@ import * as parse from './parse.js';
 
 const painted = (text) => paint(text, printable);
 const page = 50; // parts
-const mostBytes = 65536; // of an image
+const mostBytes = 262144; // of an image
 
 export class Inspector {
   constructor(app) {
@@ -76,7 +76,7 @@ export class Inspector {
     const kind = fact('Kind');
     const isBytes = /UNSIGNED-BYTE 8/.test(fact('Element type') || '');
     if (kind === 'class') nodes.push(this.classTree(found));
-    if (isBytes && isImage(found.parts.slice(0, 12).map((part) => Number(part.value)))) nodes.push(this.image(found));
+    if (isBytes && isImage(found.parts.slice(0, 12).map((part) => Number(part.value)))) nodes.push(this.image(found, step));
     const numbers = found.parts.map((part) => toNumber(part.value));
     const isSequence = kind === 'list' || kind === 'vector';
     if (isSequence && !isBytes && numbers.length > 1 && numbers.every((one) => one !== null)) {
@@ -130,22 +130,25 @@ export class Inspector {
       make('ul', {}, precedence.reverse().reduceRight((inner, name) => item(node(name), [inner]), below)));
   }
 
-  image(found) {
-    const figure = make('figure', {}, button(`Show as a picture (${count(found.total, 'byte')})`, async (event) => {
+  image(found, step) {
+    const text = make('p', {class: 'quiet', role: 'status', text: `An image of ${count(found.total, 'byte')}`});
+    const figure = make('figure', {}, text);
+    const read = async () => {
       const bytes = [];
-      event.target.disabled = true;
-      while (bytes.length < Math.min(found.total, mostBytes)) {
+      while (bytes.length < found.total && this.path.at(-1) === step) {
         const reply = await this.app.look('inspect-object', {handle: found.handle, offset: bytes.length, limit: 500});
         const parts = parse.object(reply.text)?.parts || [];
-        if (parts.length === 0) break;
+        if (parts.length === 0) return;
         parts.forEach((part) => bytes.push(Number(part.value)));
       }
       const address = URL.createObjectURL(new Blob([new Uint8Array(bytes)], {type: isImage(bytes)}));
       const picture = make('img', {src: address, alt: `A picture of ${count(bytes.length, 'byte')}`});
       picture.onload = picture.onerror = () => URL.revokeObjectURL(address);
-      figure.replaceChildren(picture);
-    }));
-    return found.total <= mostBytes ? figure : make('p', {class: 'quiet', text: 'An image, too large to be shown here.'});
+      figure.prepend(picture);
+    };
+    if (found.total <= mostBytes) read();
+    else text.textContent += ', too large to be shown here';
+    return figure;
   }
 }
 

@@ -1,7 +1,7 @@
 // The page: which servers there are, which session is shown, and how the page stays up to date with it.
 
 import {byId, ask, say, short, printable, duration, clock} from './dom.js';
-import {callTool, readEvents, listen, setToken, Lost} from './mcp.js';
+import {callTool, readEvents, listen, tokens, Lost} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
 import {drawEntry, isLook, title} from './entry.js';
@@ -60,21 +60,21 @@ class App {
   onServers({servers, 'read-only': readOnly}) {
     const known = new Map(this.servers.map((server) => [server.id, server]));
     this.servers = servers.map((one) => Object.assign(known.get(one.id) || {sessions: [], running: []}, one));
-    if (readOnly !== this.readOnly || !document.body.dataset.isReady) {
-      this.readOnly = Boolean(readOnly);
-      document.body.classList.toggle('read-only', this.readOnly);
-      document.body.dataset.isReady = 'yes';
-    }
+    this.readOnly = Boolean(readOnly);
+    document.body.classList.toggle('read-only', this.readOnly);
     this.banner('ended', this.server?.['is-ended'] ? 'This server has ended. What it did stays readable here.' : '');
     this.draw();
     this.refresh();
   }
 
-  async askForToken() {
-    if (byId('question').open) return;
+  lacksToken(server) {
+    return server['needs-token'] && !tokens.has(this.address(server));
+  }
+
+  async askForToken(server) {
     const token = await ask('Which token?', 'This server is for several people and asks for your token.', 'Sign in', 'Token');
     if (!token) return;
-    setToken(token);
+    tokens.set(this.address(server), token.trim());
     this.refresh();
     this.catchUp();
     this.relisten();
@@ -95,6 +95,7 @@ class App {
   }
 
   async refreshServer(server) {
+    if (this.lacksToken(server)) return;
     try {
       const [sessions, running] = await Promise.all([callTool(this.address(server), 'list-sessions', {}), callTool(this.address(server), 'list-evaluations', {})]);
       const names = server.sessions.map((session) => session.name).join();
@@ -103,8 +104,12 @@ class App {
       server.problem = '';
       if (server === this.server && names !== server.sessions.map((session) => session.name).join()) this.relisten();
     } catch (error) {
-      if (error.status === 401) this.askForToken();
-      server.problem = error instanceof Lost && !server['is-ended'] ? 'It does not answer.' : '';
+      if (error.status === 401) {
+        server['needs-token'] = true;
+        tokens.delete(this.address(server));
+        if (server.address && !byId('question').open) this.askForToken(server); // this page shows no other
+      }
+      server.problem = error instanceof Lost ? 'It does not answer.' : '';
     }
     this.list.draw();
   }
@@ -124,7 +129,7 @@ class App {
   }
 
   chooseFirst() {
-    const living = this.servers.filter((server) => !server['is-ended']);
+    const living = this.servers.filter((server) => !server['is-ended'] && !this.lacksToken(server));
     if (this.server && (!living.length || this.model.entries.length)) return; // an ended server stays readable
     const [id, name] = location.hash.slice(1).split('/').map(decodeURIComponent);
     const wanted = living.find((server) => server.id === id);
@@ -368,7 +373,7 @@ class App {
     const isRunning = Boolean(running || listed) && !this.server?.['is-ended'];
     const seconds = running ? Math.max(0, (Date.now() - Date.parse(running.time)) / 1000) : listed ? listed.seconds : 0;
     byId('running').textContent = !isRunning ? '' : `${running ? title(running) : `Evaluation ${listed.number}`} is running${seconds >= 1 ? `, ${duration(Math.round(seconds))}` : ''}`;
-    byId('cancel').hidden = !isRunning || this.readOnly;
+    byId('cancel').hidden = !isRunning;
   }
 
   draw() {
@@ -383,6 +388,7 @@ class App {
     byId('empty').textContent = this.servers.length === 0 ? 'No server runs. A client starts one when it uses Lisp.' : 'Nothing was evaluated here yet.';
     byId('older').hidden = this.model.first <= 1;
     byId('older').textContent = this.model.first > 1 ? `Events before ${this.model.events.length ? clock(this.model.events[0].time) : 'this'} are no longer kept.` : '';
+    document.body.classList.toggle('ended', Boolean(this.server?.['is-ended']));
     for (const id of ['evaluate', 'stage']) byId(id).disabled = !this.server || Boolean(this.server['is-ended']);
     document.title = `${this.model.running ? 'running: ' : ''}${this.session ? `${short(this.session, 30)} · ` : ''}cl-mcp-server`;
   }

@@ -9,9 +9,7 @@ export class Lost extends Error {} // the server, or what passes requests on, do
 export class Refused extends Error {}
 
 let lastId = 0;
-let token = null; // what the person typed, where a server asks for one
-
-export const setToken = (text) => { token = text.trim(); };
+export const tokens = new Map(); // by address: what the person typed, where a server asks for one
 
 /*
  * request(address, method, params, options): the result of a request.
@@ -23,7 +21,7 @@ export async function request(address, method, params, {name, session, signal, o
     'MCP-Protocol-Version': revision, 'Mcp-Method': method};
   if (name !== undefined) headers['Mcp-Name'] = inHeader(name);
   if (session !== undefined) headers['Mcp-Param-Session'] = inHeader(session);
-  if (token) headers.Authorization = `Bearer ${token}`;
+  if (tokens.has(address)) headers.Authorization = `Bearer ${tokens.get(address)}`;
   const body = JSON.stringify({jsonrpc: '2.0', id: ++lastId, method, params: {...params, _meta: {
     [`${prefix}protocolVersion`]: revision, [`${prefix}clientCapabilities`]: {},
     [`${prefix}clientInfo`]: {name: 'cl-mcp-server view', version: '1'}}}});

@@ -17,7 +17,7 @@ export class Servers {
     const total = all.reduce((sum, server) => sum + server.sessions.length, 0);
     byId('session-filter-row').hidden = total <= many;
     const filter = total > many ? byId('session-filter').value.toLowerCase() : '';
-    const signature = JSON.stringify([filter, app.server?.id, app.session, all.map((server) => [server.id, server.client, server['is-ended'], server.problem, server.sessions, server.running])]);
+    const signature = JSON.stringify([filter, app.server?.id, app.session, all.map((server) => [server.id, server.client, server['is-ended'], server.problem, this.app.lacksToken(server), server.sessions, server.running])]);
     if (signature === this.signature) return;
     this.signature = signature;
     const focused = document.activeElement?.dataset?.session;
@@ -32,9 +32,10 @@ export class Servers {
     return make('li', {class: `server${server['is-ended'] ? ' ended' : ''}`},
       make('h3', {}, make('span', {text: short(name, 40)}), server['is-ended'] && make('span', {class: 'mark', text: 'ended'})),
       make('p', {class: 'quiet directory', dir: 'ltr', text: [printable(server.directory || ''), server.pid && `process ${server.pid}`].filter(Boolean).join(' · ')}),
-      server.problem && make('p', {class: 'problem', text: printable(server.problem)}),
+      server.problem && !server['is-ended'] && make('p', {class: 'problem', text: printable(server.problem)}),
+      this.app.lacksToken(server) && !server['is-ended'] && button('Sign in', () => this.app.askForToken(server)),
       sessions.length > 0 ? make('ul', {'aria-label': `Sessions of ${short(name, 40)}, process ${server.pid}`}, sessions.map((session) => this.session(server, session)))
-        : make('p', {class: 'quiet', text: server['is-ended'] ? 'Its sessions have ended.' : 'no session yet'}));
+        : make('p', {class: 'quiet', text: server['is-ended'] ? 'Its sessions have ended.' : this.app.lacksToken(server) ? 'It asks for a token.' : 'no session yet'}));
   }
 
   session(server, session) {

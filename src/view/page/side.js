@@ -34,7 +34,7 @@ export class Side {
       const isOwn = /serves this session/.test(thread.doing);
       const act = (tool) => this.app.act(tool, {thread: thread.number});
       return make('li', {}, make('p', {id}, make('strong', {text: short(thread.name, 60)}), make('span', {class: 'quiet', text: ` ${thread.number}: ${short(thread.doing, 200)}`})),
-        !isOwn && !this.app.readOnly && make('div', {class: 'row'}, button('Interrupt', () => act('interrupt-thread'), {'aria-describedby': id, 'data-what': `interrupt ${thread.number}`}), button('End', async () => {
+        !isOwn && make('div', {class: 'row acts'}, button('Interrupt', () => act('interrupt-thread'), {'aria-describedby': id, 'data-what': `interrupt ${thread.number}`}), button('End', async () => {
           if (await this.app.ask(`End the thread ${short(thread.name, 60)}?`, 'It is unwound; its cleanup forms run.', `End thread ${short(thread.name, 40)}`)) act('kill-thread');
         }, {'aria-describedby': id, 'data-what': `end ${thread.number}`})));
     }));
@@ -47,7 +47,7 @@ export class Side {
         const isShown = running && running.number === job.number && running.progress;
         return make('li', {}, make('p', {}, make('strong', {text: `Evaluation ${job.number}`}), make('span', {class: 'quiet', text: ` ${job.state}${job.seconds >= 1 ? `, ${duration(Math.round(job.seconds))}` : ''}`})),
           make('p', {}, make('code', {text: short(job.code, 60)})), isShown ? progress(running.progress) : '',
-          job.state === 'waiting' && !this.app.readOnly && button('Cancel', () => this.app.act('cancel-evaluation', {evaluation: job.number}), {'aria-description': `evaluation ${job.number}`, 'data-what': `cancel ${job.number}`}));
+          job.state === 'waiting' && button('Cancel', () => this.app.act('cancel-evaluation', {evaluation: job.number}), {class: 'acts', 'aria-description': `evaluation ${job.number}`, 'data-what': `cancel ${job.number}`}));
       })));
   }
 
