@@ -20,7 +20,6 @@ import mcp
 
 SWANK = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
 START = """
-(setf swank-loader::*fasl-directory* %s)
 (load %s)
 (setf swank-loader::*fasl-directory* %s)
 (swank-loader:init :load-contribs nil)
@@ -32,9 +31,10 @@ START = """
 """
 
 
-# ECL compiles Swank to its own code, which takes a second, and not by a C compiler.
+# What each begins with, and how it is started. ECL compiles Swank to its own code, which takes a second, and not by a
+# C compiler.
 LISPS = {
-    "sbcl": ("", ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load"]),
+    "sbcl": ("(defpackage :swank-loader (:use :cl))\n(defvar swank-loader::*fasl-directory* %s)\n", ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load"]),
     "ecl": ("(ext:install-bytecodes-compiler)\n", ["ecl", "--norc", "--load"]),
     "abcl": ("", ["abcl", "--noinform", "--noinit", "--load"]),
 }
@@ -63,8 +63,7 @@ class Image:
         fasls = quoted(os.path.join(cache(), "swank-for-tests", "" if lisp == "sbcl" else lisp + "/"))
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
-            f.write(before + '(defpackage :swank-loader (:use :cl))\n(defvar swank-loader::*fasl-directory*)\n')
-            f.write(START % (fasls, quoted(SWANK), fasls, port, forms))
+            f.write(before.replace("%s", fasls) + START % (quoted(SWANK), fasls, port, forms))
         environment = mcp.clean_environment()
         environment["HOME"] = home or folder
         self.process = subprocess.Popen(

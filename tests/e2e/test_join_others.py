@@ -38,9 +38,95 @@ class Joined:
         self.addCleanup(person.close)
         return person
 
-    def say_table(self, row):
-        self.assertIn(row, table_of(self.lisp))
-        return table_of(self.lisp)[row]
+    def works(self, tool, expected, **arguments):
+        """True if the tool replies with this."""
+        reply = self.s.call(tool, {name.replace("_", "-").strip("-"): value for name, value in arguments.items()})
+        return re.search(expected, reply.text) is not None and "cannot" not in reply.text
+
+    def evaluates(self, code, *values, **named):
+        report = self.s.evaluate(code, **named)
+        return not report.is_error and report.values == list(values)
+
+    def stands(self):
+        return "can be entered" in self.s.call("list-errors").text
+
+    def interrupts(self, code):
+        text = self.s.evaluate(code, timeout=1).text
+        self.assertRegex(text, "TIMEOUT")
+        thread = re.search(r"in the thread (.*?)\.", text)
+        if thread:
+            self.s.call("kill-thread", thread=thread.group(1), force=True)
+        return "interrupted where it was" in text
+
+    def is_found_in_its_file(self):
+        path = self.file("(cl:in-package :cl-user)\n\n(defun in-a-file (x)\n  (* 2 x))\n")
+        self.s.call("load-file", path=path)
+        return self.works("find-definition", re.escape(path), name="in-a-file")
+
+    def held_error_has_a_number(self):
+        person = self.person()
+        number = person.request('(swank:interactive-eval "(error \\"of the person\\")")')
+        thread = re.search(r"\(:debug (\d+)", person.await_message(r"\(:debug \d+ 1 .*of the person")).group(1)
+        self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
+        has_number = "of the person" in self.s.call("list-errors").text
+        person.request("(swank:throw-to-toplevel)", thread)
+        person.answer_to(number)
+        return has_number
+
+    def try_each(self):
+        """What works here: a dictionary of the rows of the table."""
+        self.s.evaluate("(defclass shape () ((size :initarg :size :initform 1)))")
+        self.s.evaluate("(defgeneric area (shape))")
+        self.s.evaluate("(defmethod area ((shape shape)) (* 2 (slot-value shape 'size)))")
+        self.s.evaluate("(defmacro unless-zero (x) `(if (zerop ,x) nil ,x))")
+        self.s.evaluate('(defun share (number divisor) "Divide." (let ((whole (list number))) (list (/ number divisor) whole)))')
+        works, evaluates = self.works, self.evaluates
+        can = {
+            "evaluate: values, output, warnings, `stdin`": evaluates('(values 1 (read-line))', "1", '"a line"', stdin="a line"),
+            "an exhausted stack is an error like others": "STORAGE-CONDITION" in self.s.evaluate(
+                "(labels ((deeper (n) (1+ (deeper (1+ n))))) (deeper 1))").text,
+            "a time limit interrupts code that waits or sleeps": self.interrupts("(sleep 100)"),
+            "a time limit interrupts code that computes": self.interrupts("(loop)"),
+            "`describe-symbol`, `apropos-search`, `complete-symbol`": works("describe-symbol", "Divide", name="share")
+            and works("apropos-search", "SHARE", pattern="share") and works("complete-symbol", "share", prefix="shar"),
+            "`class-info`, `find-methods`, `explain-dispatch`": works("class-info", "SIZE", class_="shape")
+            and works("find-methods", "AREA", generic_function="area")
+            and works("explain-dispatch", "AREA .*primary", form="(area (make-instance 'shape))"),
+            "`macroexpand-form`": works("macroexpand-form", r"\(if \(zerop 3\)", form="(unless-zero 3)"),
+            "`inspect-object`": works("inspect-object", "SIZE = 7", code="(make-instance 'shape :size 7)"),
+            "`list-definitions`": works("list-definitions", "(?s)SHARE.*UNLESS-ZERO.*SHAPE.*AREA"),
+            "`trace-functions`": works("trace-functions", "Now traced", functions=["share"])
+            and evaluates("(first (share 4 2))", "2") and works("trace-functions", "SHARE 4 2")
+            and works("trace-functions", "", action="stop"),
+            "`disassemble-function`": works("disassemble-function", ".", name="share"),
+            "`load-file`": works("load-file", "", path=self.file("(defvar cl-user::*loaded* 1)")) and evaluates("*loaded*", "1"),
+            "`find-definition` of what a file defines": self.is_found_in_its_file(),
+            "`who-calls`": works("who-calls", "", name="share"),
+            "`list-callees`": works("list-callees", "", name="share"),
+            "`compile-form`": works("compile-form", "", code="(defun third-of (x) (/ x 3))"),
+            "`profile-code`": works("profile-code", "", code="(share 1 2)"),
+            "`memory-report`": works("memory-report", ""),
+            "errors that stand in the person's debugger have a number in `list-errors`": self.held_error_has_a_number(),
+        }
+        report = self.s.evaluate('(list (restart-case (share 10 0) (use-value (value) :report "Use a value." value)))')
+        self.assertErrorReport(report, "DIVISION-BY-ZERO")
+        frame = next((i for i, line in enumerate(report.frames) if "(SHARE" in line), 0)
+        can["the arguments in a backtrace"] = "(SHARE 10 0)" in report.text
+        can["`evaluate-in-frame` with the arguments"] = works("evaluate-in-frame", r"=> \(0 10\)", frame=frame,
+                                                              code="(list divisor number)")
+        can["the variables of a frame that are no arguments"] = works("evaluate-in-frame", r"=> \(10\)", frame=frame,
+                                                                      code="whole")
+        number = int(re.search(r"(?m)^(\d+)\..*DIVISION", self.s.call("list-errors").text).group(1))
+        self.s.call("evaluate-in-frame", frame=frame, index=number, code="(setf divisor 5)")
+        can["setting a variable of a frame"] = works("evaluate-in-frame", "=> 5", frame=frame, index=number, code="divisor")
+        can["`return-from-frame`, `restart-frame`"] = works("return-from-frame", "=>", frame=frame, index=number, value="1")
+        can["an error stands in its thread, and a restart goes on from it"] = self.stands() and works(
+            "invoke-restart", r"=> \(22\)", index=number, restart="USE-VALUE", value="(+ 20 2)")
+        return can
+
+    def test_the_page_says_what_works(self):
+        can = self.try_each()
+        self.assertEqual(table_of(self.lisp), {row: "yes" if works else "no" for row, works in can.items()})
 
     def test_values_output_warnings_and_input_come_as_from_an_own_lisp(self):
         self.assertEvaluates("(values 1 2 :three)", "1", "2", ":THREE")
@@ -117,7 +203,7 @@ class Joined:
     def test_each_is_told_what_the_other_does(self):
         person = self.person()
         self.assertEvaluates("(+ 1 2)", "3")
-        self.assertIn("(+ 1 2)", person.await_message(":background-message"))
+        person.await_message(r":background-message .*\(\+ 1 2\)")
         person.evaluate("(defun of-the-person () :persons)")
         report = self.s.evaluate("(of-the-person)")
         self.assertValue(report, ":PERSONS")
