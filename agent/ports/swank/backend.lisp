@@ -37,13 +37,19 @@
   "Call the function NAME of the metaobject protocol."
   (list* (mop-name name) arguments))
 
-(defun implements-p (name)
-  "True if the backend implements NAME, a function of its interface."
-  (let* ((package (server-package "SWANK/BACKEND" "SLYNK-BACKEND"))
-         (symbol (find-symbol (symbol-name name) package)))
-    (and symbol
-         (fboundp symbol)
-         (not (member symbol (symbol-value (server-symbol "*UNIMPLEMENTED-INTERFACES*" package)))))))
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun implements-p (name)
+    "True if the backend implements NAME, a function of its interface."
+    (let* ((package (server-package "SWANK/BACKEND" "SLYNK-BACKEND"))
+           (symbol (find-symbol (symbol-name name) package)))
+      (and symbol
+           (fboundp symbol)
+           (not (member symbol (symbol-value (server-symbol "*UNIMPLEMENTED-INTERFACES*" package))))))))
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (unless (implements-p 'spawn)
+    (error "~a has no threads here, and Swank serves one connection in it: the agent would have no place beside the editor."
+           (lisp-implementation-type))))
 
 (defmacro define-gray-class (name input-or-output &rest slots)
   "Define NAME as a class of character streams."
@@ -63,10 +69,6 @@
 
 (implement process-id ()
   (backend getpid))
-
-(implement change-directory (directory)
-  (backend set-default-directory directory)
-  (setf *default-pathname-defaults* (pathname directory)))
 
 ;;; Text as octets
 

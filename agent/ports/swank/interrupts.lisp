@@ -18,14 +18,15 @@
 
 #+ecl (defvar *monitor* (mp:make-lock :name "agent"))
 #+ecl (defvar *monitor-changed* (mp:make-condition-variable))
-#-ecl (defvar *monitor* (list :monitor))
+#+abcl (defvar *monitor* (list :monitor))
+#-(or ecl abcl) (defvar *monitor* (backend make-lock :name "agent"))
 
 (defmacro in-monitor (&body body)
   "Evaluate BODY while no other thread is here, and no errand is taken."
   `(let ((*defers* :always))
      #+ecl (mp:with-lock (*monitor*) ,@body)
      #+abcl (threads:synchronized-on *monitor* ,@body)
-     #-(or ecl abcl) (backend call-with-lock-held *lock* (lambda () ,@body))))
+     #-(or ecl abcl) (backend call-with-lock-held *monitor* (lambda () ,@body))))
 
 (defun notify-monitor ()
   "Inside IN-MONITOR: wake all that wait."
@@ -37,12 +38,12 @@
 
 (defun wait-in-monitor (seconds)
   "Inside IN-MONITOR: wait until another thread has called NOTIFY-MONITOR, or about SECONDS, or for no reason."
+  (declare (ignorable seconds))
   #+ecl (progn
           (when seconds
             (start-clock))
           (mp:condition-variable-wait *monitor-changed* *monitor*))
-  #+abcl (threads:object-wait *monitor* (max 1/1000 (or seconds 60)))
-  #-(or ecl abcl) (progn seconds (sleep 1/100)))
+  #+abcl (threads:object-wait *monitor* (max 1/1000 (or seconds 60))))
 
 ;;; ECL has no wait with a time limit: a thread notifies the monitor while somebody waits so.
 
@@ -146,20 +147,25 @@
 (defun take-signal (signal end)
   "Wait until SIGNAL is raised: return true. NIL when there is an errand to be done or END has passed."
   (let ((open (not *defers*)))
-    (in-monitor
-      (loop
-        (cond ((plusp (wakening-count signal))
-               (decf (wakening-count signal))
-               (return t))
-              ((or (and end (<= (seconds-until end) 0))
-                   (and open (errand-waiting)))
-               (return nil)))
-        (if end
-            (unwind-protect (progn
-                              #+ecl (incf *waits-with-limit*)
-                              (wait-in-monitor (seconds-until end)))
-              #+ecl (decf *waits-with-limit*))
-            (wait-in-monitor nil))))))
+    (loop
+      (case (in-monitor
+              (cond ((plusp (wakening-count signal))
+                     (decf (wakening-count signal))
+                     :raised)
+                    ((or (and end (<= (seconds-until end) 0))
+                         (and open (errand-waiting)))
+                     :ended)
+                    (end
+                     (unwind-protect (progn
+                                       #+ecl (incf *waits-with-limit*)
+                                       (wait-in-monitor (seconds-until end)))
+                       #+ecl (decf *waits-with-limit*)))
+                    (t
+                     (wait-in-monitor nil))))
+        (:raised (return t))
+        (:ended (return nil))
+        ;; Another Lisp has nothing to wait with that all have.
+        (t #-(or ecl abcl) (sleep 1/100))))))
 
 (implement await-signal (signal &optional seconds)
   (let ((end (and seconds (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second)))))

@@ -70,17 +70,6 @@
 
 ;;; What evaluations print, which goes to the server in events
 
-;;; ABCL takes no stream of Gray's as a part of another stream, so there it is the backend's own.
-
-#+abcl
-(defun %make-session-output (session number)
-  (backend make-output-stream (lambda (text)
-                                (when (plusp (length text))
-                                  (send-output-event session number (coerce text '(simple-array character (*))))
-                                  (await-room session)))))
-
-#-abcl
-(progn
 (defconstant +output-buffer+ 4096)
 
 (define-gray-class session-output :output
@@ -90,7 +79,12 @@
   (column :initform 0 :accessor printed-column)) ; where TEXT begins
 
 (defun %make-session-output (session number)
-  (make-instance 'session-output :session session :number number))
+  ;; ABCL takes no stream of Gray's as a part of another stream, so there it is the backend's own.
+  #+abcl (backend make-output-stream (lambda (text)
+                                       (when (plusp (length text))
+                                         (send-output-event session number (coerce text '(simple-array character (*))))
+                                         (await-room session))))
+  #-abcl (make-instance 'session-output :session session :number number))
 
 (define-output-methods session-output (lambda (stream)
                                         (let ((text (buffered-text stream)))
@@ -119,7 +113,7 @@
 
 (define-gray-method stream-finish-output ((stream session-output))
   (send-output stream)
-  nil))
+  nil)
 
 (defvar *output* nil
   "The stream of this thread for standard output.")
