@@ -92,7 +92,9 @@ a number and stands while other requests are performed; otherwise it stands unti
 restart continues."
   (when (eq :heap (storage-kind condition))
     (setf *heap-was-filled* t))
-  (let* ((may-stand (and may-stand (not (eq :stack (storage-kind condition)))))
+  (let* ((may-stand (and may-stand
+                         (not (eq :stack (storage-kind condition)))
+                         (not (holds-up-others-p))))
          (number (if (and may-stand *stands* (or *post* (among-threads-p)))
                      (next-error-number)
                      nil))

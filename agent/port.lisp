@@ -205,6 +205,10 @@ false if that failed on a system that can do it.")
 (define-port-operation only-thread-p ()
   "True if no other thread exists.")
 
+(define-port-operation holds-up-others-p ()
+  "True if others cannot work while this thread stands: it holds a lock that they need, and they are not only its own."
+  nil)
+
 (define-port-operation thread-names ()
   "List the names of the running threads, except the calling one.")
 

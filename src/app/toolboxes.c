@@ -122,13 +122,9 @@ static struct sessions *open_sessions(const struct toolboxes_options *options, c
 
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &t->all)
-    {
-        struct owned *o = list_entry(node, struct owned, node);
+    list_each(struct owned, o, &t->all, node)
         if (strcmp(o->owner, owner) == 0)
             return &o->toolbox;
-    }
     struct owned *made = xcalloc(1, sizeof *made);
     made->owner = xstrdup(owner);
     made->store = open_store(&t->options, owner);
@@ -175,13 +171,9 @@ static bool has_state_to_save(const struct owned *o, const struct session *s)
 static void for_each_session(struct toolboxes *t,
                              void (*function)(struct toolboxes *t, struct owned *o, struct session *s))
 {
-    struct list *node, *following;
-    list_for_each(node, following, &t->all)
-    {
-        struct owned *o = list_entry(node, struct owned, node);
+    list_each(struct owned, o, &t->all, node)
         for (struct session *s = sessions_first(o->toolbox.sessions); s != NULL; s = sessions_next(s))
             function(t, o, s);
-    }
 }
 
 static void announce(struct toolboxes *t, struct owned *o, struct session *s)
@@ -244,13 +236,9 @@ static void on_saved(void *arg, const struct outcome *outcome);
 
 static void trim_saves(struct toolboxes *t)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &t->all)
-    {
-        struct owned *o = list_entry(node, struct owned, node);
+    list_each(struct owned, o, &t->all, node)
         if (o->toolbox.is_persistent)
             saved_trim(o->store, http_session_names, MOST_HTTP_SAVES, MOST_HTTP_SAVES_AGE_S);
-    }
 }
 
 static void save_more(struct toolboxes *t)
@@ -265,7 +253,7 @@ static void save_more(struct toolboxes *t)
             continue;
         }
         t->saves++;
-        session_save(s, NULL, on_saved, p);
+        session_request(s, OPERATION_SAVE, NULL, on_saved, p);
     }
     if (t->saves > 0 || t->on_saved == NULL)
         return;

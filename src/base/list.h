@@ -42,9 +42,18 @@ static inline void list_remove(struct list *node)
 /* list_entry(node, type, member): the struct that holds the node. */
 #define list_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* list_for_each(node, next, head): visit each node; the body may remove ${node}. */
-#define list_for_each(node, following, head)                                                                 \
-    for ((node) = (head)->next, (following) = (node)->next; (node) != (head);                                \
-         (node) = (following), (following) = (node)->next)
+/* list_node(entry, type, member), list_after(entry, type, member): the node of ${entry}; the struct after it,
+ * which is none after the last one. They only compute addresses, so that list_each() may compare the latter.
+ */
+#define list_node(entry, type, member) ((struct list *)(void *)((char *)(entry) + offsetof(type, member)))
+#define list_after(entry, type, member) list_entry(list_node(entry, type, member)->next, type, member)
+
+/* list_each(type, entry, head, member): visit each struct in a list, by its node ${member}; the body may take
+ * ${entry} out of the list and free it. */
+#define list_each(type, entry, head, member)                                                                 \
+    for (type *entry = list_entry((head)->next, type, member),                                               \
+              *next_##entry = list_after(entry, type, member);                                               \
+         list_node(entry, type, member) != (head);                                                           \
+         entry = next_##entry, next_##entry = list_after(entry, type, member))
 
 #endif

@@ -130,21 +130,17 @@ static void write_line(const char *kind, const char *message, size_t message_len
 
 static bool has_listener(enum log_level level)
 {
-    struct list *node, *next;
-    list_for_each(node, next,
-                  &listeners) if (level <= list_entry(node, struct log_listener, node)->level) return true;
+    list_each(struct log_listener, l, &listeners, node)
+        if (level <= l->level)
+            return true;
     return false;
 }
 
 static void tell(enum log_level level, const char *text, size_t len)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &listeners)
-    {
-        struct log_listener *l = list_entry(node, struct log_listener, node);
+    list_each(struct log_listener, l, &listeners, node)
         if (level <= l->level)
             l->on_line(l->arg, level, text, len);
-    }
 }
 
 void log_line(enum log_level level, const char *format, ...)

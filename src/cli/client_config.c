@@ -159,8 +159,7 @@ static bool ask_codex(struct client_config *config, struct err *err)
         is_good = err_set(err, ERR_INVALID, "the answer of codex mcp list --json is not a list");
     size_t i;
     json_t *server;
-    json_array_foreach(servers, i, server)
-    {
+    json_array_foreach(servers, i, server) {
         const char *name = json_string_value(json_object_get(server, "name"));
         const json_t *transport = json_object_get(server, "transport");
         if (name == NULL || strcmp(name, config->name) != 0)

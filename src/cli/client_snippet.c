@@ -25,8 +25,7 @@ static void add_form(const struct client_config *config, const json_t *entry, st
     strbuf_addf(out, "(\"%s\" :command ", config->name);
     add_lisp_string(out, json_string_value(json_object_get(entry, "command")));
     strbuf_adds(out, " :args (");
-    json_array_foreach(json_object_get(entry, "args"), i, argument)
-    {
+    json_array_foreach(json_object_get(entry, "args"), i, argument) {
         strbuf_adds(out, i == 0 ? "" : " ");
         add_lisp_string(out, json_string_value(argument));
     }

@@ -93,8 +93,7 @@ static void print_command(const char *before, const struct client *client, const
     size_t i;
     const json_t *argument;
     printf("  %s: %s", before, client->programs[0]);
-    json_array_foreach(arguments, i, argument)
-    {
+    json_array_foreach(arguments, i, argument) {
         const char *text = json_string_value(argument);
         bool is_plain = *text != '\0' && text[strcspn(text, " \t\n\"'\\$`*?[]{}()<>|&;#~!")] == '\0';
         printf(is_plain ? " %s" : " '", text);

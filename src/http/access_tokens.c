@@ -36,7 +36,8 @@ static bool names(const json_t *audience, const char *own)
     size_t i;
     const json_t *one;
     bool is_named = is_text(audience, own);
-    json_array_foreach(audience, i, one) is_named = is_named || is_text(one, own);
+    json_array_foreach(audience, i, one)
+        is_named = is_named || is_text(one, own);
     return is_named;
 }
 

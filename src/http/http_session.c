@@ -85,13 +85,9 @@ static void make_room(struct principal *principal, uint64_t now_ms)
 
 void http_session_expire(struct principal *principal, uint64_t now_ms)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &principal->sessions)
-    {
-        struct http_session *s = list_entry(node, struct http_session, node);
+    list_each(struct http_session, s, &principal->sessions, node)
         if (is_idle(s) && now_ms - s->used_ms > HTTP_SESSION_IDLE_MS)
             end_unused(s);
-    }
 }
 
 bool http_session_publish(struct http_session *s, uint64_t now_ms)

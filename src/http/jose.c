@@ -122,13 +122,24 @@ static bool may_be(const json_t *value, const char *text)
     return value == NULL || is_text(value, text);
 }
 
+/* A key without "key_ops" may be used for anything. */
+static bool may_verify(const json_t *operations)
+{
+    size_t i;
+    const json_t *one;
+    bool may = operations == NULL;
+    json_array_foreach(operations, i, one)
+        may = may || is_text(one, "verify");
+    return may;
+}
+
 static const struct kind *kind_of_key(const json_t *key)
 {
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
         if (is_text(json_object_get(key, "kty"), kind->key_type) &&
             (kind->curve == NULL || is_text(json_object_get(key, "crv"), kind->curve)) &&
             may_be(json_object_get(key, "alg"), kind->algorithm) &&
-            may_be(json_object_get(key, "use"), "sig"))
+            may_be(json_object_get(key, "use"), "sig") && may_verify(json_object_get(key, "key_ops")))
             return kind;
     return NULL;
 }
@@ -145,7 +156,11 @@ static bool import(const struct gnutls *g, const json_t *json, const struct kind
         is_good = is_good && text != NULL && decode(&bytes[i], text, strlen(text));
         number[i] = (gnutls_datum_t){(unsigned char *)bytes[i].bytes, (unsigned)bytes[i].len};
     }
-    is_good = is_good && number[0].size >= kind->least_bytes && g->pubkey_init(public) >= 0;
+    /* Zeros before a modulus make it no longer; those before a coordinate belong to it. */
+    size_t zeros = 0;
+    while (kind->signature_bytes == 0 && zeros < bytes[0].len && bytes[0].bytes[zeros] == '\0')
+        zeros++;
+    is_good = is_good && bytes[0].len - zeros >= kind->least_bytes && g->pubkey_init(public) >= 0;
     if (is_good && (kind->curve == NULL ? g->import_rsa(*public, &number[0], &number[1])
                                         : g->import_ecc(*public, kind->gnutls_curve, &number[0],
                                                         kind->numbers[1] == NULL ? NULL : &number[1])) < 0) {
@@ -162,18 +177,23 @@ bool jose_keys_set(struct jose_keys *k, const char *text, size_t len, struct err
     struct jose_keys made = {.gnutls = k->gnutls};
     json_t *set = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *json;
     size_t i;
-    json_array_foreach(json_object_get(set, "keys"), i, json)
-    {
+    bool are_too_many = false;
+    json_array_foreach(json_object_get(set, "keys"), i, json) {
         struct key key = {.kind = kind_of_key(json)};
-        if (made.count == JOSE_MOST_KEYS || key.kind == NULL ||
-            !import(&k->gnutls, json, key.kind, &key.public))
+        are_too_many = are_too_many || (key.kind != NULL && made.count == JOSE_MOST_KEYS);
+        if (are_too_many || key.kind == NULL || !import(&k->gnutls, json, key.kind, &key.public))
             continue;
         key.id = xstrdup(json_string_value(json_object_get(json, "kid")));
         made.keys[made.count++] = key;
     }
     json_decref(set);
-    if (made.count == 0)
-        return err_set(err, ERR_INVALID, "it is no JWKS with a key for RS256, ES256 or EdDSA with Ed25519");
+    if (are_too_many || made.count == 0) {
+        drop_keys(&made);
+        return are_too_many
+                   ? err_set(err, ERR_INVALID, "it has more than %d keys for signatures", JOSE_MOST_KEYS)
+                   : err_set(err, ERR_INVALID,
+                             "it is no JWKS with a key for RS256, ES256 or EdDSA with Ed25519");
+    }
     drop_keys(k);
     memcpy(k->keys, made.keys, sizeof k->keys);
     k->count = made.count;

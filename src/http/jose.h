@@ -33,7 +33,7 @@ void jose_keys_free(struct jose_keys *k);
  * Replace the keys by those of a JWKS that can verify one of the kinds; others, such as keys for encryption,
  * are left out.
  *
- * Errors      ERR_INVALID, also if no key is left; the keys stay as they were then
+ * Errors      ERR_INVALID, also if no key is left or more than JOSE_MOST_KEYS; the keys stay as they were
  */
 bool jose_keys_set(struct jose_keys *k, const char *text, size_t len, struct err *err);
 

@@ -223,10 +223,7 @@ void post_lost(struct exchange *e)
 
 void post_end_all(struct http_session *session, unsigned status, const char *message)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &session->posts)
-    {
-        struct post *p = list_entry(node, struct post, node);
+    list_each(struct post, p, &session->posts, node) {
         connection_abandon(p->connection, &p->origin);
         if (p->exchange != NULL)
             exchange_refuse(

@@ -3,6 +3,7 @@
  */
 #include "http/principals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,10 +15,7 @@
 static struct principal *by_name(struct principals *p, const char *name)
 {
     size_t count = 0;
-    struct list *node, *following;
-    list_for_each(node, following, &p->all)
-    {
-        struct principal *one = list_entry(node, struct principal, node);
+    list_each(struct principal, one, &p->all, node) {
         if (strcmp(one->name, name) == 0)
             return one;
         count++;
@@ -67,10 +65,7 @@ bool principals_init(struct principals *p, const struct principals_options *opti
 
 void principals_fini(struct principals *p)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &p->all)
-    {
-        struct principal *one = list_entry(node, struct principal, node);
+    list_each(struct principal, one, &p->all, node) {
         free(one->name);
         free(one);
     }

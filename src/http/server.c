@@ -205,15 +205,11 @@ static void on_end(void *arg, struct exchange *e);
 static void on_tick(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
-    struct list *node, *following;
-    list_for_each(node, following, &s->exchanges)
-    {
-        struct exchange *e = list_entry(node, struct exchange, node);
+    list_each(struct exchange, e, &s->exchanges, node)
         if (e->stream != NULL)
             stream_keep_alive(e->stream);
-    }
-    list_for_each(node, following, &s->principals.all)
-        http_session_expire(list_entry(node, struct principal, node), uv_hrtime() / 1000000);
+    list_each(struct principal, principal, &s->principals.all, node)
+        http_session_expire(principal, uv_hrtime() / 1000000);
 }
 
 static bool read_pem(const char *path, bool is_secret, char **text, struct err *err)
@@ -326,10 +322,7 @@ static void free_all(struct http_server *s)
 {
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_free(s->daemons[i]);
-    struct list *node, *following;
-    list_for_each(node, following, &s->principals.all)
-    {
-        struct principal *principal = list_entry(node, struct principal, node);
+    list_each(struct principal, principal, &s->principals.all, node) {
         while (!list_is_empty(&principal->sessions))
             http_session_free(list_entry(principal->sessions.next, struct http_session, node));
         connection_free(principal->stateless);
@@ -387,10 +380,7 @@ void http_server_reload(struct http_server *s)
     if (s == NULL)
         return;
     principals_reload(&s->principals);
-    struct list *node, *following;
-    list_for_each(node, following, &s->exchanges)
-    {
-        struct exchange *e = list_entry(node, struct exchange, node);
+    list_each(struct exchange, e, &s->exchanges, node) {
         struct refusal refusal;
         /* Its token may have been withdrawn although the principal has another. An access token that has
          * expired since the request came was good then. */
@@ -406,8 +396,8 @@ static void finish(struct http_server *s)
     s->is_ended = true;
     uv_timer_stop(s->closing);
     /* The library cannot stop while a connection is suspended. */
-    struct list *node, *following;
-    list_for_each(node, following, &s->exchanges) exchange_drop(list_entry(node, struct exchange, node));
+    list_each(struct exchange, e, &s->exchanges, node)
+        exchange_drop(e);
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_run(s->daemons[i]);
     void (*done)(void *arg) = s->on_closed;
@@ -461,10 +451,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
     s->closes_at_ms = uv_hrtime() / 1000000 + HTTP_CLOSE_MS;
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_quiesce(s->daemons[i]);
-    struct list *node, *following;
-    list_for_each(node, following, &s->principals.all)
-    {
-        struct principal *principal = list_entry(node, struct principal, node);
+    list_each(struct principal, principal, &s->principals.all, node) {
         if (principal->stateless != NULL)
             connection_end(principal->stateless);
         while (!list_is_empty(&principal->sessions)) {
@@ -473,6 +460,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
             http_session_free(session);
         }
     }
-    list_for_each(node, following, &s->exchanges) end_exchange(list_entry(node, struct exchange, node));
+    list_each(struct exchange, e, &s->exchanges, node)
+        end_exchange(e);
     uv_timer_start(s->closing, on_closing, 0, 0);
 }

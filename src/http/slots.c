@@ -37,10 +37,7 @@ static struct slot *oldest_of_address(struct slots *p, const struct slot *one)
 {
     struct slot *first = NULL;
     unsigned count = 0;
-    struct list *node, *following;
-    list_for_each(node, following, &p->newcomers)
-    {
-        struct slot *slot = list_entry(node, struct slot, node);
+    list_each(struct slot, slot, &p->newcomers, node) {
         if (memcmp(slot->address, one->address, sizeof one->address) != 0)
             continue;
         first = first == NULL ? slot : first;

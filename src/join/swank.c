@@ -108,13 +108,9 @@ bool swank_answer(const struct sexp *message, struct strbuf *out)
 
 static struct request *find(const struct swank *c, int64_t id)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &c->requests)
-    {
-        struct request *r = list_entry(node, struct request, node);
+    list_each(struct request, r, &c->requests, node)
         if (r->id == id)
             return r;
-    }
     return NULL;
 }
 

@@ -236,13 +236,9 @@ static void note_output(struct worker *w, const struct sexp *message)
 
 static struct worker *find_look(const struct worker *w, int64_t id)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &w->looks)
-    {
-        struct worker *look = list_entry(node, struct worker, look);
+    list_each(struct worker, look, &w->looks, look)
         if (look->call_id == id)
             return look;
-    }
     return NULL;
 }
 

@@ -149,13 +149,9 @@ void asking_call_start(struct request *r, const struct tool *tool, json_t *argum
 
 static struct asking_call *find(const struct client *client, const char *state)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &client->parked)
-    {
-        struct asking_call *a = list_entry(node, struct asking_call, node);
+    list_each(struct asking_call, a, &client->parked, node)
         if (state != NULL && strcmp(a->state, state) == 0)
             return a;
-    }
     return NULL;
 }
 

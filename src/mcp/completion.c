@@ -32,8 +32,7 @@ static void finish(struct request *r, const json_t *names, size_t total)
     strbuf_adds(out, "\"completion\":{\"values\":[");
     const json_t *name;
     size_t i;
-    json_array_foreach(names, i, name)
-    {
+    json_array_foreach(names, i, name) {
         strbuf_adds(out, i ? "," : "");
         json_write_string(out, json_string_value(name), json_string_length(name));
     }

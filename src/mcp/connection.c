@@ -232,7 +232,8 @@ static void handle_batch(const struct arrival *whole, json_t *array)
     struct batch *batch = batch_new(&c->outbox, whole->origin);
     struct arrival one = {c, whole->origin, batch, whole->len / count};
     json_t *value;
-    json_array_foreach(array, i, value) handle_value(&one, value);
+    json_array_foreach(array, i, value)
+        handle_value(&one, value);
     batch_release(batch);
 }
 

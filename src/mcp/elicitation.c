@@ -150,10 +150,7 @@ static void deliver(struct elicitation *e, const json_t *result)
 bool elicitation_take(struct client *client, const json_t *response)
 {
     const char *id = json_string_value(json_object_get(response, "id"));
-    struct list *node, *next;
-    list_for_each(node, next, &client->questions)
-    {
-        struct elicitation *e = list_entry(node, struct elicitation, node);
+    list_each(struct elicitation, e, &client->questions, node) {
         char expected[40];
         snprintf(expected, sizeof expected, ID, e->number);
         if (id != NULL && strcmp(id, expected) == 0) {

@@ -29,12 +29,12 @@ static char *listing_text(const struct client *client, json_t *tools)
     json_t *tool, *argument;
     const char *name;
     size_t i;
-    json_array_foreach(tools, i, tool)
-    {
+    json_array_foreach(tools, i, tool) {
         if (client->is_stateless)
             break;
         json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name,
-                            argument) json_object_del(argument, "x-mcp-header");
+                            argument)
+            json_object_del(argument, "x-mcp-header");
     }
     return json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }

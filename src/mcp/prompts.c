@@ -88,8 +88,7 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
 {
     const char *name;
     json_t *value;
-    json_object_foreach(given, name, value)
-    {
+    json_object_foreach(given, name, value) {
         if (find_argument(prompt, name) == NULL)
             return refuse_unknown(r, prompt, name);
         if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE) {

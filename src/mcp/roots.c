@@ -59,8 +59,7 @@ bool roots_take(struct client *client, const json_t *response)
     const json_t *roots = json_object_get(json_object_get(response, "result"), "roots");
     size_t i;
     json_t *root;
-    json_array_foreach(roots, i, root)
-    {
+    json_array_foreach(roots, i, root) {
         char path[PATH_MAX];
         const char *uri = json_string_value(json_object_get(root, "uri"));
         if (uri != NULL && decode(uri, path) && is_directory(path)) {

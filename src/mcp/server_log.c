@@ -41,10 +41,7 @@ static void send_line(const struct server_log *log, enum log_level level, const 
     bool is_sent = log->level >= (int)level;
     if (is_sent)
         outbox_notify(log->outbox, NULL, line);
-    struct list *node, *following;
-    list_for_each(node, following, &log->readers)
-    {
-        const struct server_log_reader *reader = list_entry(node, struct server_log_reader, node);
+    list_each(struct server_log_reader, reader, &log->readers, node) {
         if (reader->level < (int)level || (reader->origin == NULL && is_sent))
             continue;
         outbox_notify(log->outbox, reader->origin, line);

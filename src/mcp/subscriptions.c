@@ -114,13 +114,9 @@ static void notify_of_list(const struct subscriptions *all, const char *method, 
 {
     if (all->client->negotiated != NULL && all->client->has_shaken_hands)
         notify(all, NULL, method, NULL);
-    struct list *node, *following;
-    list_for_each(node, following, &all->all)
-    {
-        struct subscription *s = list_entry(node, struct subscription, node);
+    list_each(struct subscription, s, &all->all, node)
         if (s->listen != NULL && (is_tools ? s->tools : s->resources))
             notify(all, s->listen, method, NULL);
-    }
 }
 
 static void notify_of_resources(const struct subscriptions *all, struct session *session,
@@ -128,12 +124,9 @@ static void notify_of_resources(const struct subscriptions *all, struct session 
 {
     const unsigned bit = 1u << news;
     const char *name = session_name(session);
-    struct list *node, *following;
     if ((resources_changed_by() & bit) == 0)
         return;
-    list_for_each(node, following, &all->all)
-    {
-        struct subscription *s = list_entry(node, struct subscription, node);
+    list_each(struct subscription, s, &all->all, node) {
         for (size_t i = 0; i < s->count; i++) {
             const struct watched *w = &s->watched[i];
             if ((w->changed_by & bit) != 0 && strcmp(w->session, name) == 0)
@@ -183,10 +176,7 @@ void subscriptions_free(struct subscriptions *all)
 
 void subscriptions_end(struct subscriptions *all)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->all)
-    {
-        struct subscription *s = list_entry(node, struct subscription, node);
+    list_each(struct subscription, s, &all->all, node) {
         struct request *listen = s->listen;
         if (listen == NULL)
             continue;
@@ -200,12 +190,9 @@ void subscriptions_end(struct subscriptions *all)
 /* What the client has subscribed to by resources/subscribe; made on first use. */
 static struct subscription *by_subscribe(struct subscriptions *all)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->all)
-    {
-        if (list_entry(node, struct subscription, node)->listen == NULL)
-            return list_entry(node, struct subscription, node);
-    }
+    list_each(struct subscription, s, &all->all, node)
+        if (s->listen == NULL)
+            return s;
     return subscription_new(all, NULL);
 }
 
@@ -279,10 +266,8 @@ static const char *wrong_filter(const json_t *filter)
         return "notifications: resourceSubscriptions must be an array of at most 256 URIs";
     const json_t *uri;
     json_array_foreach(uris, i, uri)
-    {
         if (!json_is_string(uri))
             return "notifications: resourceSubscriptions must be an array of at most 256 URIs";
-    }
     return NULL;
 }
 
@@ -338,8 +323,7 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
     s->resources = json_is_true(json_object_get(filter, "resourcesListChanged"));
     const json_t *uri;
     size_t i;
-    json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri)
-    {
+    json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri) {
         const char *text = json_string_value(uri);
         struct watched w = watch(text, json_string_length(uri));
         if (w.changed_by != 0 && find_uri(s, text) == s->count)

@@ -130,13 +130,9 @@ uv_loop_t *tasks_loop(const struct tasks *all)
 static void drop_old(struct tasks *all)
 {
     uint64_t now_ms = uv_now(all->loop);
-    struct list *node, *next;
-    list_for_each(node, next, &all->list)
-    {
-        struct task *t = list_entry(node, struct task, node);
+    list_each(struct task, t, &all->list, node)
         if (t->is_lost || (has_ended(t) && now_ms > t->ended_ms + KEPT_MS))
             task_free(t);
-    }
 }
 
 static struct task *add(struct tasks *all, time_t created)
@@ -169,14 +165,10 @@ static struct task *find_lost(struct tasks *all, const char *id)
 
 struct task *tasks_find(struct tasks *all, const char *id)
 {
-    struct list *node, *next;
     drop_old(all);
-    list_for_each(node, next, &all->list)
-    {
-        struct task *t = list_entry(node, struct task, node);
+    list_each(struct task, t, &all->list, node)
         if (strcmp(t->id, id) == 0)
             return t;
-    }
     return find_lost(all, id);
 }
 
@@ -285,8 +277,7 @@ void task_take(struct task *task, const json_t *responses)
     json_t *response;
     if (task->status != TASK_INPUT_REQUIRED)
         return;
-    json_object_foreach((json_t *)(uintptr_t)responses, key, response)
-    {
+    json_object_foreach((json_t *)(uintptr_t)responses, key, response) {
         if (json_object_get(task->inputs, key) == NULL)
             continue;
         json_object_set(task->responses, key, response);

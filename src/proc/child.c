@@ -167,13 +167,11 @@ static void was_reaped(struct children *c, pid_t pid, int status)
 /* Waits for the children that we killed, by pid, as long as they are few. */
 static void probe_dying(struct children *c)
 {
-    struct list *node, *next;
     int probed = 0;
-    list_for_each(node, next, &c->dying)
-    {
+    list_each(struct child, child, &c->dying, node) {
         if (probed++ == MOST_PROBED)
             return;
-        pid_t pid = list_entry(node, struct child, node)->pid;
+        pid_t pid = child->pid;
         int status;
         if (waitpid(pid, &status, WNOHANG) == pid)
             was_reaped(c, pid, status);

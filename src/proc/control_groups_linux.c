@@ -146,10 +146,7 @@ struct control_groups *control_groups_new(struct err *err)
  * tried again with each group that comes or goes. */
 static void remove_ended(struct control_groups *g)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &g->ended)
-    {
-        struct control_group *group = list_entry(node, struct control_group, node);
+    list_each(struct control_group, group, &g->ended, node) {
         if (!take_away(g, group->name))
             continue;
         list_remove(&group->node);

@@ -96,10 +96,7 @@ static void on_timer(uv_timer_t *timer)
 {
     struct orphans *o = timer->data;
     uint64_t until_ns = uv_hrtime() + LONGEST_TURN_NS;
-    struct list *node, *next;
-    list_for_each(node, next, &o->endings)
-    {
-        struct ending *e = list_entry(node, struct ending, node);
+    list_each(struct ending, e, &o->endings, node) {
         end_some(e, until_ns);
         if (e->next == e->count)
             ending_free(e);

@@ -47,6 +47,16 @@ void reply_add_string(struct strbuf *out, const struct sexp *value)
         strbuf_add(out, text, len);
 }
 
+static void add_item(struct strbuf *out, const struct sexp *item)
+{
+    if (item != NULL && item->type == SEXP_INTEGER)
+        strbuf_addf(out, "%lld", (long long)item->integer);
+    else if (item != NULL && item->type == SEXP_SYMBOL)
+        strbuf_add(out, item->text.bytes, item->text.len);
+    else
+        reply_add_string(out, item);
+}
+
 void reply_fill(struct strbuf *out, const struct sexp *list, const char *template)
 {
     while (*template != '\0') {
@@ -60,16 +70,27 @@ void reply_fill(struct strbuf *out, const struct sexp *list, const char *templat
         CHECK(template[len] == '}' && len <= sizeof key);
         snprintf(key, sizeof key, "%.*s", (int)len - 1, template + 1);
         bool is_number = key[0] >= '0' && key[0] <= '9';
-        reply_add_string(out, is_number ? sexp_nth(list, strtoul(key, NULL, 10)) : sexp_get(list, 0, key));
+        const struct sexp *value =
+            is_number ? sexp_nth(list, strtoul(key, NULL, 10)) : sexp_get(list, 0, key);
+        if (value != NULL && value->type != SEXP_SYMBOL)
+            add_item(out, value);
         template += len + 1;
     }
 }
 
-void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator)
+void reply_fill_each(struct strbuf *out, const struct sexp *lists, const char *template)
+{
+    for (size_t i = 0; i < sexp_count(lists); i++)
+        reply_fill(out, sexp_nth(lists, i), template);
+}
+
+void reply_add_list(struct strbuf *out, const char *before, const struct sexp *list, const char *separator,
+                    const char *after)
 {
     for (size_t i = 0; i < sexp_count(list); i++) {
-        if (i > 0)
-            strbuf_adds(out, separator);
-        reply_add_string(out, sexp_nth(list, i));
+        strbuf_adds(out, i == 0 ? before : separator);
+        add_item(out, sexp_nth(list, i));
     }
+    if (sexp_count(list) > 0)
+        strbuf_adds(out, after);
 }

@@ -28,10 +28,14 @@ void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
 /* reply_fill(out, list, template): append ${template}, in which {0} stands for the first item of ${list}, and
- * {name} for the value of :name in a property list or a reply; nothing for one that is not a string. */
+ * {name} for the value of :name in a property list or a reply; nothing for one that is not a string or an
+ * integer. reply_fill_each(out, lists, template): the same for each of ${lists}. */
 void reply_fill(struct strbuf *out, const struct sexp *list, const char *template);
+void reply_fill_each(struct strbuf *out, const struct sexp *lists, const char *template);
 
-/* reply_add_list(out, list, separator): append the strings of a list. */
-void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
+/* reply_add_list(out, before, list, separator, after): append ${before}, the strings, integers and symbols of
+ * a list, and ${after}; nothing if the list is empty. */
+void reply_add_list(struct strbuf *out, const char *before, const struct sexp *list, const char *separator,
+                    const char *after);
 
 #endif

@@ -153,11 +153,9 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
         strbuf_adds(out, "\nThe system's test operation then signalled: ");
         reply_add_string(out, verdict);
     }
-    const struct sexp *deleted = reply_get(reply, "deleted");
-    for (size_t i = 0; i < sexp_count(deleted); i++) {
-        strbuf_adds(out, i == 0 ? "\nNo longer in its file, but still defined in the session: " : ", ");
-        reply_add_string(out, sexp_nth(deleted, i));
-    }
+    reply_add_list(out,
+                   "\nNo longer in its file, but still defined in the session: ", reply_get(reply, "deleted"),
+                   ", ", "");
     bool is_one_named = false;
     for (size_t i = 0; i < sexp_count(failures); i++)
         is_one_named = add_failure(out, session, sexp_nth(failures, i), i + 1) || is_one_named;

@@ -53,37 +53,12 @@ struct operation *session_enter(struct session *s, const struct operation_option
     return later(s, op);
 }
 
-struct operation *session_reset(struct session *s, operation_done *done, void *arg)
+struct operation *session_request(struct session *s, enum operation_kind kind, const char *name,
+                                  operation_done *done, void *arg)
 {
-    return later(s, operation_new(s, OPERATION_RESET, done, arg));
-}
-
-struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_CHECKPOINT, done, arg);
+    struct operation *op = operation_new(s, kind, done, arg);
     op->name = xstrdup(name);
-    return later(s, op);
-}
-
-struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_ROLLBACK, done, arg);
-    op->name = xstrdup(to);
-    return later(s, op);
-}
-
-struct operation *session_save(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_SAVE, done, arg);
-    op->name = xstrdup(name);
-    return later(s, op);
-}
-
-struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg)
-{
-    struct operation *op = operation_new(s, OPERATION_RESTORE, done, arg);
-    op->name = xstrdup(name);
-    if (done == NULL)
+    if (kind == OPERATION_RESTORE && done == NULL)
         rollback_restore_settings(s, name);
     return later(s, op);
 }
@@ -162,11 +137,8 @@ void session_let_go(struct operation *op)
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
 {
     const struct operation *op = s->current;
-    struct list *node, *next;
     *waiting = 0;
-    list_for_each(node, next, &s->queue)
-    {
-        const struct operation *queued = list_entry(node, struct operation, node);
+    list_each(struct operation, queued, &s->queue, node) {
         /* While the process is being copied, the next operation counts as running. */
         if (op == NULL)
             op = queued;
@@ -209,10 +181,7 @@ bool session_evaluation(const struct session *s, uint64_t number, struct session
 
 bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->queue)
-    {
-        const struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node) {
         if (op->number > 0 && n-- == 0) {
             describe(s, op, e);
             return true;

@@ -16,7 +16,7 @@
 #include "session/records/error_record.h"
 #include "session/records/limits.h"
 #include "session/records/notices.h"
-#include "session/records/outcome.h"
+#include "session/records/operation.h"
 
 struct confinement;
 struct journal;
@@ -52,21 +52,22 @@ struct operation *session_enter(struct session *s, const struct operation_option
                                 bool continues);
 
 /*
- * session_checkpoint(s, name, done, arg): save the current state as a named checkpoint; an older one of that
- * name is dropped. session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of
- * evaluations from the start, or "-N": N back. Its outcome has ${text}.
+ * session_request(s, kind, name, done, arg):
+ * Queue an operation that is not an evaluation. It is done as session_run() says; for the last three kinds
+ * the outcome has ${text}.
+ *
+ * kind        OPERATION_RESET: replace the process by a fresh one, and keep only the limits; without a name
+ *             OPERATION_CHECKPOINT: save the current state as a named checkpoint; an older one of that name
+ * is dropped OPERATION_ROLLBACK: return to a checkpoint: a name, a number of evaluations from the start, or
+ *             "-N": N back
+ *             OPERATION_SAVE: write a copy of the session to the store while the session continues; under its
+ *             own name without one
+ *             OPERATION_RESTORE: replace its process, journal and package by those of that save
+ * name        borrowed, copied; may be NULL
+ * done        NULL for a save or a restore: the next reply then reports a failure
  */
-struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg);
-struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
-
-/*
- * session_save(s, name, done, arg): write a copy of the session to the store, under that name (borrowed,
- * copied; NULL: the session's), while the session continues. session_restore(s, name, done, arg): replace the
- * session's process, journal and package by those of that save. Both outcomes have ${text}. ${done} may be
- * NULL: the next reply then reports a failure.
- */
-struct operation *session_save(struct session *s, const char *name, operation_done *done, void *arg);
-struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
+struct operation *session_request(struct session *s, enum operation_kind kind, const char *name,
+                                  operation_done *done, void *arg);
 
 /* session_delete_checkpoint(s, name): drop the checkpoint of that name; false if there is none. */
 bool session_delete_checkpoint(struct session *s, const char *name);
@@ -198,10 +199,6 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
 /* session_output(s, stream): what the current operation has printed so far; borrowed, by enum
  * worker_stream. */
 const struct capture *session_output(struct session *s, int stream);
-
-/* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only
- * the limits are kept. Done as for session_run(), with OUTCOME_OK and no reply. */
-struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
 /* session_last_error(s): NULL if there is none, or an evaluation has succeeded since.
  * session_find_error(s, number): by its number, which never changes; NULL if it is not kept.

@@ -112,7 +112,7 @@ static void on_wanted(void *arg)
     if (session_evaluations(s) == 0 && list_is_empty(&s->queue))
         sessions_close_later(s);
     else if (list_is_empty(&s->savings) && !s->flags.is_unrestored)
-        session_save(s, NULL, on_saved_for_another, NULL);
+        session_request(s, OPERATION_SAVE, NULL, on_saved_for_another, NULL);
 }
 
 /* The only use of the name is this server's; ${*lease}: NULL if there is no other server. */

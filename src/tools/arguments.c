@@ -180,8 +180,7 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
         return reject(a, given, err);
     json_t *list = json_array(), *element;
     size_t i;
-    json_array_foreach(given, i, element)
-    {
+    json_array_foreach(given, i, element) {
         if (!json_is_string(element)) {
             json_decref(list);
             err_set(err, ERR_INVALID, "Argument %s must be an array of strings, but element %zu is %s",

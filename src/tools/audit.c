@@ -111,10 +111,11 @@ static json_t *content_of(const struct audit *a, const json_t *value, size_t mos
     if (!json_is_object(value))
         return json_incref((json_t *)(uintptr_t)value);
     json_t *object = json_object();
-    json_object_foreach((json_t *)(uintptr_t)value, name, member) json_object_set_new_nocheck(
-        object, name,
-        a->redacts && is_credential(value, name, member) ? json_string(REDACTED)
-                                                         : content_of(a, member, most));
+    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+        json_object_set_new_nocheck(object, name,
+                                    a->redacts && is_credential(value, name, member)
+                                        ? json_string(REDACTED)
+                                        : content_of(a, member, most));
     return object;
 }
 

@@ -38,6 +38,18 @@ static void call_free(struct tool_call *call)
     free(call);
 }
 
+static void run(struct tool_call *call)
+{
+    const struct tool *tool = call->tool;
+    if (tool->run != NULL) {
+        tool->run(call);
+        return;
+    }
+    struct session *s = tool->operation != NULL ? call_begin_tool(call) : call_session(call);
+    if (s != NULL)
+        tool->run_in(call, s);
+}
+
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options)
 {
@@ -56,7 +68,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->on_progress = options->on_progress;
     call->on_question = options->on_question;
     call->arg = options->arg;
-    tool->run(call);
+    run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
     /* The call was answered already: run() either starts an operation or finishes. */
@@ -106,14 +118,6 @@ void call_begin_request(struct tool_call *call, const char *operation)
     sexp_write_symbol(&call->request, operation);
 }
 
-struct session *call_begin(struct tool_call *call, const char *operation)
-{
-    struct session *s = call_session(call);
-    if (s != NULL)
-        call_begin_request(call, operation);
-    return s;
-}
-
 void call_write_string(struct tool_call *call, const char *argument)
 {
     call_write_string_as(call, argument, argument);
@@ -147,10 +151,42 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
-void call_write_force(struct tool_call *call)
+static void write_list(struct strbuf *request, const json_t *list)
 {
-    if (call_boolean(call, "force"))
-        call_write_flag(call, "force", true);
+    sexp_write_open(request);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        sexp_write_string(request, json_string_value(item), json_string_length(item));
+    }
+    sexp_write_close(request);
+}
+
+static void write_argument(struct tool_call *call, const struct tool_argument *a)
+{
+    const char *key = a->key != NULL ? a->key : a->name, *text = call_string(call, a->name, NULL);
+    if (a->type == ARGUMENT_INTEGER && (call_has(call, a->name) || a->fallback != 0))
+        call_write_integer(call, key, call_integer(call, a->name, a->fallback));
+    else if (a->type == ARGUMENT_BOOLEAN && call_boolean(call, a->name))
+        call_write_flag(call, key, true);
+    else if (a->type == ARGUMENT_STRING &&
+             (text == NULL || a->default_choice == NULL || strcmp(text, a->default_choice) != 0))
+        call_write_string_as(call, key, a->name);
+    if (a->type == ARGUMENT_STRING_LIST && call_has(call, a->name)) {
+        sexp_write_symbol(&call->request, key);
+        write_list(&call->request, json_object_get(call->arguments, a->name));
+    }
+}
+
+struct session *call_begin_tool(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return NULL;
+    call_begin_request(call, call->tool->operation);
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (!a->is_servers)
+            write_argument(call, a);
+    return s;
 }
 
 void call_write_asks(struct tool_call *call)
@@ -217,7 +253,7 @@ bool call_find_session(struct tool_call *call, struct session **s)
         if (*s == NULL)
             call_answer(call, true, "%s", err.message);
         else
-            session_restore(*s, name, NULL, NULL); /* calls made now wait their turn */
+            session_request(*s, OPERATION_RESTORE, name, NULL, NULL); /* calls made now wait their turn */
         return *s != NULL;
     }
     if (may_be_saved && sessions_are_elsewhere(toolbox->sessions, name, &err)) {

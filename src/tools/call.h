@@ -29,14 +29,15 @@ struct session *call_session(struct tool_call *call);
 bool call_find_session(struct tool_call *call, struct session **s);
 
 /*
- * call_begin(call, operation), call_begin_request(call, operation):
- * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(). The
- * request is sent by call_run() and its like, and is empty after that.
+ * call_begin_tool(call), call_begin_request(call, operation):
+ * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(),
+ * takes the operation from the call's tool and writes the arguments that the tool's rows send. The request is
+ * sent by call_run() and its like, and is empty after that.
  *
  * operation   of the agent, without the colon
  * Source      docs/agent-protocol.md
  */
-struct session *call_begin(struct tool_call *call, const char *operation);
+struct session *call_begin_tool(struct tool_call *call);
 void call_begin_request(struct tool_call *call, const char *operation);
 
 /*
@@ -130,14 +131,11 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
 bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
                           size_t max_output);
 
-/* The argument of every tool that reads or runs Lisp. */
-/* call_write_force(call): if it is given, the argument by which a call may act on what is the person's in an
- * image that a person runs. */
-void call_write_force(struct tool_call *call);
 #define FORCE_ARGUMENT                                                                                       \
     ARGUMENT("force", BOOLEAN, "In a joined Lisp: even if it is the person's.", .is_rare = true)
 
-#define SESSION_ARGUMENT ARGUMENT("session", STRING, "Session.", .names_session = true)
+/* The argument of every tool that reads or runs Lisp. */
+#define SESSION_ARGUMENT ARGUMENT("session", STRING, "Session.", .names_session = true, .is_servers = true)
 #define ANY_TIMEOUT_ARGUMENT(...) ARGUMENT("timeout", NUMBER, __VA_ARGS__, .minimum = 0, .maximum = 86400)
 #define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.")
 #define RARE_TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.", .is_rare = true)

@@ -12,11 +12,8 @@ static bool goes_on_alone(const struct tool_call *call, const struct session *s,
     return e != NULL && !e->has_ended;
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     struct strbuf what = {0};
     struct session_evaluation e = {0};
     uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
@@ -50,5 +47,5 @@ const struct tool tool_cancel_evaluation = {
     .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
                            .minimum = 1, .maximum = 1000000000),
                   SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

@@ -14,11 +14,8 @@ static void on_checkpoint(struct tool_call *call, const struct outcome *o)
                 (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
 
-static void checkpoint_session(struct tool_call *call)
+static void checkpoint_session(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     size_t len;
     const char *name = call_string(call, "name", &len);
     if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len ||
@@ -28,7 +25,7 @@ static void checkpoint_session(struct tool_call *call)
         return;
     }
     look_up_wait(call, on_checkpoint);
-    call->operation = session_checkpoint(s, name, call_done, call);
+    call->operation = session_request(s, OPERATION_CHECKPOINT, name, call_done, call);
 }
 
 static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
@@ -47,11 +44,8 @@ static bool is_shown(const struct session *s, const struct snapshot *sn)
     return worker_state(sn->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;
 }
 
-static void list_checkpoints(struct tool_call *call)
+static void list_checkpoints(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     const struct snapshots *all = session_snapshots(s);
     const struct snapshot *sn = NULL;
     size_t ready = 0;
@@ -70,12 +64,9 @@ static void list_checkpoints(struct tool_call *call)
     call_finish(call);
 }
 
-static void delete_checkpoint(struct tool_call *call)
+static void delete_checkpoint(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
     const char *name = call_string(call, "name", NULL);
-    if (s == NULL)
-        return;
     if (session_delete_checkpoint(s, name))
         call_answer(call, false, "Deleted the checkpoint %s. The session itself is unchanged.", name);
     else
@@ -92,13 +83,10 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");
 }
 
-static void rollback_session(struct tool_call *call)
+static void rollback_session(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     look_up_wait(call, on_rolled_back);
-    call->operation = session_rollback(s, call_string(call, "to", NULL), call_done, call);
+    call->operation = session_request(s, OPERATION_ROLLBACK, call_string(call, "to", NULL), call_done, call);
 }
 
 const struct tool tool_checkpoint_session = {
@@ -109,7 +97,7 @@ const struct tool tool_checkpoint_session = {
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
     .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
-    .run = checkpoint_session,
+    .run_in = checkpoint_session,
 };
 
 const struct tool tool_list_checkpoints = {
@@ -119,7 +107,7 @@ const struct tool tool_list_checkpoints = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    .run = list_checkpoints,
+    .run_in = list_checkpoints,
 };
 
 const struct tool tool_delete_checkpoint = {
@@ -129,7 +117,7 @@ const struct tool tool_delete_checkpoint = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
-    .run = delete_checkpoint,
+    .run_in = delete_checkpoint,
 };
 
 const struct tool tool_rollback_session = {
@@ -142,5 +130,5 @@ const struct tool tool_rollback_session = {
     .arguments = {ARGUMENT("to", STRING, "Checkpoint name, evaluation number, or -N for N evaluations back.",
                            .is_required = true),
                   SESSION_ARGUMENT},
-    .run = rollback_session,
+    .run_in = rollback_session,
 };

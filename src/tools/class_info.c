@@ -11,7 +11,7 @@ static void add_line(struct strbuf *out, const char *heading, const struct sexp 
     strbuf_addf(out, "\n%s: ", heading);
     if (sexp_count(names) == 0)
         strbuf_adds(out, "(none)");
-    reply_add_list(out, names, " ");
+    reply_add_list(out, "", names, " ", "");
 }
 
 /* "initarg :X, initform 1": the options of a slot in one class. */
@@ -32,7 +32,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
             continue;
         strbuf_addf(out, "%s%s", is_first ? "" : ", ", options[i].label);
         if (options[i].is_list)
-            reply_add_list(out, value, " ");
+            reply_add_list(out, "", value, " ", "");
         else
             reply_add_string(out, value);
         is_first = false;
@@ -104,17 +104,6 @@ static void on_class(struct tool_call *call, const struct outcome *o)
     strbuf_addf(out, "\nMethods that specialize on it: %s", text_grouped(reply_count(r, "methods")).text);
 }
 
-static void class_info(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "class-info");
-    if (s == NULL)
-        return;
-    call_write_string(call, "class");
-    call_write_string(call, "package");
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_class);
-}
-
 static void on_methods(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *methods = reply_get(o->reply, "methods");
@@ -149,15 +138,9 @@ static void find_methods(struct tool_call *call)
         call_answer(call, true, "Pass either class or generic-function.");
         return;
     }
-    struct session *s = call_begin(call, "find-methods");
-    if (s == NULL)
-        return;
-    call_write_string(call, "class");
-    call_write_string_as(call, "function", "generic-function");
-    call_write_string(call, "package");
-    call_write_flag(call, "inherited", call_boolean(call, "include-inherited"));
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_methods);
+    struct session *s = call_begin_tool(call);
+    if (s != NULL)
+        look_up_run(call, s);
 }
 
 const struct tool tool_class_info = {
@@ -171,7 +154,9 @@ const struct tool tool_class_info = {
     .arguments = {ARGUMENT("class", STRING, "Class name, with or without package prefix.",
                            .is_required = true),
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = class_info,
+    .operation = "class-info",
+    .show = on_class,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_find_methods = {
@@ -183,8 +168,12 @@ const struct tool tool_find_methods = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {ARGUMENT("class", STRING, "Class name; give this or generic-function."),
-                  ARGUMENT("generic-function", STRING, "Function name or (setf name)."), PACKAGE_ARGUMENT,
-                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses."),
+                  ARGUMENT("generic-function", STRING, "Function name or (setf name).", .key = "function"),
+                  PACKAGE_ARGUMENT,
+                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses.",
+                           .key = "inherited"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "find-methods",
+    .show = on_methods,
     .run = find_methods,
 };

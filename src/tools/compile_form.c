@@ -10,18 +10,6 @@ static void on_compiled(struct tool_call *call, const struct outcome *o)
     report_compilation(&call->text, o->reply);
 }
 
-static void run(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "compile-form");
-    if (s == NULL)
-        return;
-    const char *code = call_string(call, "code", NULL);
-    call_write_string(call, "code");
-    call_write_string(call, "package");
-    look_up_in_copy(call, s, code, call_timeout_ms(call),
-                    "macros, types and constants of the code are defined now", on_compiled);
-}
-
 const struct tool tool_compile_form = {
     .name = "compile-form",
     .title = "Compile without running",
@@ -34,5 +22,8 @@ const struct tool tool_compile_form = {
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package to read the forms in."), TIMEOUT_ARGUMENT,
                   SESSION_ARGUMENT},
-    .run = run,
+    .operation = "compile-form",
+    .show = on_compiled,
+    .effects = "macros, types and constants of the code are defined now",
+    .run_in = look_up_run,
 };

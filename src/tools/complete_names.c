@@ -23,11 +23,8 @@ static void on_names(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "complete-names");
-    if (s == NULL)
-        return;
     call_write_string(call, "type");
     call_write_string(call, "prefix");
     call_write_string(call, "package");
@@ -39,5 +36,6 @@ const struct tool tool_complete_names = {
     .title = "Complete a name",
     .description = "Completes arguments.",
     .is_read_only = true,
-    .run = run,
+    .operation = "complete-names",
+    .run_in = run,
 };

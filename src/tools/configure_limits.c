@@ -12,11 +12,8 @@ static void on_noted(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     if (session_attached(s) != NULL && (call_has(call, "max-heap") || call_has(call, "checkpoint-limit"))) {
         call_answer(
             call, true,
@@ -74,5 +71,5 @@ const struct tool tool_configure_limits = {
                            .is_rare = true),
                   ARGUMENT("thread-errors", INTEGER, "Failed threads to keep; 0: none.", .is_rare = true),
                   SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

@@ -87,6 +87,14 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
     reply_add(out, reply, "near");
 }
 
+/* "\n  NAME (2 times)" */
+static void add_name(struct strbuf *out, const char *before, const struct sexp *entry)
+{
+    int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
+    strbuf_adds(out, before);
+    reply_fill(out, entry, times > 1 ? "{0} ({1} times)" : "{0}");
+}
+
 static void on_references(struct tool_call *call, const struct outcome *o)
 {
     const struct relation *r = relation_of(call);
@@ -104,10 +112,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     strbuf_addc(&call->text, ':');
     for (size_t i = 0; i < sexp_count(found); i++) {
         const struct sexp *entry = sexp_nth(found, i);
-        int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        reply_fill(&call->text, entry, "\n  {0}");
-        if (times > 1)
-            strbuf_addf(&call->text, " (%lld times)", (long long)times);
+        add_name(&call->text, "\n  ", entry);
         look_up_add_place(&call->text, entry, 2);
     }
     look_up_add_rest(call, sexp_count(found), total);
@@ -115,33 +120,17 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
 }
 
-static void who(struct tool_call *call)
+static void who(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "find-references");
-    if (s == NULL)
-        return;
-    const struct relation *r = relation_of(call);
-    call_write_text(call, "kind", r->kind);
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_references);
+    call_write_text(call, "kind", relation_of(call)->kind);
+    look_up(call, s, call->tool->show);
 }
 
 /* "WHEN (2 times), LOOP"; nothing for an empty list. */
 static void add_names(struct strbuf *out, const char *heading, const struct sexp *entries)
 {
-    if (sexp_count(entries) == 0)
-        return;
-    strbuf_addf(out, "\n%s: ", heading);
-    for (size_t i = 0; i < sexp_count(entries); i++) {
-        const struct sexp *entry = sexp_nth(entries, i);
-        if (i > 0)
-            strbuf_adds(out, ", ");
-        reply_add_string(out, sexp_nth(entry, 0));
-        if (sexp_integer(sexp_nth(entry, 1), 1) > 1)
-            strbuf_addf(out, " (%lld times)", (long long)sexp_integer(sexp_nth(entry, 1), 1));
-    }
+    for (size_t i = 0; i < sexp_count(entries); i++)
+        add_name(out, i == 0 ? heading : ", ", sexp_nth(entries, i));
 }
 
 static void on_callees(struct tool_call *call, const struct outcome *o)
@@ -161,32 +150,19 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         strbuf_addf(&call->text, " calls %s:", text_count(total, "function").text);
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);
-        int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
-        reply_fill(&call->text, entry, "\n  {0}");
-        if (times > 1)
-            strbuf_addf(&call->text, " (%lld times)", (long long)times);
+        add_name(&call->text, "\n  ", entry);
         if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))
             strbuf_adds(&call->text, " [undefined]");
         look_up_add_place(&call->text, entry, 2);
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(calls), total);
-    add_names(&call->text, "Macros", reply_get(o->reply, "macroexpands"));
-    add_names(&call->text, "Variables and constants", reply_get(o->reply, "references"));
+    add_names(&call->text, "\nMacros: ", reply_get(o->reply, "macroexpands"));
+    add_names(&call->text, "\nVariables and constants: ", reply_get(o->reply, "references"));
 }
 
-static void list_callees(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "list-callees");
-    if (s == NULL)
-        return;
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_callees);
-}
-
-#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_run)                  \
+#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_operation, its_show,  \
+                        its_run)                                                                             \
     const struct tool symbol = {                                                                             \
         .name = its_name,                                                                                    \
         .title = its_title,                                                                                  \
@@ -194,30 +170,32 @@ static void list_callees(struct tool_call *call)
         .toolset = its_toolset,                                                                              \
         .is_read_only = true,                                                                                \
         .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},     \
-        .run = its_run,                                                                                      \
+        .operation = its_operation,                                                                          \
+        .show = its_show,                                                                                    \
+        .run_in = its_run,                                                                                   \
     }
 
 CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function",
                 "List the functions, methods and macros that call a function, with source locations.",
-                TOOLSET_STANDARD, who);
+                TOOLSET_STANDARD, "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable",
                 "List the functions, methods and macros that read a special variable or a constant, with "
                 "source locations.",
-                TOOLSET_FULL, who);
+                TOOLSET_FULL, "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable",
                 "List the functions, methods and macros that bind a special variable, with source locations.",
-                TOOLSET_FULL, who);
+                TOOLSET_FULL, "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable",
                 "List the functions, methods and macros that set a special variable, with source locations.",
-                TOOLSET_FULL, who);
+                TOOLSET_FULL, "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro",
                 "List the functions, methods and macros that use a macro, with source locations.",
-                TOOLSET_FULL, who);
+                TOOLSET_FULL, "find-references", on_references, who);
 CROSS_REFERENCE(
     tool_who_specializes, "who-specializes", "Who specializes on a class",
     "List the methods that specialize on a class or on one of its objects, with source locations.",
-    TOOLSET_FULL, who);
+    TOOLSET_FULL, "find-references", on_references, who);
 CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls",
                 "List the functions that a function, its methods or a macro calls, and the macros, variables "
                 "and constants it uses.",
-                TOOLSET_FULL, list_callees);
+                TOOLSET_FULL, "list-callees", on_callees, look_up_run);

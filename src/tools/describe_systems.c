@@ -16,15 +16,6 @@ static void add_line(struct strbuf *out, const struct sexp *reply, const char *k
         strbuf_addf(out, "\n%s: %.*s", label, (int)len, text);
 }
 
-static void add_names(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
-{
-    const struct sexp *names = reply_get(reply, key);
-    if (sexp_count(names) == 0)
-        return;
-    strbuf_addf(out, "\n%s: ", label);
-    reply_add_list(out, names, ", ");
-}
-
 static void add_components(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *components = reply_get(reply, "components");
@@ -55,9 +46,10 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     add_line(out, o->reply, "homepage", "Homepage");
     add_line(out, o->reply, "file", "Definition");
     strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(o->reply, "place")));
-    add_names(out, o->reply, "defsystem-depends-on", "Required by its definition");
-    add_names(out, o->reply, "depends-on", "Depends on");
-    add_names(out, o->reply, "tests", "Tests");
+    reply_add_list(out, "\nRequired by its definition: ", reply_get(o->reply, "defsystem-depends-on"), ", ",
+                   "");
+    reply_add_list(out, "\nDepends on: ", reply_get(o->reply, "depends-on"), ", ", "");
+    reply_add_list(out, "\nTests: ", reply_get(o->reply, "tests"), ", ", "");
     add_components(out, o->reply);
     size_t len;
     const char *text = sexp_string(reply_get(o->reply, "long-description"), &len);
@@ -117,12 +109,10 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
     bool wants_tree = call_boolean(call, "transitive");
-    struct session *s = call_begin(call, wants_tree ? "system-dependencies" : "describe-system");
-    if (s == NULL)
-        return;
+    call_begin_request(call, wants_tree ? "system-dependencies" : "describe-system");
     call_write_string(call, "system");
     call_write_flag(call, "transitive", wants_tree);
     look_up_in_copy(call, s, "describe-system", LOOK_UP_MS, "its .asd file is loaded now",
@@ -140,5 +130,5 @@ const struct tool tool_describe_system = {
                   ARGUMENT("transitive", BOOLEAN,
                            "Show the tree of all its dependencies instead, and which are loaded or missing."),
                   SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

@@ -29,17 +29,11 @@ static void run(struct tool_call *call)
         call_answer(call, true, "Pass either name or frame.");
         return;
     }
-    struct session *s = call_begin(call, "disassemble");
-    if (s == NULL)
-        return;
-    if (call_has(call, "frame")) {
-        call_write_integer(call, "frame", call_integer(call, "frame", 0));
+    struct session *s = call_begin_tool(call);
+    if (s != NULL && call_has(call, "frame"))
         look_up_in_error(call, s, on_listing);
-        return;
-    }
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    look_up(call, s, on_listing);
+    else if (s != NULL)
+        look_up(call, s, on_listing);
 }
 
 const struct tool tool_disassemble_function = {
@@ -56,5 +50,6 @@ const struct tool tool_disassemble_function = {
                   ARGUMENT("frame", INTEGER, "Instead of name: frame number from get-backtrace.",
                            .minimum = 0, .maximum = 1000),
                   INDEX_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "disassemble",
     .run = run,
 };

@@ -134,7 +134,8 @@ static void add_example(struct strbuf *out, const char *name, const json_t *data
     size_t i;
     add_files(out, json_object_get(data, "files"));
     strbuf_adds(out, "\n```\n");
-    json_array_foreach(json_object_get(data, "setup"), i, step) add_step(out, step);
+    json_array_foreach(json_object_get(data, "setup"), i, step)
+        add_step(out, step);
     add_call(out, name, json_object_get(example, "arguments"));
     const char *reply = json_string_value(json_object_get(example, "reply"));
     strbuf_addf(out, "%s\n```\n", reply);

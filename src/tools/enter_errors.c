@@ -127,17 +127,12 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
-static void evaluate_in_frame(struct tool_call *call)
+static void evaluate_in_frame(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "evaluate-in-frame");
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    const struct error_record *r = error_to_enter(call, s);
     if (r == NULL)
         return;
-    call_write_integer(call, "frame", call_integer(call, "frame", 0));
-    call_write_string(call, "code");
-    call_write_string(call, "package");
     call_write_asks(call);
-    call_write_force(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
     options.code = call_string(call, "code", &options.code_len);
@@ -159,5 +154,6 @@ const struct tool tool_evaluate_in_frame = {
                   ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
                            .is_rare = true),
                   INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = evaluate_in_frame,
+    .operation = "evaluate-in-frame",
+    .run_in = evaluate_in_frame,
 };

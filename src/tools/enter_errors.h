@@ -35,6 +35,6 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
              .maximum = 1000)
 #define INDEX_ARGUMENT                                                                                       \
     ARGUMENT("index", INTEGER, "Number of the error; default: the newest of an evaluation.", .minimum = 1,   \
-             .maximum = 1000000000)
+             .maximum = 1000000000, .is_servers = true)
 
 #endif

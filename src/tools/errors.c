@@ -16,11 +16,10 @@ static bool choose(struct tool_call *call, const struct session *s, const struct
     return *r != NULL || !call_has(call, "index");
 }
 
-static void describe_last_error(struct tool_call *call)
+static void describe_last_error(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
     const struct error_record *r;
-    if (s == NULL || !choose(call, s, &r))
+    if (!choose(call, s, &r))
         return;
     report_last_error(&call->text, r);
     cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
@@ -109,19 +108,18 @@ static bool is_more_wanted(const struct tool_call *call, const struct error_reco
            (kept < known && kept < frames_wanted(call) && frames_wanted(call) > FRAMES_SENT);
 }
 
-static void get_backtrace(struct tool_call *call)
+static void get_backtrace(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s != NULL && call_has(call, "thread")) {
+    if (call_has(call, "thread")) {
         threads_show_backtrace(call, s);
         return;
     }
-    if (s != NULL && !call_has(call, "index") && is_running(s)) {
+    if (!call_has(call, "index") && is_running(s)) {
         show_running(call, s);
         return;
     }
     const struct error_record *r;
-    if (s == NULL || !choose(call, s, &r))
+    if (!choose(call, s, &r))
         return;
     if (r != NULL && is_more_wanted(call, r) &&
         (error_record_is_enterable(r) || r->why_not.kind != FACT_NONE) &&
@@ -154,11 +152,8 @@ static void on_inbox(struct tool_call *call, const struct outcome *o)
 
 /* Threads may have failed since the last reply, so an idle process is asked first. One that is busy tells of
  * them when it answers. */
-static void list_errors(struct tool_call *call)
+static void list_errors(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     if (session_may_have_news(s)) {
         call->takes_unavailable = true;
         call_begin_request(call, "session-info"); /* its reply tells of them, as most do */
@@ -177,7 +172,7 @@ const struct tool tool_describe_last_error = {
     .is_of_record = true,
     .is_read_only = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
-    .run = describe_last_error,
+    .run_in = describe_last_error,
 };
 
 const struct tool tool_get_backtrace = {
@@ -195,7 +190,7 @@ const struct tool tool_get_backtrace = {
                   ARGUMENT("locals", BOOLEAN, "Show local variables."), INDEX_ARGUMENT,
                   ARGUMENT("thread", STRING, "Thread to show instead, by number or name.", .is_rare = true),
                   SESSION_ARGUMENT},
-    .run = get_backtrace,
+    .run_in = get_backtrace,
 };
 
 const struct tool tool_list_errors = {
@@ -207,5 +202,5 @@ const struct tool tool_list_errors = {
     .arguments = {ARGUMENT("limit", INTEGER, "Number of errors; default: 10.", .is_rare = true, .minimum = 1,
                            .maximum = 32),
                   SESSION_ARGUMENT},
-    .run = list_errors,
+    .run_in = list_errors,
 };

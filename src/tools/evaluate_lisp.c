@@ -5,17 +5,11 @@
 #include "tools/call.h"
 #include "tools/detach.h"
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "evaluate");
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
-    call_write_string(call, "code");
-    call_write_string(call, "stdin");
-    call_write_string(call, "package");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     static const struct {
         const char *name;
@@ -23,12 +17,8 @@ static void run(struct tool_call *call)
     } print[] = {{"print-length", LIMIT_PRINT_LENGTH}, {"print-level", LIMIT_PRINT_LEVEL}};
     for (size_t i = 0; i < 2; i++) {
         int n = (int)call_number(call, print[i].name, limits_int(limits, print[i].limit));
-        if (n > 0) {
+        if (n > 0)
             call_write_integer(call, print[i].name, n);
-        }
-    }
-    if (call_boolean(call, "capture-time")) {
-        call_write_flag(call, "capture-time", true);
     }
     if (!call_has(call, "stdin"))
         call_write_asks(call);
@@ -48,11 +38,12 @@ const struct tool tool_evaluate_lisp = {
                   ARGUMENT("capture-time", BOOLEAN, "Report time and memory used."),
                   ARGUMENT("stdin", STRING, "Text for *standard-input*."), TIMEOUT_ARGUMENT, WAIT_ARGUMENT,
                   ARGUMENT("max-output", INTEGER, "Bytes to show of each output or value.", .minimum = 200,
-                           .maximum = 4000000),
+                           .maximum = 4000000, .is_servers = true),
                   ARGUMENT("print-length", INTEGER, "List elements to print; 0: all.", .is_rare = true,
-                           .minimum = 0, .maximum = 1000000),
+                           .minimum = 0, .maximum = 1000000, .is_servers = true),
                   ARGUMENT("print-level", INTEGER, "Nesting levels to print; 0: all.", .is_rare = true,
-                           .minimum = 0, .maximum = 1000),
+                           .minimum = 0, .maximum = 1000, .is_servers = true),
                   SESSION_ARGUMENT},
-    .run = run,
+    .operation = "evaluate",
+    .run_in = run,
 };

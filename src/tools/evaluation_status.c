@@ -147,11 +147,8 @@ static void begin_wait(struct tool_call *call, struct session *s, uint64_t numbe
     call_await(call, v, cancel_wait);
 }
 
-static void evaluation_status(struct tool_call *call)
+static void evaluation_status(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     struct evaluations *all = call->toolbox->evaluations;
     uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
     struct session_evaluation e;
@@ -227,7 +224,7 @@ const struct tool tool_evaluation_status = {
                   ARGUMENT("wait", NUMBER, "Seconds to wait for output or the result.", .minimum = 0,
                            .maximum = 86400),
                   SESSION_ARGUMENT},
-    .run = evaluation_status,
+    .run_in = evaluation_status,
 };
 
 const struct tool tool_list_evaluations = {

@@ -21,13 +21,9 @@ struct evaluations {
 
 static void tell(struct evaluations *all, const char *session)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &all->watchers)
-    {
-        struct evaluations_watcher *w = list_entry(node, struct evaluations_watcher, node);
+    list_each(struct evaluations_watcher, w, &all->watchers, node)
         if (strcmp(w->session, session) == 0)
             w->on_news(w->arg);
-    }
 }
 
 static void drop(struct evaluation *e)
@@ -43,13 +39,9 @@ static void drop(struct evaluation *e)
 
 static void drop_of_session(struct evaluations *all, const char *session)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &all->list)
-    {
-        struct evaluation *e = list_entry(node, struct evaluation, node);
+    list_each(struct evaluation, e, &all->list, node)
         if (e->has_ended && strcmp(e->session, session) == 0)
             drop(e);
-    }
 }
 
 static void on_news(void *arg, struct session *s, enum sessions_news news)
@@ -159,12 +151,9 @@ struct evaluation *evaluations_find(struct evaluations *all, const char *session
 
 struct evaluation *evaluations_at(struct evaluations *all, size_t n)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &all->list)
-    {
+    list_each(struct evaluation, e, &all->list, node)
         if (n-- == 0)
-            return list_entry(node, struct evaluation, node);
-    }
+            return e;
     return NULL;
 }
 

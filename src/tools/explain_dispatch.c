@@ -7,14 +7,6 @@
 #include "base/text.h"
 #include "tools/look_up.h"
 
-static void add_arguments(struct strbuf *out, const struct sexp *arguments)
-{
-    for (size_t i = 0; i < sexp_count(arguments); i++) {
-        const struct sexp *argument = sexp_nth(arguments, i);
-        reply_fill(out, argument, "\n  {0} = {2} ({1})");
-    }
-}
-
 /* The meaning of a method's place in the order. */
 static const char *role_text(const char *role, bool has_around)
 {
@@ -87,7 +79,7 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         return;
     }
     strbuf_addf(out, " is a generic function with %s, called with:", text_count(methods, "method").text);
-    add_arguments(out, arguments);
+    reply_fill_each(out, arguments, "\n  {0} = {2} ({1})");
     if (sexp_count(order) > 0) {
         reply_fill(out, o->reply, "\nMethod combination {combination}");
         strbuf_addf(out, ". %s:",
@@ -107,17 +99,6 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void run(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "explain-dispatch");
-    if (s == NULL)
-        return;
-    const char *form = call_string(call, "form", NULL);
-    call_write_string_as(call, "code", "form");
-    call_write_string(call, "package");
-    look_up_in_copy(call, s, form, 0, "what the argument forms did stays", on_explained);
-}
-
 const struct tool tool_explain_dispatch = {
     .name = "explain-dispatch",
     .title = "Explain method dispatch",
@@ -128,7 +109,10 @@ const struct tool tool_explain_dispatch = {
     .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
-                           .is_required = true),
+                           .is_required = true, .key = "code"),
                   ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},
-    .run = run,
+    .operation = "explain-dispatch",
+    .show = on_explained,
+    .effects = "what the argument forms did stays",
+    .run_in = look_up_run,
 };

@@ -9,8 +9,6 @@
 #include "session/records/journal.h"
 #include "tools/look_up.h"
 
-#define DEFINITIONS_SHOWN 20
-
 static bool is_blank(char c)
 {
     return isspace((unsigned char)c) != 0;
@@ -46,7 +44,6 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
     const char *file = sexp_string(sexp_get(definition, 0, "file"), NULL);
     size_t len;
     const char *text = sexp_string(sexp_get(definition, 0, "text"), &len);
-    const struct sexp *lines = sexp_get(definition, 0, "lines");
     if (!sexp_is_nil(sexp_get(definition, 0, "missing")))
         strbuf_adds(&call->text, is_of_the_lisp(file)
                                      ? "(part of the Lisp itself; its sources are not installed)"
@@ -62,12 +59,8 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
         if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
             strbuf_adds(&call->text, "\n[… the rest is in the file …]");
     }
-    for (size_t i = 0; i < sexp_count(lines); i++)
-        strbuf_addf(&call->text, "%s%lld",
-                    i == 0 ? "\n(the loaded definition may be another form, at line " : ", ",
-                    (long long)sexp_integer(sexp_nth(lines, i), 0));
-    if (sexp_count(lines) > 0)
-        strbuf_addc(&call->text, ')');
+    reply_add_list(&call->text, "\n(the loaded definition may be another form, at line ",
+                   sexp_get(definition, 0, "lines"), ", ", ")");
 }
 
 static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
@@ -126,20 +119,6 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
     look_up_add_rest(call, sexp_count(definitions), total);
 }
 
-static void run(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "find-definition");
-    if (s == NULL)
-        return;
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    const char *type = call_string(call, "type", NULL);
-    if (type != NULL && strcmp(type, "all") != 0)
-        call_write_string(call, "type");
-    look_up_write_range(call, DEFINITIONS_SHOWN);
-    look_up(call, s, on_definitions);
-}
-
 /* clang-format off */
 static const char *const types[] = {
     "all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro",
@@ -159,7 +138,10 @@ const struct tool tool_find_definition = {
     .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name).",
                            .is_required = true),
                   PACKAGE_ARGUMENT,
-                  ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types),
-                  LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = run,
+                  ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types,
+                           .default_choice = "all"),
+                  LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "find-definition",
+    .show = on_definitions,
+    .run_in = look_up_run,
 };

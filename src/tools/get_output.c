@@ -27,7 +27,6 @@ static char *whole(const struct capture *c, size_t *len)
     return bytes;
 }
 
-/* The lines that contain the pattern, as from grep -n -F. */
 /* The line from ${start} to ${end}; of a long one, what surrounds ${match}. */
 static void add_line_at(struct strbuf *out, const char *start, const char *end, const char *match)
 {
@@ -41,6 +40,7 @@ static void add_line_at(struct strbuf *out, const char *start, const char *end, 
     strbuf_adds(out, to < end ? "..." : "");
 }
 
+/* The lines that contain the pattern, as from grep -n -F. */
 static void answer_matches(struct tool_call *call, const struct capture *c)
 {
     size_t pattern_len, len, line = 1, matches = 0;
@@ -90,11 +90,8 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     call_finish(call);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     int ref = (int)call_integer(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
     if (c == NULL)
@@ -123,5 +120,5 @@ const struct tool tool_get_output = {
                   ARGUMENT("length", INTEGER, "Number of bytes; default: 16384.", .minimum = 1,
                            .maximum = 1048576),
                   ARGUMENT("pattern", STRING, "Return only lines that contain this text."), SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

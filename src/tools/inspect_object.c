@@ -11,7 +11,6 @@
 #include "tools/enter_errors.h"
 #include "tools/look_up.h"
 
-#define PARTS_SHOWN 30
 #define MOST_PARTS 500
 
 static void add_facts(struct strbuf *out, const struct sexp *reply)
@@ -23,9 +22,7 @@ static void add_facts(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "\n%s: ", heads[i].label);
         reply_add(out, reply, heads[i].key);
     }
-    const struct sexp *facts = reply_get(reply, "facts");
-    for (size_t i = 0; i < sexp_count(facts); i++)
-        reply_fill(out, sexp_nth(facts, i), "\n{0}: {1}");
+    reply_fill_each(out, reply_get(reply, "facts"), "\n{0}: {1}");
 }
 
 static void add_handle(struct strbuf *out, const struct sexp *handle)
@@ -190,19 +187,13 @@ static void run(struct tool_call *call)
         call_answer(call, true, "A part of a local variable is set by evaluate-in-frame.");
         return;
     }
-    struct session *s = call_begin(call, "inspect");
+    struct session *s = call_begin_tool(call);
     if (s == NULL)
         return;
-    static const char *const passed[] = {"package", "handle", "local", "path", "set"};
     bool is_look_up = is_variable_beside_code(call, s);
-    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
-        call_write_string(call, passed[i]);
     call_write_string_as(call, is_look_up ? "variable" : "code", "code");
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
-    call_write_integer(call, "from", call_integer(call, "offset", 0));
-    call_write_integer(call, "count", call_integer(call, "limit", PARTS_SHOWN));
     if (call_has(call, "local")) {
-        call_write_integer(call, "frame", call_integer(call, "frame", 0));
         look_up_in_error(call, s, on_local);
     } else if ((call_has(call, "code") && !is_look_up) || call_has(call, "set")) {
         struct strbuf journal = {0};
@@ -224,16 +215,19 @@ const struct tool tool_inspect_object = {
     .returns_long_text = true,
     .is_destructive = true,
     .is_open_world = true,
-    .arguments = {ARGUMENT("code", STRING, "Forms to evaluate; their value is inspected."),
+    .arguments = {ARGUMENT("code", STRING, "Forms to evaluate; their value is inspected.",
+                           .is_servers = true),
                   ARGUMENT("handle", STRING, "Object handle, such as h7 or h7.3."),
                   ARGUMENT("local", STRING, "Local variable of an error's frame."),
                   ARGUMENT("frame", INTEGER, "Frame of local; default: 0.", .minimum = 0, .maximum = 1000),
                   ARGUMENT("path", STRING, "Path to a part: slots, keys, [subscripts], such as items, [3]."),
                   ARGUMENT("limit", INTEGER, "Number of parts; default: 30.", .minimum = 0,
-                           .maximum = MOST_PARTS),
-                  ARGUMENT("offset", INTEGER, "First part; default: 0.", .minimum = 0, .maximum = 1e12),
+                           .maximum = MOST_PARTS, .key = "count"),
+                  ARGUMENT("offset", INTEGER, "First part; default: 0.", .minimum = 0, .maximum = 1e12,
+                           .key = "from"),
                   ARGUMENT("set", STRING, "Form whose value replaces the part at path."),
                   ARGUMENT("package", STRING, "Package to read in.", .is_rare = true), RARE_TIMEOUT_ARGUMENT,
                   SESSION_ARGUMENT},
+    .operation = "inspect",
     .run = run,
 };

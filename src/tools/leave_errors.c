@@ -118,9 +118,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
  * file, so the description is a comment. */
 static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
 {
-    call_write_string(call, "code");
     call_write_asks(call);
-    call_write_force(call);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
@@ -157,29 +155,20 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     strbuf_fini(&code);
 }
 
-static void invoke_restart(struct tool_call *call)
+static void invoke_restart(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "invoke-restart");
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
-    if (r == NULL)
-        return;
-    call_write_string(call, "restart");
-    call_write_string(call, "value");
-    go_on(call, s, r, call_string(call, "restart", NULL));
+    const struct error_record *r = error_to_enter(call, s);
+    if (r != NULL)
+        go_on(call, s, r, call_string(call, "restart", NULL));
 }
 
-static void leave_frame(struct tool_call *call)
+static void leave_frame(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, call->tool->name);
-    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
-    if (r == NULL)
-        return;
+    const struct error_record *r = error_to_enter(call, s);
     char frame[24];
     snprintf(frame, sizeof frame, "%" PRId64, call_integer(call, "frame", 0));
-    call_write_integer(call, "frame", call_integer(call, "frame", 0));
-    call_write_string(call, "value");
-    call_write_string(call, "arguments");
-    go_on(call, s, r, frame);
+    if (r != NULL)
+        go_on(call, s, r, frame);
 }
 
 #define FIX_DESCRIPTION "Forms to evaluate first, such as a fix"
@@ -199,7 +188,8 @@ const struct tool tool_invoke_restart = {
     .arguments = {ARGUMENT("restart", STRING, "Restart name or number.", .is_required = true),
                   ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
                   INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = invoke_restart,
+    .operation = "invoke-restart",
+    .run_in = invoke_restart,
 };
 
 const struct tool tool_return_from_frame = {
@@ -213,7 +203,8 @@ const struct tool tool_return_from_frame = {
                   ARGUMENT("value", STRING, "Form, which can use the frame's variables; default: NIL."),
                   FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
-    .run = leave_frame,
+    .operation = "return-from-frame",
+    .run_in = leave_frame,
 };
 
 const struct tool tool_restart_frame = {
@@ -229,5 +220,6 @@ const struct tool tool_restart_frame = {
                       "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."),
                   FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
-    .run = leave_frame,
+    .operation = "restart-frame",
+    .run_in = leave_frame,
 };

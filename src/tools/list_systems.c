@@ -61,26 +61,19 @@ static void add_system(struct strbuf *out, const struct sexp *system)
 static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
+    const struct sexp *systems = reply_get(o->reply, "systems");
     size_t total = reply_count(o->reply, "total");
     add_count(call, total, "Quicklisp has no system");
-    for (size_t i = 0; i < sexp_count(near); i++) {
-        strbuf_adds(out, i == 0 ? "\nDid you mean " : " or ");
-        reply_add_string(out, sexp_nth(near, i));
-    }
-    if (sexp_count(near) > 0)
-        strbuf_addc(out, '?');
+    reply_add_list(out, "\nDid you mean ", reply_get(o->reply, "near"), " or ", "?");
     for (size_t i = 0; i < sexp_count(systems); i++)
         add_system(out, sexp_nth(systems, i));
     add_rest(call, total, sexp_count(systems));
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
     bool is_quicklisp = call_boolean(call, "quicklisp");
-    struct session *s = call_begin(call, is_quicklisp ? "quicklisp-search" : "list-systems");
-    if (s == NULL)
-        return;
+    call_begin_request(call, is_quicklisp ? "quicklisp-search" : "list-systems");
     call_write_string(call, "pattern");
     call_write_integer(call, "count",
                        call_integer(call, "limit", is_quicklisp ? QUICKLISP_SHOWN : LOCAL_SHOWN));
@@ -107,5 +100,5 @@ const struct tool tool_list_systems = {
                   ARGUMENT("limit", INTEGER, "Maximum results; default: 200, of Quicklisp's 50.",
                            .minimum = 1, .maximum = 5000),
                   SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

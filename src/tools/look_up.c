@@ -54,10 +54,14 @@ void look_up_in_copy(struct tool_call *call, struct session *session, const char
                look_up_showing(call, show));
 }
 
-void look_up_write_range(struct tool_call *call, int limit)
+void look_up_run(struct tool_call *call, struct session *s)
 {
-    call_write_integer(call, "from", call_integer(call, "from", 0));
-    call_write_integer(call, "limit", call_integer(call, "limit", limit));
+    const struct tool *tool = call->tool;
+    if (tool->effects == NULL)
+        look_up(call, s, tool->show);
+    else
+        look_up_in_copy(call, s, call_string(call, tool->arguments[0].name, NULL), call_timeout_ms(call),
+                        tool->effects, tool->show);
 }
 
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)

@@ -26,10 +26,14 @@ void look_up_wait(struct tool_call *call, call_outcome *show);
  * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second hands
  * over an error, too, and ${on_outcome} finishes the call.
  *
- * session     from call_begin(); not NULL
+ * session     of the call; not NULL
  */
 void look_up(struct tool_call *call, struct session *session, call_outcome *show);
 void look_up_whatever(struct tool_call *call, struct session *session, call_outcome *on_outcome);
+
+/* look_up_run(call, session): the run_in of a tool that is a look-up: its operation with its arguments, in a
+ * copy if the tool has effects, then its show. */
+void look_up_run(struct tool_call *call, struct session *session);
 
 /*
  * look_up_in_copy(call, session, what, timeout_ms, effects, show):
@@ -41,9 +45,6 @@ void look_up_whatever(struct tool_call *call, struct session *session, call_outc
  */
 void look_up_in_copy(struct tool_call *call, struct session *session, const char *what, int timeout_ms,
                      const char *effects, call_outcome *show);
-
-/* look_up_write_range(call, limit): append the arguments from and limit; ${limit} is the latter's default. */
-void look_up_write_range(struct tool_call *call, int limit);
 
 /* look_up_add_rest(call, shown, total): append a line that explains how to see the rest of ${total}; nothing
  * if all are shown. */
@@ -65,9 +66,10 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
  * text is kept for get-output. */
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len);
 
-#define LOOK_UP_LIMIT 100
-
-#define LIMIT_ARGUMENT ARGUMENT("limit", INTEGER, "Maximum results.", .minimum = 1, .maximum = 10000)
+/* LIMIT_ARGUMENT_OF(usual): how many are shown; LIMIT_ARGUMENT: the agent's 100 if it is absent. */
+#define LIMIT_ARGUMENT_OF(usual)                                                                             \
+    ARGUMENT("limit", INTEGER, "Maximum results.", .minimum = 1, .maximum = 10000, .fallback = usual)
+#define LIMIT_ARGUMENT LIMIT_ARGUMENT_OF(0)
 #define FROM_ARGUMENT                                                                                        \
     ARGUMENT("from", INTEGER, "First result; default: 0.", .is_rare = true, .minimum = 0, .maximum = 1000000)
 #define PACKAGE_ARGUMENT ARGUMENT("package", STRING, "Package to search.", .is_rare = true)

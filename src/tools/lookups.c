@@ -14,17 +14,6 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, "No definitions in this session.");
 }
 
-static void list_definitions(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "list-definitions");
-    if (s == NULL)
-        return;
-    const char *type = call_string(call, "type", NULL);
-    call_write_text(call, "type", type == NULL ? "all" : type);
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_definitions);
-}
-
 /* hyperspec.txt: each chapter, then its pages and the symbols that they describe. */
 extern const char text_hyperspec[];
 
@@ -63,16 +52,6 @@ static void on_text(struct tool_call *call, const struct outcome *o)
     call->is_absent = !reply_flag(o->reply, "found");
 }
 
-static void describe_symbol(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "describe-symbol");
-    if (s == NULL)
-        return;
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    look_up(call, s, on_text);
-}
-
 static const char *const definition_types[] = {
     "all",   "functions", "variables", "macros", "compiler-macros", "setf-expanders",
     "types", "classes",   "methods",   "tools",  "packages",        "systems",
@@ -86,7 +65,9 @@ const struct tool tool_list_definitions = {
     .is_read_only = true,
     .arguments = {ARGUMENT("type", STRING, "Kind to list; default: all.", .choices = definition_types),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = list_definitions,
+    .operation = "list-definitions",
+    .show = on_definitions,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_describe_symbol = {
@@ -98,5 +79,7 @@ const struct tool tool_describe_symbol = {
     .returns_long_text = true,
     .is_read_only = true,
     .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, SESSION_ARGUMENT},
-    .run = describe_symbol,
+    .operation = "describe-symbol",
+    .show = on_text,
+    .run_in = look_up_run,
 };

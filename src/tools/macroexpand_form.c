@@ -34,15 +34,10 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, "The text contains no form.");
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "macroexpand");
-    if (s == NULL)
-        return;
     const char *form = call_string(call, "form", NULL);
     const char *depth = call_boolean(call, "all") ? "everywhere" : call_boolean(call, "full") ? "top" : "one";
-    call_write_string_as(call, "code", "form");
-    call_write_string(call, "package");
     call_write_text(call, "depth", depth);
     look_up_in_copy(call, s, form, 0, "what the macros did stays", on_expanded);
 }
@@ -54,10 +49,11 @@ const struct tool tool_macroexpand_form = {
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .evaluates_code = true,
-    .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true),
-                  ARGUMENT("full", BOOLEAN, "Expand fully at the top level."),
-                  ARGUMENT("all", BOOLEAN, "Expand subforms too."),
+    .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true, .key = "code"),
+                  ARGUMENT("full", BOOLEAN, "Expand fully at the top level.", .is_servers = true),
+                  ARGUMENT("all", BOOLEAN, "Expand subforms too.", .is_servers = true),
                   ARGUMENT("package", STRING, "Package to read the form in.", .is_rare = true),
                   SESSION_ARGUMENT},
-    .run = run,
+    .operation = "macroexpand",
+    .run_in = run,
 };

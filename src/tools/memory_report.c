@@ -97,17 +97,15 @@ static void on_retained(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    bool is_retained = call_has(call, "retains");
-    struct session *s = call_begin(call, is_retained ? "retainers" : "memory");
-    if (s == NULL)
-        return;
-    if (is_retained) {
+    if (call_has(call, "retains")) {
+        call_begin_request(call, "retainers");
         call_write_string_as(call, "code", "retains");
         look_up_in_copy(call, s, "memory-report", REPORT_MS, "what the code did stays", on_retained);
         return;
     }
+    call_begin_request(call, "memory");
     call_write_flag(call, "collect", call_boolean(call, "gc-first"));
     call_write_flag(call, "types", !is_verbosity(call, "brief"));
     call_write_flag(call, "image", is_verbosity(call, "full"));
@@ -133,5 +131,5 @@ const struct tool tool_memory_report = {
                   ARGUMENT("gc-first", BOOLEAN, "Run a full garbage collection first, including finalizers."),
                   ARGUMENT("retains", STRING, "Code or a handle: report only what keeps its object alive."),
                   SESSION_ARGUMENT},
-    .run = run,
+    .run_in = run,
 };

@@ -26,10 +26,8 @@ static void add_share(struct strbuf *out, int64_t n, int64_t all)
 static void add_neighbours(struct strbuf *out, const char *heading, const struct sexp *neighbours)
 {
     for (size_t i = 0; i < sexp_count(neighbours); i++) {
-        const struct sexp *neighbour = sexp_nth(neighbours, i);
         strbuf_adds(out, i == 0 ? heading : ", ");
-        reply_add_string(out, sexp_nth(neighbour, 0));
-        strbuf_addf(out, " %" PRId64, sexp_integer(sexp_nth(neighbour, 1), 0));
+        reply_fill(out, sexp_nth(neighbours, i), "{0} {1}");
     }
     if (sexp_count(neighbours) > 0)
         strbuf_addc(out, '\n');
@@ -127,19 +125,13 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_with(call, o, add_profile);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "profile");
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
     const char *mode = call_string(call, "mode", NULL);
-    call_write_string(call, "code");
-    call_write_string(call, "package");
     call_write_text(call, "mode", mode == NULL ? "cpu" : mode);
     call_write_flag(call, "graph", type != NULL && strcmp(type, "graph") == 0);
-    call_write_integer(call, "max-samples", call_integer(call, "max-samples", SAMPLES));
     call_write_integer(call, "interval-us",
                        (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
@@ -163,14 +155,15 @@ const struct tool tool_profile_code = {
                   ARGUMENT(
                       "mode", STRING,
                       "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu.",
-                      .choices = modes),
+                      .choices = modes, .is_servers = true),
                   ARGUMENT("max-samples", INTEGER, "Maximum number of samples; default: 10000.", .minimum = 1,
-                           .maximum = MOST_SAMPLES),
+                           .maximum = MOST_SAMPLES, .fallback = SAMPLES),
                   ARGUMENT("sample-interval", NUMBER, "Seconds between samples; default: 0.01.",
                            .minimum = 0.0005, .maximum = 10),
                   ARGUMENT("report-type", STRING,
                            "graph adds the callers and callees of each function; default: flat.",
-                           .choices = report_types),
+                           .choices = report_types, .is_servers = true),
                   TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = run,
+    .operation = "profile",
+    .run_in = run,
 };

@@ -45,18 +45,10 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-static void run_tests(struct tool_call *call)
+static void run_tests(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "run-tests");
-    if (s == NULL)
-        return;
     const char *system = call_string(call, "system", NULL);
-    const char *framework = call_string(call, "framework", NULL);
     struct strbuf code = {0};
-    call_write_string(call, "system");
-    if (framework != NULL && strcmp(framework, "auto") != 0)
-        call_write_string(call, "framework");
-    call_write_string(call, "test");
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
     call_add_system_form(&code, "asdf:test-system", system);
@@ -87,7 +79,8 @@ const struct tool tool_run_tests = {
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("test", STRING, "Test or suite to run; default: all."),
                   ARGUMENT("framework", STRING, "Default: the loaded one.", .is_rare = true,
-                           .choices = frameworks),
+                           .choices = frameworks, .default_choice = "auto"),
                   LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = run_tests,
+    .operation = "run-tests",
+    .run_in = run_tests,
 };

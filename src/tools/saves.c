@@ -21,11 +21,8 @@ static void on_restored(struct tool_call *call, const struct outcome *o)
     report_news(&call->text, o->session, NULL);
 }
 
-static void save_session(struct tool_call *call)
+static void save_session(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     const char *name = call_string(call, "name", NULL);
     if (name != NULL && !sessions_is_name(name)) {
         call_answer(
@@ -34,7 +31,7 @@ static void save_session(struct tool_call *call)
         return;
     }
     look_up_wait(call, on_text);
-    call->operation = session_save(s, name, call_done, call);
+    call->operation = session_request(s, OPERATION_SAVE, name, call_done, call);
 }
 
 /* The name of an existing save; NULL: there is none, and the call is answered. */
@@ -62,7 +59,7 @@ static void restore_session(struct tool_call *call)
         return;
     }
     look_up_wait(call, on_restored);
-    call->operation = session_restore(s, name, call_done, call);
+    call->operation = session_request(s, OPERATION_RESTORE, name, call_done, call);
 }
 
 static void delete_save(struct tool_call *call)
@@ -87,7 +84,7 @@ const struct tool tool_save_session = {
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {ARGUMENT("name", STRING, "Name of the save; default: the session's."), SESSION_ARGUMENT},
-    .run = save_session,
+    .run_in = save_session,
 };
 
 const struct tool tool_restore_session = {

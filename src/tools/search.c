@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "tools/look_up.h"
 
-#define COMPLETIONS_SHOWN 50
-
 /* A name that the reader would change is printed between bars. */
 static bool is_plain(const char *name, size_t len)
 {
@@ -77,21 +75,6 @@ static void on_found(struct tool_call *call, const struct outcome *o)
                     text_count((uint64_t)left_out, "internal symbol").text);
 }
 
-static void apropos_search(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "find-symbols");
-    if (s == NULL)
-        return;
-    call_write_string(call, "pattern");
-    call_write_string(call, "package");
-    const char *type = call_string(call, "type", NULL);
-    if (type != NULL && strcmp(type, "all") != 0)
-        call_write_string(call, "type");
-    call_write_flag(call, "external", call_boolean(call, "external-only"));
-    look_up_write_range(call, LOOK_UP_LIMIT);
-    look_up(call, s, on_found);
-}
-
 /* Completions use the case of the prefix: lower case unless the prefix is in upper case. */
 static bool is_lower(const char *prefix)
 {
@@ -150,17 +133,6 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void complete_symbol(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "complete-symbol");
-    if (s == NULL)
-        return;
-    call_write_string_as(call, "pattern", "prefix");
-    call_write_string(call, "package");
-    look_up_write_range(call, COMPLETIONS_SHOWN);
-    look_up(call, s, on_completed);
-}
-
 /* clang-format off */
 static const char *const symbol_types[] = {
     "all", "function", "generic-function", "macro", "special-operator", "variable", "constant",
@@ -177,10 +149,13 @@ const struct tool tool_apropos_search = {
     .arguments = {ARGUMENT("pattern", STRING, "Part of the name; case is ignored.", .is_required = true),
                   ARGUMENT("package", STRING, "Package to search; default: all."),
                   ARGUMENT("type", STRING, "Only symbols that name this.", .is_rare = true,
-                           .choices = symbol_types),
-                  ARGUMENT("external-only", BOOLEAN, "Only exported symbols.", .is_rare = true),
+                           .choices = symbol_types, .default_choice = "all"),
+                  ARGUMENT("external-only", BOOLEAN, "Only exported symbols.", .is_rare = true,
+                           .key = "external"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = apropos_search,
+    .operation = "find-symbols",
+    .show = on_found,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_complete_symbol = {
@@ -192,7 +167,9 @@ const struct tool tool_complete_symbol = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {ARGUMENT("prefix", STRING, "Text typed so far, with or without package prefix.",
-                           .is_required = true),
-                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .run = complete_symbol,
+                           .is_required = true, .key = "pattern"),
+                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT_OF(50), FROM_ARGUMENT, SESSION_ARGUMENT},
+    .operation = "complete-symbol",
+    .show = on_completed,
+    .run_in = look_up_run,
 };

@@ -212,11 +212,8 @@ static void add_as_lisp(struct history *h, const struct journal_entry *entry)
     }
 }
 
-static void session_history(struct tool_call *call)
+static void session_history(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     const struct journal *j = session_journal(s);
     const char *format = call_string(call, "format", NULL);
     bool is_lisp = format != NULL && strcmp(format, "lisp") == 0;
@@ -277,5 +274,5 @@ const struct tool tool_session_history = {
                   ARGUMENT("max-output", INTEGER, "Bytes to return; default: the session's limit.",
                            .minimum = 200, .maximum = 4000000),
                   SESSION_ARGUMENT},
-    .run = session_history,
+    .run_in = session_history,
 };

@@ -22,6 +22,7 @@
 #include "tools/look_up.h"
 
 #define MOST_LISTED 200
+#define MOST_LISTED_FOR_PERSON 2000 /* who has them filtered */
 #define MOST_PROGRAMS 20
 #define MEMORY_MS 20 /* for reading the memory of processes: no other call is served meanwhile */
 
@@ -36,13 +37,10 @@ static void on_reset(struct tool_call *call, const struct outcome *o)
         call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
 }
 
-static void reset_session(struct tool_call *call)
+static void reset_session(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return;
     call_wait(call, on_reset);
-    call->operation = session_reset(s, call_done, call);
+    call->operation = session_request(s, OPERATION_RESET, NULL, call_done, call);
 }
 
 /* Without a Lisp the new session is useless: remove it. */
@@ -286,9 +284,10 @@ static void list_sessions(struct tool_call *call)
         return;
     }
     strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
-    size_t shown = 0;
+    call->is_of_asked_length = call->author.kind == AUTHOR_PERSON;
+    size_t shown = 0, most = call->is_of_asked_length ? MOST_LISTED_FOR_PERSON : MOST_LISTED;
     uint64_t start_ns = uv_hrtime();
-    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
+    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < most;
          s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
         uint64_t spent_ms = (uv_hrtime() - start_ns) / 1000000;
@@ -302,15 +301,8 @@ static void list_sessions(struct tool_call *call)
 
 static void add_list(struct strbuf *out, const char *label, const struct sexp *list)
 {
-    strbuf_addf(out, "\n%s:", label);
-    if (sexp_count(list) == 0)
-        strbuf_adds(out, " none");
-    for (size_t i = 0; i < sexp_count(list); i++) {
-        const struct sexp *item = sexp_nth(list, i);
-        size_t len;
-        const char *text = item->type == SEXP_SYMBOL ? item->text.bytes : sexp_string(item, &len);
-        strbuf_addf(out, "%s %s", i == 0 ? "" : ",", text == NULL ? "?" : text);
-    }
+    strbuf_addf(out, "\n%s:%s", label, sexp_count(list) == 0 ? " none" : "");
+    reply_add_list(out, " ", list, ", ", "");
 }
 
 static void add_checkpoints(struct strbuf *out, struct session *s)
@@ -418,11 +410,8 @@ static void on_info(struct tool_call *call, const struct outcome *o)
     add_info(call, o->session, o->kind == OUTCOME_OK ? o->reply : NULL);
 }
 
-static void session_info(struct tool_call *call)
+static void session_info(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "session-info");
-    if (s == NULL)
-        return;
     struct strbuf what = {0};
     size_t waiting;
     bool is_running = session_running(s, &what, &waiting) >= 0;
@@ -471,7 +460,7 @@ const struct tool tool_reset_session = {
     .is_destructive = true,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
-    .run = reset_session,
+    .run_in = reset_session,
 };
 
 const struct tool tool_create_session = {
@@ -514,7 +503,8 @@ const struct tool tool_session_info = {
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    .run = session_info,
+    .operation = "session-info",
+    .run_in = session_info,
 };
 
 const struct tool tool_close_session = {

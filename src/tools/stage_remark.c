@@ -9,13 +9,10 @@
 
 #define LONGEST_REMARK 16384
 
-static void stage_remark(struct tool_call *call)
+static void stage_remark(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_session(call);
     size_t len;
     const char *text = call_string(call, "text", &len);
-    if (s == NULL)
-        return;
     if (len > LONGEST_REMARK || memchr(text, '\0', len) != NULL) {
         call_answer(call, true, "A remark has at most %d bytes, and no NUL.", LONGEST_REMARK);
         return;
@@ -41,5 +38,5 @@ const struct tool tool_stage_remark = {
             {.name = "text", .type = ARGUMENT_STRING, .is_required = true, .description = "The remark."},
             SESSION_ARGUMENT,
         },
-    .run = stage_remark,
+    .run_in = stage_remark,
 };

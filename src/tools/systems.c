@@ -27,7 +27,6 @@ static void run_journaled(struct tool_call *call, struct session *s, const char 
 /* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *loaded = reply_get(reply, "loaded");
     const char *system = sexp_string(reply_get(reply, "name"), NULL),
                *file = sexp_string(reply_get(reply, "file"), NULL);
     if (system == NULL)
@@ -36,9 +35,7 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "%s was already loaded; force: true reloads it.", system);
     else
         strbuf_addf(out, "Loaded %s.", system);
-    for (size_t i = 0; i < sexp_count(loaded); i++)
-        strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ",
-                    sexp_string(sexp_nth(loaded, i), NULL));
+    reply_add_list(out, "\nSystems loaded: ", reply_get(reply, "loaded"), ", ", "");
     strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(reply, "place")));
     if (file != NULL)
         strbuf_addf(out, ": %s", file);
@@ -56,41 +53,29 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
-/* ${operation} is the agent's; ${flag} is its boolean argument. */
-static void load(struct tool_call *call, const char *operation, const char *flag, const char *function)
+static void load(struct tool_call *call, struct session *s, const char *function)
 {
-    struct session *s = call_begin(call, operation);
-    if (s == NULL)
-        return;
     const char *system = call_string(call, "system", NULL);
-    call_write_string(call, "system");
-    call_write_flag(call, flag, call_boolean(call, flag));
     call_write_asks(call);
     struct strbuf code = {0};
     call_add_system_form(&code, function, system);
     run_journaled(call, s, system, &code, on_loaded);
 }
 
-static void load_system(struct tool_call *call)
+static void load_system(struct tool_call *call, struct session *s)
 {
-    load(call, "load-system", "force", "asdf:load-system");
+    load(call, s, "asdf:load-system");
 }
 
-static void quickload(struct tool_call *call)
+static void quickload(struct tool_call *call, struct session *s)
 {
-    load(call, "quickload", "verbose", "ql:quickload");
+    load(call, s, "ql:quickload");
 }
 
-static void load_file(struct tool_call *call)
+static void load_file(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "load-file");
-    if (s == NULL)
-        return;
     const char *path = call_string(call, "path", NULL);
     call_write_asks(call);
-    call_write_string(call, "path");
-    call_write_flag(call, "compile", call_boolean(call, "compile"));
-    call_write_string(call, "package");
     struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
@@ -109,7 +94,8 @@ const struct tool tool_load_system = {
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = load_system,
+    .operation = "load-system",
+    .run_in = load_system,
 };
 
 const struct tool tool_quickload = {
@@ -123,7 +109,8 @@ const struct tool tool_quickload = {
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = quickload,
+    .operation = "quickload",
+    .run_in = quickload,
 };
 
 const struct tool tool_load_file = {
@@ -137,5 +124,6 @@ const struct tool tool_load_file = {
                   ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
                   ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),
                   LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = load_file,
+    .operation = "load-file",
+    .run_in = load_file,
 };

@@ -59,10 +59,8 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
     if (is_activity(thread, "lock")) {
         strbuf_adds(out, "waiting for ");
         add_lock(out, thread);
-        if (owner_of(thread) != 0) {
-            reply_fill(out, thread, ", held by {owner-name}");
-            strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
-        }
+        if (owner_of(thread) != 0)
+            reply_fill(out, thread, ", held by {owner-name} ({owner})");
     }
     const struct sexp *descriptor = sexp_get(thread, 0, "descriptor"), *idle = sexp_get(thread, 0, "idle-ms");
     if (descriptor != NULL)
@@ -84,8 +82,7 @@ static const struct error_record *standing(const struct session *s, const struct
 
 static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
-    strbuf_addf(out, "%lld  ", (long long)number_of(thread));
-    reply_fill(out, thread, "{name}: ");
+    reply_fill(out, thread, "{number}  {name}: ");
     bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
     const struct sexp *number = sexp_get(thread, 0, "standing");
     const struct error_record *r = standing(s, number);
@@ -126,8 +123,7 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
     strbuf_adds(out, "\nDeadlock: ");
     const struct sexp *thread = first;
     for (int i = 0; i < LONGEST_CYCLE; i++) {
-        reply_add_string(out, sexp_get(thread, 0, "name"));
-        strbuf_addf(out, " (%lld)", (long long)number_of(thread));
+        reply_fill(out, thread, "{name} ({number})");
         if (i > 0 && thread == first)
             break;
         strbuf_adds(out, i > 0 ? ", which waits for " : " waits for ");
@@ -153,14 +149,6 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < shown; i++)
         if (begins_cycle(threads, sexp_nth(threads, i)))
             add_cycle(&call->text, threads, sexp_nth(threads, i));
-}
-
-static void list_threads(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "threads");
-    if (s == NULL)
-        return;
-    look_up(call, s, on_list);
 }
 
 static void ask(struct tool_call *call, struct session *s, call_outcome *show)
@@ -239,24 +227,9 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void interrupt_thread(struct tool_call *call)
+static void ask_thread(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "interrupt-thread");
-    if (s == NULL)
-        return;
-    call_write_string(call, "thread");
-    call_write_force(call);
-    ask(call, s, on_interrupted);
-}
-
-static void kill_thread(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "kill-thread");
-    if (s == NULL)
-        return;
-    call_write_string(call, "thread");
-    call_write_force(call);
-    ask(call, s, on_killed);
+    ask(call, s, call->tool->show);
 }
 
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
@@ -271,7 +244,9 @@ const struct tool tool_list_threads = {
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    .run = list_threads,
+    .operation = "threads",
+    .show = on_list,
+    .run_in = look_up_run,
 };
 
 const struct tool tool_interrupt_thread = {
@@ -282,7 +257,9 @@ const struct tool tool_interrupt_thread = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = interrupt_thread,
+    .operation = "interrupt-thread",
+    .show = on_interrupted,
+    .run_in = ask_thread,
 };
 
 const struct tool tool_kill_thread = {
@@ -292,5 +269,7 @@ const struct tool tool_kill_thread = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .run = kill_thread,
+    .operation = "kill-thread",
+    .show = on_killed,
+    .run_in = ask_thread,
 };

@@ -148,16 +148,10 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
     call_report_with(call, o, add_timing);
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "time");
-    if (s == NULL)
-        return;
     size_t len;
     const char *code = call_string(call, "code", &len);
-    call_write_string(call, "code");
-    call_write_string(call, "package");
-    call_write_integer(call, "runs", call_integer(call, "runs", 1));
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     call_evaluate(call, s, code, len, on_timed);
 }
@@ -176,7 +170,8 @@ const struct tool tool_time_execution = {
                   ARGUMENT("runs", INTEGER,
                            "Number of runs; default: 1. 0: as many as a reliable result needs, repeating "
                            "short code in each.",
-                           .minimum = 0, .maximum = MOST_RUNS),
+                           .minimum = 0, .maximum = MOST_RUNS, .fallback = 1),
                   TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .run = run,
+    .operation = "time",
+    .run_in = run,
 };

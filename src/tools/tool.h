@@ -13,6 +13,8 @@
 #include "base/strbuf.h"
 #include "session/records/author.h"
 
+struct outcome;
+struct session;
 struct toolbox;
 struct tool_call;
 
@@ -33,6 +35,11 @@ struct tool_argument {
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most one sentence */
+    /* How call_begin_tool() sends it to the agent. A number that need not be an integer is not sent. */
+    bool is_servers;            /* nor is this: the server uses it */
+    const char *key;            /* the agent's keyword; NULL: the name */
+    const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
+    int64_t fallback;           /* the integer to send if it is absent; 0: none */
 };
 
 /* ARGUMENT(name, type, description, ...): the row of an argument; STRING stands for ARGUMENT_STRING. Other
@@ -60,10 +67,19 @@ struct tool {
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
     bool is_open_world;
+    /* The agent's operation, which is sent the arguments; NULL: run_in() begins the request. */
+    const char *operation;
+    /* Of a look-up, whose run_in is look_up_run(): appends the reply to the call's text. */
+    void (*show)(struct tool_call *call, const struct outcome *outcome);
+    /* Of a look-up that evaluates on the way, and so runs in a copy: for look_up_in_copy(). */
+    const char *effects;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
-    /* run(call): do the work; calls call_finish() or call_answer() once, now or later. */
+    /* run(call), run_in(call, session): do the work; calls call_finish() or call_answer() once, now or later.
+     * A tool has one of them. ${session} is the one that the call names, and the request for the operation
+     * has begun. */
     void (*run)(struct tool_call *call);
+    void (*run_in)(struct tool_call *call, struct session *session);
 };
 
 /* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */

@@ -33,7 +33,7 @@ struct tool_call {
     tool_call_question *on_question; /* NULL: nobody can be asked */
     bool asks;                       /* the operation may ask */
     void *arg;
-    struct strbuf request;       /* for the agent, between call_begin() and call_run() */
+    struct strbuf request;       /* for the agent, between call_begin_request() and call_run() */
     struct operation *operation; /* what it waits for; NULL: nothing */
     void *pending;               /* call_await() */
     void (*cancel_pending)(void *pending);

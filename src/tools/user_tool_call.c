@@ -63,8 +63,7 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     sexp_write_symbol(request, "arguments");
     sexp_write_open(request);
     strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", call_string(call, "tool", NULL));
-    json_object_foreach(json_object_get(call->arguments, "arguments"), key, value)
-    {
+    json_object_foreach(json_object_get(call->arguments, "arguments"), key, value) {
         sexp_write_open(request);
         sexp_write_string(request, key, strlen(key));
         write_value(request, value);
@@ -76,11 +75,8 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     strbuf_adds(code, ")");
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    struct session *s = call_begin(call, "call-tool");
-    if (s == NULL)
-        return;
     struct strbuf code = {0};
     write_request(call, &code);
     struct operation_options options = {
@@ -99,5 +95,6 @@ const struct tool tool_user = {
     .description = "Runs the tools that sessions define.",
     .is_destructive = true,
     .is_open_world = true,
-    .run = run,
+    .operation = "call-tool",
+    .run_in = run,
 };

@@ -10,44 +10,27 @@
 #include "report/section.h"
 #include "tools/look_up.h"
 
-#define RECORDS_SHOWN 100
 #define MOST_RECORDS 2000
 #define DEEPEST_INDENT 40
 
-/* "FOO, BAR" after a heading, on a line of its own; nothing if there are none. */
-static void add_names(struct strbuf *out, const char *heading, const struct sexp *names)
-{
-    if (sexp_count(names) == 0)
-        return;
-    strbuf_adds(out, heading);
-    reply_add_list(out, names, ", ");
-    strbuf_adds(out, ".\n");
-}
-
-static void add_problems(struct strbuf *out, const struct sexp *problems)
-{
-    for (size_t i = 0; i < sexp_count(problems); i++)
-        reply_fill(out, sexp_nth(problems, i), "{1}\n");
-}
-
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
 {
-    struct strbuf heading = {0};
-    strbuf_addf(&heading, "Now %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "started"));
-    strbuf_clear(&heading);
-    strbuf_addf(&heading, "Already %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "already"));
-    strbuf_clear(&heading);
-    strbuf_addf(&heading, "No longer %s: ", doing);
-    add_names(out, strbuf_string(&heading), reply_get(reply, "stopped"));
-    strbuf_fini(&heading);
+    static const struct {
+        const char *key, *since;
+    } changes[] = {{"started", "Now"}, {"already", "Already"}, {"stopped", "No longer"}};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        const struct sexp *names = reply_get(reply, changes[i].key);
+        if (sexp_count(names) > 0)
+            strbuf_addf(out, "%s %s", changes[i].since, doing);
+        reply_add_list(out, ": ", names, ", ", ".\n");
+    }
     if (reply_flag(reply, "standard"))
         strbuf_adds(
             out,
             "Calls of standard functions are not seen if they are inlined or come from inside the Lisp.\n");
-    add_names(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"));
-    add_problems(out, reply_get(reply, "problems"));
+    reply_add_list(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"),
+                   ", ", ".\n");
+    reply_fill_each(out, reply_get(reply, "problems"), "{1}\n");
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
 }
@@ -56,11 +39,7 @@ static void add_watched(struct strbuf *out, const struct sexp *reply, const char
 {
     const struct sexp *names = reply_get(reply, "watched");
     strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(names));
-    for (size_t i = 0; i < sexp_count(names); i++) {
-        strbuf_adds(out, "- ");
-        reply_add_string(out, sexp_nth(names, i));
-        strbuf_addc(out, '\n');
-    }
+    reply_add_list(out, "- ", names, "\n- ", "\n");
     if (unit == NULL)
         return;
     strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
@@ -78,7 +57,7 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
-        reply_add_list(out, texts, ", ");
+        reply_add_list(out, "", texts, ", ", "");
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
         if (sexp_count(texts) > 0)
@@ -131,7 +110,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
-    add_names(out, "Not called: ", uncalled);
+    reply_add_list(out, "Not called: ", uncalled, ", ", ".\n");
     section_end(out);
 }
 
@@ -180,37 +159,17 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void write_names(struct tool_call *call, const char *argument, const char *key)
-{
-    struct strbuf *request = &call->request;
-    const json_t *names = json_object_get(call->arguments, argument);
-    sexp_write_symbol(request, key);
-    sexp_write_open(request);
-    for (size_t i = 0; i < json_array_size(names); i++) {
-        const json_t *name = json_array_get(names, i);
-        sexp_write_string(request, json_string_value(name), json_string_length(name));
-    }
-    sexp_write_close(request);
-}
-
-static void watch(struct tool_call *call, const char *operation, const char *const *changing)
+static void watch(struct tool_call *call, const char *const *changing)
 {
     const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
-    struct session *s = call_begin(call, operation);
+    struct session *s = call_begin_tool(call);
     if (s == NULL)
         return;
-    sexp_write_symbol(&call->request, "action");
-    sexp_write_string(&call->request, action, strlen(action));
-    write_names(call, "functions", "functions");
-    write_names(call, "where-in", "within");
-    call_write_string(call, "condition");
-    call_write_string(call, "break");
-    call_write_flag(call, "methods", call_boolean(call, "methods"));
-    call_write_integer(call, "count", call_integer(call, "limit", RECORDS_SHOWN));
+    call_write_text(call, "action", action);
     bool is_changing = false;
     for (size_t i = 0; changing[i] != NULL; i++)
         is_changing = is_changing || strcmp(action, changing[i]) == 0;
@@ -227,13 +186,13 @@ static void watch(struct tool_call *call, const char *operation, const char *con
 static void trace(struct tool_call *call)
 {
     static const char *const changing[] = {"start", "stop", "clear", NULL};
-    watch(call, "trace", changing);
+    watch(call, changing);
 }
 
 static void profile(struct tool_call *call)
 {
     static const char *const changing[] = {"start", "stop", "reset", NULL};
-    watch(call, "tally", changing);
+    watch(call, changing);
 }
 
 static const char *const breaks[] = {"call", "return", NULL};
@@ -250,7 +209,7 @@ const struct tool tool_trace_functions = {
     .toolset = TOOLSET_FULL,
     .arguments =
         {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                  .choices = trace_actions),
+                  .choices = trace_actions, .is_servers = true),
          ARGUMENT("functions", STRING_LIST,
                   "Functions, or packages for all of their functions; stop without this stops all."),
          ARGUMENT("break", STRING,
@@ -261,11 +220,13 @@ const struct tool tool_trace_functions = {
              "condition", STRING,
              "Form that can use the function's parameters; calls for which it is false are ignored. With "
              "break: return it is evaluated at the return, and VALUES is the list of values."),
-         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running."),
+         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running.",
+                  .key = "within"),
          ARGUMENT("methods", BOOLEAN, "For a generic function, trace its methods instead."),
          ARGUMENT("limit", INTEGER, "Number of recent records to report; default: 100.", .minimum = 1,
-                  .maximum = MOST_RECORDS),
+                  .maximum = MOST_RECORDS, .key = "count"),
          SESSION_ARGUMENT},
+    .operation = "trace",
     .run = trace,
 };
 
@@ -276,9 +237,10 @@ const struct tool tool_profile_functions = {
                    "excluding each other. Start, stop, reset or report the counts, or show the status.",
     .toolset = TOOLSET_FULL,
     .arguments = {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                           .choices = profile_actions),
+                           .choices = profile_actions, .is_servers = true),
                   ARGUMENT("functions", STRING_LIST,
                            "Functions, or packages for all of their functions; stop without this stops all."),
                   SESSION_ARGUMENT},
+    .operation = "tally",
     .run = profile,
 };

@@ -78,13 +78,9 @@ static bool is_answered(const char *path)
 
 static struct server *find(const struct servers *all, const char *id, size_t len)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->list)
-    {
-        struct server *server = list_entry(node, struct server, node);
+    list_each(struct server, server, &all->list, node)
         if (strlen(server->id) == len && memcmp(server->id, id, len) == 0)
             return server;
-    }
     return NULL;
 }
 
@@ -197,10 +193,7 @@ struct servers *servers_new(uv_loop_t *loop, void (*on_change)(void *arg), void 
 
 void servers_free(struct servers *all)
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->list)
-    {
-        struct server *server = list_entry(node, struct server, node);
+    list_each(struct server, server, &all->list, node) {
         end(server);
         json_decref(server->description);
         free(server);
@@ -213,23 +206,20 @@ void servers_free(struct servers *all)
 
 size_t servers_count(const struct servers *all)
 {
-    struct list *node, *following;
     size_t running = 0;
-    list_for_each(node, following, &all->list) running += list_entry(node, struct server, node)->poll != NULL;
+    list_each(struct server, server, &all->list, node)
+        running += server->poll != NULL;
     return running;
 }
 
 void servers_write(const struct servers *all, struct strbuf *out)
 {
-    struct list *node, *following;
     strbuf_addc(out, '[');
-    list_for_each(node, following, &all->list)
-    {
-        const struct server *server = list_entry(node, struct server, node);
+    list_each(struct server, server, &all->list, node) {
         json_t *shown = json_deep_copy(server->description);
         json_object_set_new(shown, "id", json_string(server->id));
         json_object_set_new(shown, "is-ended", json_boolean(server->poll == NULL));
-        strbuf_adds(out, node == all->list.next ? "" : ",");
+        strbuf_adds(out, &server->node == all->list.next ? "" : ",");
         json_write_value(out, shown);
         json_decref(shown);
     }

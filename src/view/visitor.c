@@ -37,7 +37,7 @@ struct visitor {
     struct request_head head;
     unsigned open_handles;
     size_t unsent; /* bytes to the client */
-    bool has_head, is_answered, is_tab, has_server, is_server_done, is_closing;
+    bool has_head, is_answered, is_tab, has_server, is_server_heard, is_server_done, is_closing;
     char buffer[16384];
 };
 
@@ -196,20 +196,6 @@ static void take_file(struct visitor *v, const char *name)
     refuse(v, "404 Not Found", "There is nothing at this address.\n");
 }
 
-static void on_server_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buffer)
-{
-    struct visitor *v = stream->data;
-    if (len > 0)
-        send_to(v, (uv_stream_t *)&v->client, buffer->base, (size_t)len);
-    if (len < 0) {
-        uv_read_stop(stream);
-        v->is_answered = v->is_server_done = true;
-        finish(v);
-    } else if (v->unsent > MOST_UNSENT) {
-        uv_read_stop(stream); /* until the client has read it */
-    }
-}
-
 /* As an answer of MCP, because browsers report every other status to the console. */
 #define ENDED                                                                                                \
     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"This server has ended.\"}}"
@@ -217,6 +203,24 @@ static void on_server_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf
 static void answer_ended(struct visitor *v)
 {
     answer(v, "200 OK", "application/json", ENDED, strlen(ENDED));
+}
+
+static void on_server_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buffer)
+{
+    struct visitor *v = stream->data;
+    if (len > 0)
+        send_to(v, (uv_stream_t *)&v->client, buffer->base, (size_t)len);
+    v->is_server_heard = v->is_server_heard || len > 0;
+    if (len < 0 && !v->is_server_heard) {
+        v->is_server_done = true;
+        answer_ended(v);
+    } else if (len < 0) {
+        uv_read_stop(stream);
+        v->is_answered = v->is_server_done = true;
+        finish(v);
+    } else if (v->unsent > MOST_UNSENT) {
+        uv_read_stop(stream); /* until the client has read it */
+    }
 }
 
 static void on_connected(uv_connect_t *request, int status)
@@ -404,13 +408,9 @@ void visitors_accept(struct visitors *all, uv_stream_t *listening)
 
 static void for_each_tab(struct visitors *all, void (*function)(struct visitor *v))
 {
-    struct list *node, *following;
-    list_for_each(node, following, &all->list)
-    {
-        struct visitor *v = list_entry(node, struct visitor, node);
+    list_each(struct visitor, v, &all->list, node)
         if (v->is_tab)
             function(v);
-    }
 }
 
 void visitors_tell(struct visitors *all)

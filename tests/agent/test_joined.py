@@ -151,7 +151,7 @@ INVENTORY = """
                                :start (or (position #\\{ (princ-to-string (sb-ext:symbol-global-value variable))) 0)
                                :end (or (position #\\} (princ-to-string (sb-ext:symbol-global-value variable))) 0)))
       (loop for (name package) in '(("TAIL-ANNOTATE" "SB-C") ("MAYBE-TRACE-METHOD" "SB-PCL")
-                                    ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("EXIT" "SB-EXT"))
+                                    ("%INVOKE-DEBUGGER" "SB-DEBUG") ("PRINT-SYMBOL-WITH-PREFIX" "SB-EXT") ("EXIT" "SB-EXT"))
             collect (princ-to-string (sb-kernel:%fun-name (fdefinition (find-symbol name package))))
             collect (if (sb-int:encapsulated-p (find-symbol name package) 'cl-mcp-agent::cl-mcp-agent) 1 0))
       (mapcar (lambda (f) (length (sb-mop:generic-function-methods f)))

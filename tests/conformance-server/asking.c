@@ -56,10 +56,7 @@ static void ask(struct request *r, const char *method, const char *params,
 void asking_take_response(const json_t *response)
 {
     const char *id = json_string_value(json_object_get(response, "id"));
-    struct list *node, *following;
-    list_for_each(node, following, &questions)
-    {
-        struct question *q = list_entry(node, struct question, node);
+    list_each(struct question, q, &questions, node) {
         char expected[40];
         snprintf(expected, sizeof expected, "server-%ld", q->number);
         if (id == NULL || strcmp(id, expected) != 0)

@@ -129,8 +129,8 @@ class Fleet:
             file.write("global\n    stats socket %s mode 600 level admin\n" % path)
         return more
 
-    def up(self, which):
-        """The addresses of the nodes that a balancer uses."""
+    def rows(self, which):
+        """What a balancer knows of the nodes that it uses."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self.balancers[which][1])
             connection.sendall(b"show stat\n")
@@ -140,10 +140,17 @@ class Fleet:
                 if not data:
                     break
                 text += data
-        rows = [line.split(",") for line in text.decode().splitlines() if line]
-        at = {name.lstrip("# "): n for n, name in enumerate(rows[0])}
-        return sorted(row[at["addr"]].rsplit(":", 1)[0] for row in rows[1:]
-                      if len(row) > at["addr"] and row[at["pxname"]] == "nodes" and row[at["svname"]].startswith("node") and row[at["status"]].startswith("UP"))
+        titles, *rows = [line.split(",") for line in text.decode().splitlines() if line]
+        rows = [dict(zip(titles, row)) for row in rows]
+        return [row for row in rows if row["# pxname"] == "nodes" and row["svname"].startswith("node") and row["status"].startswith("UP")]
+
+    def up(self, which):
+        """The addresses of these."""
+        return sorted(row["addr"].rsplit(":", 1)[0] for row in self.rows(which))
+
+    def is_asked(self, name, which=0):
+        """Whether a node has a request of a balancer's that it has not answered."""
+        return any(row["addr"].startswith(self.addresses[name] + ":") and row["scur"] != "0" for row in self.rows(which))
 
     def wait_for(self, names):
         """Until each balancer uses these nodes and no other."""

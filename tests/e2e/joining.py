@@ -113,6 +113,15 @@ class Image:
     def person(self):
         return Person(self.port)
 
+    def forget_definitions(self):
+        """Take what was defined in COMMON-LISP-USER out of it, as a new Lisp has none of it."""
+        person = self.person()
+        person.evaluate(
+            '(let ((user (find-package "COMMON-LISP-USER"))) (do-symbols (symbol user)'
+            ' (when (eq user (symbol-package symbol)) (unintern symbol user))))'
+        )
+        person.close()
+
     def end(self):
         if self.is_alive():
             self.process.send_signal(signal.SIGCONT)

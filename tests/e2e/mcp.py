@@ -11,6 +11,7 @@ Environment:
   CL_MCP_TEST_SEED      replays the random tests of a run that printed this seed
   CL_MCP_TEST_CACHE     XDG_CACHE_HOME of the servers, kept between runs, so that systems are compiled once
   CL_MCP_TEST_SANDBOX   the servers run with --sandbox and this
+  CL_MCP_TEST_JOINED    set when the default session of each server is to be an image that is joined
   CL_MCP_TEST_SANITIZED set when the server was built with sanitizers, which take memory and time of their own
 """
 
@@ -36,6 +37,7 @@ SERVER = os.path.abspath(os.environ.get("CL_MCP_SERVER", os.path.join(ROOT, "bui
 STRETCH = float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
 SANITIZED = bool(os.environ.get("CL_MCP_TEST_SANITIZED"))
 SANDBOX = os.environ.get("CL_MCP_TEST_SANDBOX")
+JOINED = bool(os.environ.get("CL_MCP_TEST_JOINED"))
 MARK = "CL_MCP_TEST_ID"  # an environment variable: whatever process has it was started by a test
 
 LEGACY = "2025-11-25"
@@ -197,6 +199,21 @@ def file_mark():
 
 _numbers = itertools.count(1)
 _homes = []
+_images = []
+
+
+def joined_image():
+    """The image that all servers of this file join, with CL_MCP_TEST_JOINED."""
+    import joining  # it needs this file
+
+    if not _images:
+        _images.append(joining.Image(shared_home()))
+    return _images[0]
+
+
+def own_lisp(reason):
+    """Skip a test or a class in an image that is joined, for this reason."""
+    return unittest.skipIf(JOINED, "not in an image that is joined: " + reason)
 
 
 def shared_home():
@@ -376,6 +393,8 @@ class Client:
         self.started = time.monotonic()
         if SANDBOX and not any(option.startswith("--sandbox") for option in options):
             options = ("--sandbox", SANDBOX, *options)
+        if JOINED:
+            options = ("--attach", joined_image().address, *options)
         self.process = subprocess.Popen(
             [program or SERVER, *options],
             stdin=subprocess.PIPE,
@@ -690,6 +709,8 @@ class TestCase(unittest.TestCase):
             for name in re.findall(r"(?m)^- (\S+): ", kept.call("list-sessions").text):
                 kept.call("close-session", session=name)
             kept.notifications.clear()
+        if JOINED:
+            joined_image().forget_definitions()
         self.clients.append(kept)
         return kept
 
@@ -861,6 +882,8 @@ def main(module=None, wanted=None):
         result.failed += 1
         print("not ok %d - no process is left after the file" % result.count)
         print("\n".join("#   " + line for line in str(error).splitlines()))
+    for image in _images:
+        image.end()
     for home in _homes:
         shutil.rmtree(home, True)
     sys.stdout.flush()

@@ -313,7 +313,8 @@ class Session:
         assert response.status == 200, response
         self.id = response.headers["mcp-session-id"]
         self.result = response.json["result"]
-        assert self.post(notification("notifications/initialized")).status == 202
+        response = self.post(notification("notifications/initialized"))
+        assert response.status == 202, response
 
     def headers(self, **more):
         headers = {"Mcp-Session-Id": self.id, "MCP-Protocol-Version": self.version, **self.own}

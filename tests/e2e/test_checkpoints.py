@@ -565,12 +565,12 @@ class AfterAFailure(Checkpoints):
 
     def test_cleanup_forms_that_do_not_end_lead_further_back(self):
         self.s.evaluate("(defvar *n* 0) (defvar *stay* nil)")
-        self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop))))')
+        self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop (sleep 1)))))')
         self.s.evaluate("(setf *n* 1)")
         self.assertEqual([3, 2, 1], self.states())
         self.s.call("evaluate-in-frame", frame=0, code="(setf *stay* t)", index=1)
         self.assertIn("Returned to the state after evaluation 2.", self.rollback(2))  # the visit was in a copy
-        self.assertErrorReport(self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop))))'), "SIMPLE-ERROR")
+        self.assertErrorReport(self.s.evaluate('(unwind-protect (error "x") (when *stay* (sb-sys:without-interrupts (loop (sleep 1)))))'), "SIMPLE-ERROR")
         self.s.call("evaluate-in-frame", frame=0, code="(setf *stay* t)")
         report = self.s.evaluate("*n*")
         self.assertIn("state after evaluation 2", report.text)

@@ -3,7 +3,7 @@
 import mcp
 from hostile import company, descriptors, driver, endings, loops
 
-Hostile = driver.cases_of(endings, descriptors, loops, company, every=3 if mcp.SANITIZED else 1)
+Hostile = driver.cases_of(endings, descriptors, loops, company)
 
 if __name__ == "__main__":
     mcp.main()

@@ -308,14 +308,36 @@ class Keys(Resource):
 
     def test_keys_that_cannot_verify_are_left_out(self):
         weak, other = Key("RS256", "weak", bits=1024), Key("ES256", "other")
+        padded = encode(bytes(128) + weak.private.public_key().public_numbers().n.to_bytes(128, "big"))
         unusable = [
-            KEYS["RS256"].jwk(use="enc"), KEYS["RS256"].jwk(alg="RS512"), weak.jwk(), {"kty": "oct", "k": encode(b"secret"), "kid": "oct"}, {**other.jwk(), "crv": "P-384"},
+            {**weak.jwk(), "n": padded}, KEYS["RS256"].jwk(key_ops=["encrypt"]), KEYS["RS256"].jwk(key_ops="verify"), KEYS["RS256"].jwk(use="enc"), KEYS["RS256"].jwk(alg="RS512"), weak.jwk(), {"kty": "oct", "k": encode(b"secret"), "kid": "oct"}, {**other.jwk(), "crv": "P-384"},
             {**other.jwk(), "x": "AA"}, {**other.jwk(), "y": None}, {"kty": "EC"}, {}, 7, None, [], "x", {**KEYS["EdDSA"].jwk(), "crv": "X25519"}, {**KEYS["RS256"].jwk(), "e": ""},
         ]
         server = self.start_resource(keys=[*unusable, KEYS["ES256"].jwk(alg="ES256", use="sig", key_ops=["verify"])])
         self.assertStatus(200, self.ask_with(server, token(KEYS["ES256"], good())))
         for key in (weak, KEYS["RS256"], other):
             self.assertForged(server, token(key, good()))
+        # Java writes a zero before a modulus.
+        signed = KEYS["RS256"]
+        zero = encode(b"\0" + signed.private.public_key().public_numbers().n.to_bytes(256, "big"))
+        twins = [Key("ES256", "twin") for _ in range(2)]
+        self.write_keys([{**signed.jwk(), "n": zero}, *(key.jwk() for key in twins)], self.keys)
+        for key in (signed, *twins):
+            self.assertStatus(200, self.ask_with(server, token(key, good())))
+
+    def test_more_keys_than_it_takes_leave_the_old_ones(self):
+        server = self.start_resource()
+        encryption = [KEYS["RS256"].jwk(use="enc")] * 100
+        for count in (64, 65, 10000):
+            many = [KEYS["EdDSA"].jwk()] * (count - 1)
+            last = Key("ES256", "last-%d" % count)
+            self.write_keys([*encryption, *many, last.jwk()], self.keys)
+            if count <= 64:
+                self.assertStatus(200, self.ask_with(server, token(last, good())))
+            else:
+                self.assertForged(server, token(last, good()))
+                self.assertStatus(200, self.ask_with(server, token(KEYS["EdDSA"], good())))
+                mcp.wait_until(lambda: "it has more than 64 keys for signatures" in server.stderr(), 10, "the log says so")
 
     def test_wrong_files_and_options_are_refused(self):
         folder = self.folder()

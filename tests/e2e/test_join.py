@@ -170,6 +170,13 @@ class Evaluating(ImageTest):
         self.assertValue(self.s.call("return-from-frame", frame=frame, index=number, value="(list :instead wanted)"), "(:INSTEAD (2))")
         self.assertIn("cannot be entered", self.s.call("list-errors").text)
 
+    def test_an_error_that_holds_the_compilers_lock_does_not_hold_the_person_up(self):
+        report = self.assertFails("(defclass shared () ((x :allocation :class :initform (error \"no value\"))))", "SIMPLE-ERROR")
+        self.assertIn("had to leave it at once", self.s.call("list-errors").text)
+        self.assertIn("(LAMBDA NIL)", report.text)
+        person = self.person()
+        self.assertIn("OF-THE-PERSON", person.evaluate("(class-name (defclass of-the-person () ()))"))
+
     def test_restarts_continue_the_evaluation(self):
         self.assertFails('(list 1 (restart-case (error "stop") (use-value (value) value)))', "SIMPLE-ERROR")
         self.assertValue(self.s.call("invoke-restart", restart="USE-VALUE", value="(+ 20 2)"), "(1 22)")

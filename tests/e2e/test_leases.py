@@ -6,6 +6,7 @@ The servers are real; only the time that their holder's file was last renewed is
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -172,18 +173,38 @@ class Leases(mcp_http.TestCase):
         a, b = self.two_with_a_save()
         self.kill(a)
         path = os.path.join(self.state, "work.lease")
-        for damaged in (b"", b"../../etc/passwd 0\n", b"x" * 5000, b"\0\1\2", b" \n", b".. 1\n"):
+        shutil.rmtree(path)
+        for damaged in ("x", "a.", "." + "0" * 32, ".etc." + "0" * 32, "nobody." + "0" * 32, "x" * 200, "\1\2", "a." + "0" * 31):
             with self.subTest(damaged=damaged[:20]):
-                with open(path, "wb") as file:
-                    file.write(damaged)
+                mark = mcp.write(os.path.join(path, damaged), "junk")
                 self.assertRegex(self.evaluate(b, "*n*"), "Session work is ")
-                os.utime(path, (0, 0))
+                os.utime(mark, (0, 0))
                 self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
+                self.assertFalse(os.path.exists(mark))
                 self.call(b, "close-session", session="work")
-        os.mkfifo(path)
-        self.assertIn("Session work is", self.evaluate(b, "*n*"))
-        os.unlink(path)
+        for wrong in (lambda: os.mkfifo(path), lambda: mcp.write(path, "a 0")):
+            wrong()
+            self.assertRegex(self.evaluate(b, "*n*"), "work.lease")
+            os.unlink(path)
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
+
+    def test_marks_of_servers_that_were_replaced_or_forgotten_are_removed(self):
+        a, b = self.two_with_a_save()
+        self.kill(a)
+        self.silence("a")
+        self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
+        marks = lambda: sorted(name.partition(".")[0] for name in os.listdir(os.path.join(self.state, "work.lease")))
+        self.assertEqual(["a", "b"], marks())  # who is only silent may come back, and finds that another has the session
+        self.call(b, "close-session", session="work")
+        self.node("a")
+        self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
+        self.assertEqual(["b"], marks())
+        mcp.write(os.path.join(self.state, "nodes", "gone"), "0" * 32 + "\n")
+        mcp.write(os.path.join(self.state, "work.lease", "gone." + "0" * 32))
+        self.silence("gone", 25 * 60 * 60)
+        self.call(b, "close-session", session="work")
+        self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
+        self.assertEqual(["b"], marks())
 
     def test_a_file_of_a_node_that_was_removed_is_written_again(self):
         a, b = self.two_with_a_save()

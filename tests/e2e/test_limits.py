@@ -34,8 +34,8 @@ OBEYING = {
 
 # What it does not stop, and what does; and what stands where it was interrupted and is only unwound by the next evaluation.
 STUBBORN = {
-    "a loop in a cleanup form": ("(unwind-protect (loop) (loop))", INTERRUPTED),
-    "cleanup forms that never end": ("(labels ((nest (n) (unwind-protect (loop) (nest (1+ n))))) (nest 0))", INTERRUPTED),
+    "a loop in a cleanup form": ("(unwind-protect (loop) (loop (sleep 1)))", INTERRUPTED),
+    "cleanup forms that never end": ("(labels ((nest (n) (unwind-protect (sleep 1000) (nest (1+ n))))) (nest 0))", INTERRUPTED),
     "a loop without interrupts": ("(sb-sys:without-interrupts (loop))", KILLED),
     "a loop without collections": ("(sb-sys:without-gcing (loop))", KILLED),
     "a process that stopped itself": ('(alien-funcall (extern-alien "raise" (function int int)) 19)', KILLED),

@@ -5,6 +5,7 @@ that there are.
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -147,6 +148,18 @@ class Grafana(Monitored):
             for option in re.findall(r"--[a-z-]+", rule["annotations"]["description"]):
                 with open(os.path.join(mcp.ROOT, "docs", "cl-mcp-server.1")) as f:
                     self.assertIn(".It Fl " + option[1:] + " ", f.read())
+
+    def test_each_alert_fires_when_it_should(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.fail("promtool is not installed: scripts/setup installs it")
+        rules = os.path.join(mcp.ROOT, "tests", "data", "alerts.yaml")
+        done = subprocess.run([promtool, "test", "rules", rules], capture_output=True, text=True, timeout=60 * mcp.STRETCH)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        with open(rules) as f:
+            tried = {one["alertname"] for test in yaml.safe_load(f)["tests"] for one in test["alert_rule_test"] if one["exp_alerts"]}
+        with open(os.path.join(GRAFANA, "alerts.yaml")) as f:
+            self.assertEqual({rule["alert"] for group in yaml.safe_load(f)["groups"] for rule in group["rules"]}, tried)
 
 
 if __name__ == "__main__":

@@ -284,6 +284,7 @@ class WaysOut(Sandbox):
         self.assertEachIsClosed(self.start("workspace"))
 
     @unittest.skipUnless(os.geteuid() == 0, "the other test has run as an ordinary user")
+    @unittest.skipIf(mcp.SANITIZED, "the other test takes the same way through the server")
     def test_each_is_closed_for_an_ordinary_user_too(self):
         """Root has capabilities that the sandbox takes away; who has none to begin with takes other ways through the kernel."""
         nobody = 65534
@@ -566,7 +567,7 @@ class Work(Sandbox):
         client.evaluate(PRELUDE)
         drafts = self.drafts()
         key = os.path.join(self.home, ".ssh/id")
-        client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while :; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
+        client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while sleep 0.01; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
         saved = client.call("save-session")
         self.assertTrue(saved.is_error, saved.text)
         self.assertIn("was not saved", saved.text)
@@ -579,7 +580,7 @@ class Work(Sandbox):
         client = self.start("workspace")
         client.call("create-session", name="other")
         client.evaluate("(defvar *x* 1)")
-        hold = "while :; do for f in %s/*.core; do test -s $f && exec sleep 1000 %s$f; done; done"
+        hold = "while sleep 0.01; do for f in %s/*.core; do test -s $f && exec sleep 1000 %s$f; done; done"
         for way in ("<", ">>"):
             start = '(sb-ext:process-pid (sb-ext:run-program "/bin/sh" (list "-c" "%s") :wait nil))' % (hold % (self.drafts(), way))
             holder = int(client.evaluate(start, session="other").value)

@@ -186,7 +186,7 @@ class PropertyTest(Assertions):
     def test_1000_random_errors_leave_server_and_session_as_they_were(self):
         chance = self.random()
         self.s.evaluate("(defvar *count* 0) (defvar *state* (list 42))")
-        for n in range(1, 1001):
+        for n in range(1, 101 if mcp.JOINED else 1001):
             code = self.random_error(chance)
             report = self.s.evaluate(code)
             self.assertTrue(report.is_error, code + "\n" + report.text)
@@ -221,6 +221,7 @@ class ConcurrencyTest(Assertions):
 
 
 class EdgeCases(Assertions):
+    @mcp.own_lisp("--load is for a Lisp that starts")
     def test_errors_during_initialization_are_reported_and_survived(self):
         path = self.file("(defvar *before* 1)\n(error \"while loading\")\n", "broken.lisp")
         server = self.start_server("--load", path)
@@ -263,10 +264,11 @@ class EdgeCases(Assertions):
         report = self.assertFails("(defun sink (n) (1+ (sink (1+ n)))) (sink 0)")
         self.assertRegex(report.error_type, "STORAGE-CONDITION|STACK-EXHAUSTED")
         self.assertWellFormed(report)
-        for _ in range(3):
+        for _ in range(8):
             self.assertTrue(self.s.evaluate("(sink 0)").is_error)
             self.assertOperational()
 
+    @mcp.own_lisp("its heap is the person's")
     def test_memory_exhaustion_is_captured(self):
         report = self.assertFails("(make-array (ash 1 50) :element-type '(unsigned-byte 8))")
         self.assertOperational()
@@ -278,6 +280,9 @@ class EdgeCases(Assertions):
         report = self.s.evaluate("(loop)", timeout=1, wait=10)
         self.assertEqual("TIMEOUT", report.error_type, report.text)
         self.assertOperational()
+
+    @mcp.own_lisp("its main thread, which gets the signal, is the person's")
+    def test_a_signal_is_captured(self):
         report = self.assertFails("(sb-posix:kill (sb-posix:getpid) sb-posix:sigint) (sleep 5) :not-interrupted", timeout=10)
         self.assertWellFormed(report)
         self.assertOperational()

@@ -50,6 +50,7 @@ class CommonConditionTypes(mcp.SessionTest):
                 if named and error_type not in ("PACKAGE", "READER-ERROR", "END-OF-FILE"):
                     self.assertEqual(error_type, report.error_type)
 
+    @mcp.own_lisp("its heap is the person's")
     def test_storage_condition(self):
         report = self.assertFails("(let ((l nil)) (loop (push (make-array 500000) l)))")
         self.assertRegex(report.error_type, "STORAGE-CONDITION|HEAP-EXHAUSTED")

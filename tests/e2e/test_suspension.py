@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import unittest
 
 import mcp
 
@@ -72,6 +73,7 @@ class Suspension(mcp.TestCase):
         states = self.listed(s)
         self.assertEqual(["idle"] * 3, [states[name] for name in ("threaded", "named", "busy")])
 
+    @unittest.skipIf(mcp.SANITIZED, "OfASession in test_sandbox.py takes the same way through the server")
     def test_the_directory_of_a_session_outlasts_a_suspension(self):
         folder, s = os.path.realpath(self.folder()), self.server()
         s.call("create-session", name="elsewhere", directory=folder)
@@ -83,6 +85,7 @@ class Suspension(mcp.TestCase):
         s.call("reset-session", session="elsewhere")
         self.assertValue(s.evaluate(where, session="elsewhere"), '("%s" "%s/")' % (folder, folder))
 
+    @unittest.skipIf(mcp.SANITIZED, "the others take the same way through the server")
     def test_a_session_that_could_not_be_suspended_is_tried_again(self):
         s = self.server()
         program = int(s.evaluate("(sb-ext:process-pid (sb-ext:run-program \"/bin/sleep\" '(\"1000\") :wait nil))").value)
@@ -93,9 +96,8 @@ class Suspension(mcp.TestCase):
         os.kill(program, signal.SIGKILL)
         self.wait_suspended(s, "default")
 
+    @unittest.skipIf(mcp.SANITIZED, "it takes a minute; the plain build has it")
     def test_requests_to_a_suspended_session(self):
-        if mcp.SANITIZED:
-            self.skipTest("it takes a minute; the plain build has it")
         s = self.server()
         for name in ("default", "reset", "closed"):
             if name != "default":
@@ -149,6 +151,7 @@ class Suspension(mcp.TestCase):
         shutil.rmtree(folder)
         self.assertValue(s.evaluate("*n*"), "2")
 
+    @unittest.skipIf(mcp.SANITIZED, "the others take the same way through the server")
     def test_servers_that_share_a_directory_leave_each_others_sessions_alone(self):
         servers = [self.server("--max-processes", "2") for _ in range(2)]
         for number, s in enumerate(servers):

@@ -261,6 +261,25 @@ class PassingOn(ViewTest):
             mcp.wait_until(lambda: "(sleep 600)" in client.call("list-evaluations").text, 30, "the evaluation")
         mcp.wait_until(lambda: "(sleep 600)" not in client.call("list-evaluations").text, 30, "its end")
 
+    def test_a_call_whose_server_is_killed_is_answered(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        params = {"name": "list-sessions", "arguments": {}}
+        os.kill(client.pid, signal.SIGSTOP)
+        text = message("tools/call", params)
+        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        with socket.create_connection(("127.0.0.1", view.port)) as wire:
+            wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
+            view.ask("/", Cookie=view.cookie).read()  # so the view has taken the call
+            client.destroy()
+            self.clients.remove(client)
+            answer = b""
+            while piece := wire.recv(65536):
+                answer += piece
+        self.assertIn(b"This server has ended.", answer)
+
     def test_a_large_message_and_a_large_answer(self):
         client = self.start_server()
         client.evaluate("1")
@@ -379,6 +398,15 @@ class Person(ViewTest):
         stream.close()
         mcp.wait_until(lambda: "END-OF-FILE" in client.evaluate("(read-line)").text, 30, "the end of the listening")
 
+    def test_a_person_sees_every_session(self):
+        client = self.start_server()
+        for number in range(210):
+            client.call("create-session", name="session-%d" % number)
+        view = self.signed_in()
+        text = view.call(view.id_of(client), "list-sessions").text
+        self.assertEqual(210, text.count("\n- "), text[-300:])
+        self.assertLess(client.call("list-sessions").text.count("\n- "), 201)
+
     def test_no_list_shows_the_persons_tools(self):
         client = self.start_server("--tools", "full")
         names = {tool["name"] for tool in client.request("tools/list")["tools"]}
@@ -436,7 +464,8 @@ class OverHttp(mcp_http.TestCase):
         self.addCleanup(view.close)
         view.sign_in()
         view.watch()
-        self.assertIn((server.pid, True), [(one["pid"], one["needs-token"]) for one in view.servers()["servers"]])
+        while (server.pid, True) not in [(one["pid"], one["needs-token"]) for one in view.servers()["servers"]]:
+            pass  # until the list with it comes
         page = self.ask(port, "/")
         self.assertEqual((200, "text/html; charset=utf-8"), (page.status, page.getheader("Content-Type")))
         self.assertNotIn("unsafe-", page.getheader("Content-Security-Policy"))

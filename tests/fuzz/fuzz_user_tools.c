@@ -21,8 +21,7 @@ static json_t *arguments_for(const json_t *tool)
     json_t *given = json_object();
     const char *name;
     json_t *schema;
-    json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name, schema)
-    {
+    json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name, schema) {
         const char *type = json_string_value(json_object_get(schema, "type"));
         json_t *choice = json_array_get(json_object_get(schema, "enum"), 0);
         CHECK(type != NULL);
@@ -69,7 +68,8 @@ static void check_listing(const struct toolbox *toolbox)
     char *text = json_dumps(listing, 0);
     CHECK(text != NULL);
     free(text);
-    json_array_foreach(listing, i, tool) check_tool(toolbox, tool);
+    json_array_foreach(listing, i, tool)
+        check_tool(toolbox, tool);
     json_decref(listing);
 }
 

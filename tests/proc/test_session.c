@@ -725,7 +725,7 @@ CASE(a_rollback_by_any_number_is_answered)
     assert_value(f, "count", "1");
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct call c = {.fixture = f};
-        c.op = session_rollback(f->s, numbers[i], on_done, &c);
+        c.op = session_request(f->s, OPERATION_ROLLBACK, numbers[i], on_done, &c);
         wait_for(f, &c);
         assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
     }
@@ -859,7 +859,7 @@ CASE(a_copy_that_outlasts_the_idle_timeout_is_made)
     open_again(f);
     assert_value(f, "count", "1");
     pid_t pid = session_pid(f->s);
-    c.op = session_checkpoint(f->s, "good", on_done, &c);
+    c.op = session_request(f->s, OPERATION_CHECKPOINT, "good", on_done, &c);
     wait_for(f, &c);
     assert_int_equal(c.kind, OUTCOME_OK);
     assert_int_equal(session_pid(f->s), pid);
@@ -1077,7 +1077,7 @@ CASE(a_reset_gives_a_fresh_process_and_no_errors)
     evaluated(f, "error E", 0);
     wait_for_state(f, "standing");
     pid_t pid = session_pid(f->s);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     wait_for(f, &reset);
     assert_int_equal(reset.kind, OUTCOME_OK);
     assert_null(session_last_error(f->s));
@@ -1093,7 +1093,7 @@ CASE(a_reset_waits_for_its_turn)
     struct call first = {0}, reset = {.fixture = f}, last = {0};
     assert_value(f, "count", "1");
     submit(f, &first, "count", 0, true);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     submit(f, &last, "count", 0, true);
     wait_for(f, &last);
     assert_string_equal(first.value, "2");
@@ -1107,7 +1107,7 @@ CASE(a_reset_keeps_the_limits_and_starts_at_once)
     struct call reset = {.fixture = f};
     struct err err;
     limits_set(session_limits(f->s), LIMIT_TIMEOUT, 7, &err);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     assert_int_equal(reset.answers, 0);
     wait_for(f, &reset);
     assert_int_equal(limits_timeout_ms(session_limits(f->s)), 7000);
@@ -1119,12 +1119,12 @@ CASE(a_reset_may_be_taken_back)
     struct call first = {0}, reset = {.fixture = f};
     assert_value(f, "count", "1");
     submit(f, &first, "count", 0, true);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     session_cancel(reset.op);
     wait_for(f, &first);
     assert_value(f, "count", "3");
     assert_int_equal(reset.answers, 0);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     session_cancel(reset.op);
     assert_value(f, "count", "4");
     assert_int_equal(reset.answers, 0);
@@ -1135,7 +1135,7 @@ CASE(a_reset_ends_what_the_process_had_started)
     struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
     pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
     assert_true(is_running(grandchild));
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     wait_for(f, &reset);
     assert_true(has_gone(grandchild, LIMIT_MS));
     assert_true(has_gone(pid, LIMIT_MS));
@@ -1147,7 +1147,7 @@ CASE(closing_answers_all_that_waits_and_kills_the_process)
     pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
     for (int i = 0; i < 5; i++)
         submit(f, &calls[i], "wait 0", 0, true);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     wait_for_state(f, "running");
     sessions_close(f->s);
     f->s = NULL;
@@ -1335,7 +1335,7 @@ CASE(a_missing_lisp_makes_operations_unavailable_until_it_is_installed)
         assert_non_null(strstr(calls[i].why, "apt install sbcl"));
     }
     assert_int_equal(session_error_count(f->s), 0);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     wait_for(f, &reset);
     assert_int_equal(symlink(real, path), 0);
     assert_value(f, "value 2", "2");
@@ -1496,7 +1496,7 @@ static void reset_with_heap(struct fixture *f, double heap_mib)
     struct call reset = {.fixture = f};
     struct err err;
     limits_set(session_limits(f->s), LIMIT_MAX_HEAP, heap_mib, &err);
-    reset.op = session_reset(f->s, on_done, &reset);
+    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
     wait_for(f, &reset);
 }
 
@@ -1532,7 +1532,7 @@ CASE(zygotes_of_many_heaps_are_bounded)
         for (int i = 0; i < 4; i++) {
             f->s = all[i];
             limits_set(session_limits(f->s), LIMIT_MAX_HEAP, 256 + 64 * (i + 4 * round), &err);
-            session_reset(f->s, NULL, NULL);
+            session_request(f->s, OPERATION_RESET, NULL, NULL, NULL);
             submit(f, &calls[i], "count", 0, true);
         }
         for (int i = 0; i < 4; i++) {
@@ -1688,13 +1688,13 @@ static void submit_any(struct fixture *f, struct call *c, const char *code)
     c->fixture = f;
     switch (random() % 16) {
     case 0:
-        c->op = session_reset(f->s, on_done, c);
+        c->op = session_request(f->s, OPERATION_RESET, NULL, on_done, c);
         break;
     case 1:
-        c->op = session_rollback(f->s, places[random() % 4], on_done, c);
+        c->op = session_request(f->s, OPERATION_ROLLBACK, places[random() % 4], on_done, c);
         break;
     case 2:
-        c->op = session_checkpoint(f->s, "good", on_done, c);
+        c->op = session_request(f->s, OPERATION_CHECKPOINT, "good", on_done, c);
         break;
     case 3:
         enter(f, c, code, 0, false);

@@ -21,15 +21,15 @@ TEST(list_is_empty_after_init)
 TEST(list_keeps_the_order_of_appending)
 {
     struct item items[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
-    struct list head, *node, *next;
+    struct list head, *node;
     int expected = 1;
 
     list_init(&head);
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
     assert_false(list_is_empty(&head));
-    list_for_each(node, next, &head)
-        assert_int_equal(list_entry(node, struct item, link)->number, expected++);
+    list_each(struct item, item, &head, link)
+        assert_int_equal(item->number, expected++);
     assert_int_equal(expected, 4);
     for (node = head.previous; node != &head; node = node->previous)
         assert_int_equal(list_entry(node, struct item, link)->number, --expected);
@@ -69,16 +69,15 @@ TEST(list_remove_twice_is_harmless)
 TEST(list_walk_survives_removal_of_the_current_node)
 {
     struct item items[4] = {{.number = 1}, {.number = 2}, {.number = 3}, {.number = 4}};
-    struct list head, *node, *next;
+    struct list head;
     int seen = 0;
 
     list_init(&head);
     for (size_t i = 0; i < 4; i++)
         list_append(&head, &items[i].link);
-    list_for_each(node, next, &head)
-    {
+    list_each(struct item, item, &head, link) {
         seen++;
-        list_remove(node);
+        list_remove(&item->link);
     }
     assert_int_equal(seen, 4);
     assert_true(list_is_empty(&head));
@@ -86,10 +85,11 @@ TEST(list_walk_survives_removal_of_the_current_node)
 
 TEST(list_walk_of_an_empty_list_does_nothing)
 {
-    struct list head, *node, *next;
+    struct list head;
     int seen = 0;
 
     list_init(&head);
-    list_for_each(node, next, &head) seen++;
+    list_each(struct item, item, &head, link)
+        seen += item->number;
     assert_int_equal(seen, 0);
 }

@@ -260,8 +260,7 @@ static void expect_listed(const char *spec, const char *names)
     size_t i;
 
     assert_non_null(tools);
-    json_array_foreach(tools, i, tool)
-    {
+    json_array_foreach(tools, i, tool) {
         strcat(found, json_string_value(json_object_get(tool, "name")));
         strcat(found, " ");
     }

@@ -59,7 +59,7 @@ TEST(every_tool_has_a_name_a_title_and_a_description)
         size_t sentences = count_sentences(tool->description);
         if (sentences < 1 || sentences > 2)
             fail_msg("the description of %s has %zu sentences", tool->name, sentences);
-        assert_non_null(tool->run);
+        assert_true((tool->run == NULL) != (tool->run_in == NULL));
         assert_ptr_equal(registry_find(tool->name), tool);
     }
 }
@@ -102,21 +102,20 @@ TEST(every_listed_schema_is_what_strict_clients_accept)
     assert_non_null(listing);
     assert_int_equal(json_array_size(listing), registry_count());
     size_t i;
-    json_array_foreach(listing, i, tool)
-    {
+    json_array_foreach(listing, i, tool) {
         static const char *const refused[] = {"oneOf", "anyOf", "allOf", "$schema", "$ref"};
         const json_t *schema = json_object_get(tool, "inputSchema"), *required;
         for (size_t n = 0; n < sizeof refused / sizeof refused[0]; n++)
             assert_null(json_object_get(schema, refused[n]));
         size_t n;
-        json_array_foreach(json_object_get(schema, "required"), n, required) assert_non_null(
-            json_object_get(json_object_get(schema, "properties"), json_string_value(required)));
+        json_array_foreach(json_object_get(schema, "required"), n, required)
+            assert_non_null(
+                json_object_get(json_object_get(schema, "properties"), json_string_value(required)));
         assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
         assert_true(json_is_object(json_object_get(schema, "properties")));
         const char *key;
         json_t *property;
-        json_object_foreach(json_object_get(schema, "properties"), key, property)
-        {
+        json_object_foreach(json_object_get(schema, "properties"), key, property) {
             const char *type = json_string_value(json_object_get(property, "type"));
             assert_non_null(type);
             assert_non_null(strstr("string integer number boolean array", type));

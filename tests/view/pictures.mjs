@@ -32,7 +32,7 @@ const shoot = async (name) => {
 };
 for (const scheme of ['light', 'dark']) {
   await tab.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
-  for (const [name, width, height] of [['wide', 1280, 800], ['phone', 390, 844]]) {
+  for (const [name, width, height] of [['wide', 1200, 760], ['phone', 390, 844]]) {
     await tab.setViewport({width, height});
     await shoot(`view-${name}-${scheme}`);
   }

@@ -110,6 +110,7 @@
   (when compressed
     (close-output))
   (use-lisps-own-streams)
+  (save-code-as-it-is)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil
                                  #+sb-core-compression #+sb-core-compression
                                  :compression (if compressed +compression+ nil)))

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: the condition that comes before the heap is exhausted.
+;;;; The agent's port to SBCL: the condition that comes before the heap is exhausted, and what is left of a stack that was.
 
 (in-package #:cl-mcp-agent)
 
@@ -51,3 +51,16 @@
            (restart-case (error 'heap-nearly-full :used used)
              (continue ()
                :report "Go on, at the risk that the process ends."))))))
+
+;;; The page before the end of a stack is read-only. Whoever comes there gets a condition, the page becomes writable, and the
+;;; page before it read-only, until something is written there on the way back. A non-local exit writes nothing.
+
+(defun call-guarding-stack (function)
+  "Call FUNCTION, which is all that this thread does; then write there. SBCL gives the stack to a later thread as it is, and
+would end the process when that thread comes there: up to 2.5.2 at least."
+  (declare (type function function))
+  (unwind-protect (funcall function)
+    #+x86-64
+    (setf (sb-sys:sap-ref-8 (sb-sys:int-sap (sb-thread::thread-control-stack-start sb-thread:*current-thread*))
+                            (* 2 sb-c::+backend-page-bytes+))
+          0)))

@@ -10,7 +10,7 @@
   (sb-thread:main-thread))
 
 (implement make-thread (name function)
-  (sb-thread:make-thread function :name name))
+  (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name))
 
 (implement top-package ()
   (sb-ext:symbol-global-value '*package*))

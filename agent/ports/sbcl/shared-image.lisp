@@ -18,6 +18,10 @@
 (defun text-of-octets (octets end)
   (coerce (sb-ext:octets-to-string octets :external-format :utf-8 :end end) '(simple-array character (*))))
 
+(implement holds-up-others-p ()
+  ;; Compiling and defining classes needs it.
+  (sb-thread:holding-mutex-p sb-kernel::**world-lock**))
+
 ;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
 
 (defvar *is-agents-thread* nil
@@ -34,6 +38,12 @@
                         (if *is-agents-thread*
                             (apply #'print-name arguments)
                             (apply (the function print) arguments))))
+  (sb-int:encapsulate 'sb-debug::%invoke-debugger 'cl-mcp-agent
+                      (lambda (debug &rest arguments)
+                        (apply (the function (if (and *is-agents-thread* *debugger*)
+                                                 *debugger* ; the code has put *INVOKE-DEBUGGER-HOOK* out of action
+                                                 debug))
+                               arguments)))
   (dolist (name *ways-to-exit*)
     (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
 
@@ -55,7 +65,8 @@
   (sb-int:unencapsulate name 'cl-mcp-agent))
 
 (defun remove-encapsulations ()
-  (dolist (name (list* 'sb-c::tail-annotate 'sb-pcl::maybe-trace-method 'sb-ext:print-symbol-with-prefix *ways-to-exit*))
+  (dolist (name (list* 'sb-c::tail-annotate 'sb-pcl::maybe-trace-method 'sb-ext:print-symbol-with-prefix
+                       'sb-debug::%invoke-debugger *ways-to-exit*))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 ;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
@@ -199,7 +210,7 @@
                                                             ;; The one that ends the thread.
                                                             (let ((*hidden-restarts* (compute-restarts)))
                                                               (declare (special *hidden-restarts*))
-                                                              (funcall (the function function))))))
+                                                              (call-guarding-stack function)))))
                            :name (format nil "agent ~d: ~a" (session-number session) name))))
 
 (defun make-free-thread (name function)

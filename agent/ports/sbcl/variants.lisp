@@ -178,3 +178,17 @@ else: they keep calling the present function also when the symbol is redefined."
   (list (or (internal-function "WRAPPER-CLASSOID" "SB-KERNEL")
             (internal-symbol "LAYOUT-CLASSOID" "SB-KERNEL"))
         layout))
+
+;;; Saving: SBCL disassembles all code of the image, to put functions beside those that they call. Older releases do it once
+;;; more, to link calls without the FDEFN object between them. That takes a third of the time of a save, and the code of a
+;;; session runs no slower without it than it did before.
+
+(defun save-code-as-it-is ()
+  "Have SBCL neither arrange nor link the code of an image that it saves."
+  (dolist (name (list (internal-function "COMPUTE-DIRECT-CALL-GRAPH" "SB-VM")
+                      (internal-function "STATICALLY-LINK-CORE" "SB-VM")))
+    (when name
+      (sb-int:encapsulate name 'cl-mcp-agent
+                          (lambda (function &rest arguments)
+                            (declare (ignore function arguments))
+                            #()))))) ; no function calls another

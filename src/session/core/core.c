@@ -169,23 +169,15 @@ void session_forget_standing(struct session *s)
 
 void session_tell(struct session *s, enum sessions_news news)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->all->watchers)
-    {
-        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+    list_each(struct sessions_watcher, w, &s->all->watchers, node)
         w->on_news(w->arg, s, news);
-    }
 }
 
 void session_tell_event(struct session *s, const struct sessions_event *event)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->all->watchers)
-    {
-        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+    list_each(struct sessions_watcher, w, &s->all->watchers, node)
         if (w->on_event != NULL)
             w->on_event(w->arg, s, event);
-    }
 }
 
 void session_count(const struct session *s, enum metric metric)

@@ -110,10 +110,7 @@ static bool is_limited(const struct operation *op)
 /* NULL if every waiting operation is within its limit. */
 static struct operation *first_expired(struct session *s)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->queue)
-    {
-        struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node) {
         if (op != s->current && op != session_first_operation(s) && is_limited(op) &&
             waited_ms(s, op) >= (uint64_t)op->timeout_ms)
             return op;
@@ -124,13 +121,10 @@ static struct operation *first_expired(struct session *s)
 static void on_tick(uv_timer_t *timer)
 {
     struct session *s = timer->data;
-    struct list *node, *next;
     bool is_needed = false;
     for (struct operation *op; (op = first_expired(s)) != NULL;)
         expire(s, op);
-    list_for_each(node, next, &s->queue)
-    {
-        struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node) {
         is_needed = is_needed || op->on_progress != NULL || is_limited(op);
         if (op->on_progress == NULL)
             continue;
@@ -169,13 +163,9 @@ size_t queue_length(const struct session *s)
 
 struct operation *queue_find(const struct session *s, uint64_t number)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->queue)
-    {
-        struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node)
         if (op->number == number && number > 0)
             return op;
-    }
     return NULL;
 }
 

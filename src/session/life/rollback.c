@@ -25,14 +25,10 @@
  * told. */
 static void count_again(struct session *s)
 {
-    struct list *node, *next;
     s->numbers.last = 0;
-    list_for_each(node, next, &s->queue)
-    {
-        const struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node)
         if (op->number > s->numbers.last)
             s->numbers.last = op->number;
-    }
 }
 
 void rollback_clear(struct session *s)

@@ -50,10 +50,7 @@ static void on_committed(void *arg, uint64_t size, const struct err *err);
  * must not make an older state the last. */
 static void commit_first(struct session *s)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->savings)
-    {
-        struct saving *v = list_entry(node, struct saving, node);
+    list_each(struct saving, v, &s->savings, node) {
         if (v->stored != NULL)
             continue;
         if (v->is_written && !v->is_committing) {
@@ -403,10 +400,7 @@ void saving_cancel(struct saving *v)
 
 void savings_cancel(struct session *s)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->savings)
-    {
-        struct saving *v = list_entry(node, struct saving, node);
+    list_each(struct saving, v, &s->savings, node) {
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;

@@ -211,10 +211,7 @@ size_t snapshots_keep_newest(struct snapshots *c)
 size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, enum fact_kind why)
 {
     size_t dropped = 0;
-    struct list *node, *next;
-    list_for_each(node, next, &c->all)
-    {
-        struct snapshot *sn = snapshot_at(node);
+    list_each(struct snapshot, sn, &c->all, node) {
         if (!sn->is_error_recent || sn->record == keep || sn == c->making || sn->is_source ||
             sn->name != NULL)
             continue;
@@ -226,13 +223,9 @@ size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_recor
 
 void snapshots_drop_namesakes(struct snapshots *c, const struct snapshot *keep)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &c->all)
-    {
-        struct snapshot *sn = snapshot_at(node);
+    list_each(struct snapshot, sn, &c->all, node)
         if (sn != keep && sn->name != NULL && keep->name != NULL && strcmp(sn->name, keep->name) == 0)
             snapshot_drop(sn, FACT_NONE);
-    }
 }
 
 void snapshots_thin(struct snapshots *c, size_t most)
@@ -268,13 +261,9 @@ void snapshots_thin(struct snapshots *c, size_t most)
 
 void snapshots_leave_after(struct snapshots *c, uint64_t evaluation)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &c->all)
-    {
-        struct snapshot *sn = snapshot_at(node);
+    list_each(struct snapshot, sn, &c->all, node)
         if (sn->evaluation > evaluation && sn->name == NULL)
             snapshot_set_aside(sn);
-    }
 }
 
 struct snapshot *snapshots_find(const struct snapshots *c, uint64_t evaluation)

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/regular_file.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "proc/loop_handle.h"
@@ -29,11 +28,14 @@
 #define RENEW_S 10
 #define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
 #define GONE_S 60
+#define FORGOTTEN_S (24 * 60 * 60)
 #define MOST_WANTED 1000 /* files that are read at a time */
-#define MOST_TRIES 3     /* another server may be taking the same lease over */
+#define MOST_MARKS 1000  /* of one session */
+#define MOST_TRIES 10    /* others may remove the directory, which they leave empty, in between */
 
-/* "NODE NUMBER\n" in a lease, "NUMBER\n" in a server's own file, where it is always written as a whole. */
-#define MOST_TEXT (LEASE_MOST_NODE + 1 + RANDOM_SECRET_DIGITS + 1)
+/* "NUMBER\n" in a server's own file, where it is always written as a whole. */
+#define MOST_TEXT (RANDOM_SECRET_DIGITS + 1)
+#define MOST_MARK (LEASE_MOST_NODE + 1 + RANDOM_SECRET_DIGITS)
 
 struct leases {
     uv_timer_t *timer;
@@ -42,7 +44,7 @@ struct leases {
     char *wanted; /* the same: what others ask of this server */
     char *own;    /* path of this server's file there */
     char number[RANDOM_SECRET_DIGITS + 1];
-    char text[MOST_TEXT + 1]; /* of its leases */
+    char *holder; /* path: NODE.NUMBER in nodes; its last part is the mark of its leases */
     struct list all;
     int64_t renewed_at;  /* on this machine's clock, before the last renewal */
     time_t renewed_time; /* of that renewal, on the file system's */
@@ -59,11 +61,11 @@ struct lease {
     void *arg;
 };
 
-/* Who has a lease, as its file and that of its holder tell. */
+/* Who else has a lease, as the marks and the files of their servers tell. */
 struct holding {
-    enum { FREE, OURS, GONE, HELD } state;
-    char text[MOST_TEXT + 1], node[LEASE_MOST_NODE + 1];
-    int64_t silent_s; /* HELD: since its holder has renewed it */
+    bool is_held, has_own; /* by another; there is the mark of the one who looks */
+    char node[LEASE_MOST_NODE + 1];
+    int64_t silent_s; /* since that one has renewed it */
 };
 
 /* It goes on while the server is stopped and while the machine sleeps. */
@@ -91,66 +93,84 @@ static bool read_open(int fd, char text[MOST_TEXT + 1], struct stat *status)
     return n >= 0;
 }
 
-/* False with errno set, ENOENT if there is none. */
 static bool read_file(const char *path, char text[MOST_TEXT + 1], struct stat *status)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int e = errno;
     bool ok = read_open(fd, text, status);
     if (fd >= 0)
         close(fd);
-    errno = fd < 0 ? e : EINVAL;
     return ok;
 }
 
-bool lease_is_held(const char *path, const char *holder)
+static const char *mark_of(const char *holder)
 {
-    char text[MOST_TEXT + 1];
-    struct stat status;
-    return read_file(path, text, &status) && strcmp(text, holder) == 0;
+    return strrchr(holder, '/') + 1;
 }
 
-static struct holding find_holding(const struct leases *l, const char *path)
+/* How long the server with this mark has been silent, at a time of the file system's clock; INT64_MAX: for
+ * ever, since a later server has its name. One without a file of its own, for example in a copy of the
+ * directory, has been silent for as long as its mark is there. */
+static int64_t silence(const char *nodes, int marks, const char *mark, char node[LEASE_MOST_NODE + 1],
+                       time_t now)
 {
-    struct holding h = {.state = HELD};
-    struct stat lease, holder;
-    if (!read_file(path, h.text, &lease)) {
-        h.state = errno == ENOENT ? FREE : HELD;
-        return h;
+    char number[MOST_TEXT + 1];
+    struct stat status;
+    size_t len = strlen(mark), tail = RANDOM_SECRET_DIGITS + 1;
+    bool is_mark = len > tail && len <= LEASE_MOST_NODE + tail && mark[len - tail] == '.';
+    snprintf(node, LEASE_MOST_NODE + 1, "%.*s", is_mark ? (int)(len - tail) : 0, mark);
+    char *path = path_of(nodes, node, "");
+    bool is_there = is_mark && read_file(path, number, &status) && strlen(number) == tail;
+    free(path);
+    bool is_known = is_there && strncmp(number, mark + len - tail + 1, RANDOM_SECRET_DIGITS) == 0;
+    bool is_over = (is_there && !is_known) ||
+                   (!is_known && fstatat(marks, mark, &status, AT_SYMLINK_NOFOLLOW) != 0); /* given back */
+    return is_over ? INT64_MAX : now - status.st_mtim.tv_sec;
+}
+
+/* Looks at each mark in the directory at ${path}, for the server with the mark ${own}, and removes those that
+ * will never count again. What cannot be read is held. */
+static struct holding find_holding(const char *path, const char *nodes, const char *own, time_t now)
+{
+    DIR *marks = opendir(path);
+    struct holding h = {.is_held = marks == NULL && errno != ENOENT};
+    struct dirent *e;
+    for (int i = 0; marks != NULL && !h.is_held && (e = readdir(marks)) != NULL; i++) {
+        bool is_own = strcmp(e->d_name, own) == 0;
+        h.has_own = h.has_own || is_own;
+        if (is_own || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        h.silent_s = silence(nodes, dirfd(marks), e->d_name, h.node, now);
+        h.is_held = h.silent_s <= GONE_S || i > MOST_MARKS;
+        if (h.silent_s > FORGOTTEN_S)
+            unlinkat(dirfd(marks), e->d_name, 0);
     }
-    if (strcmp(h.text, l->text) == 0) {
-        h.state = OURS;
-        return h;
-    }
-    size_t len = strcspn(h.text, " /");
-    snprintf(h.node, sizeof h.node, "%.*s", (int)len, h.text);
-    char *path_of_holder = path_of(l->nodes, h.node, ""), number[MOST_TEXT + 1];
-    bool is_there = len > 0 && h.node[0] != '.' && read_file(path_of_holder, number, &holder);
-    free(path_of_holder);
-    bool is_known = is_there && h.text[len] == ' ' && strcmp(h.text + len + 1, number) == 0;
-    /* Without its holder's file, for example in a copy of the directory, the lease itself is as old as it is.
-     */
-    h.silent_s = l->renewed_time - (is_known ? holder.st_mtim.tv_sec : lease.st_mtim.tv_sec);
-    bool has_successor = is_there && !is_known && strlen(number) == RANDOM_SECRET_DIGITS + 1;
-    h.state = has_successor || h.silent_s > GONE_S ? GONE : HELD;
+    if (marks != NULL)
+        closedir(marks);
     return h;
 }
 
-/* Takes away a lease that was ours or whose holder is gone. Two servers may try at once, and one of them may
- * have been slow: the other's new lease must stay. So the file is renamed, which only one can do, then read
- * again, and put back if it is not the one that was found. */
-static void take_away(const struct leases *l, const char *path, const struct holding *found)
+static struct holding find(const struct leases *l, const char *path)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s.%s", path, l->number);
-    const char *away = strbuf_string(&b);
-    if (rename(path, away) == 0) {
-        struct holding now = find_holding(l, away);
-        if ((now.state == HELD || strcmp(now.text, found->text) != 0) && link(away, path) != 0)
-            log_warning("cannot put %s back: %s", path, strerror(errno));
-        unlink(away);
+    return find_holding(path, l->nodes, mark_of(l->holder), l->renewed_time);
+}
+
+/* The time is that at which this server has last renewed its own file: whoever has taken the lease over since
+ * is not silent then. */
+bool lease_is_held(const char *path, const char *holder)
+{
+    char number[MOST_TEXT + 1];
+    struct stat own;
+    char *file = xstrdup(holder), *nodes = xstrdup(holder);
+    file[strlen(file) - RANDOM_SECRET_DIGITS - 1] = '\0';
+    *strrchr(nodes, '/') = '\0';
+    bool is_held = read_file(file, number, &own);
+    if (is_held) {
+        struct holding h = find_holding(path, nodes, mark_of(holder), own.st_mtim.tv_sec);
+        is_held = h.has_own && !h.is_held;
     }
-    strbuf_fini(&b);
+    free(nodes);
+    free(file);
+    return is_held;
 }
 
 static bool refuse(const struct leases *l, const char *name, const struct holding *h, struct err *err)
@@ -198,10 +218,7 @@ static void ask_for(const struct leases *l, const char *path, const struct holdi
 
 static void grant(struct leases *l, const char *wish)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &l->all)
-    {
-        struct lease *lease = list_entry(node, struct lease, node);
+    list_each(struct lease, lease, &l->all, node) {
         char *name = name_of_wish(l, lease->path);
         if (strcmp(name, wish) == 0 && !lease->is_lost && lease->on_wanted != NULL)
             lease->on_wanted(lease->arg);
@@ -221,20 +238,47 @@ static void grant_all(struct leases *l)
         closedir(directory);
 }
 
+static void withdraw(const struct leases *l, const char *path)
+{
+    char *mark = path_of(path, mark_of(l->holder), "");
+    unlink(mark);
+    rmdir(path); /* which fails if another has its mark there */
+    free(mark);
+}
+
+/* Makes the mark, and the directory, which whoever leaves it empty removes. */
+static bool make_mark(const struct leases *l, const char *path, struct err *err)
+{
+    char *mark = path_of(path, mark_of(l->holder), "");
+    int fd = -1;
+    errno = ENOENT;
+    for (int i = 0; i < MOST_TRIES && fd < 0 && errno == ENOENT; i++)
+        if (mkdir(path, 0700) == 0 || errno == EEXIST)
+            fd = open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    else
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", mark);
+    free(mark);
+    return fd >= 0;
+}
+
+/* A look, so that nobody who has the lease sees the mark of one that cannot get it; then the mark; then the
+ * look that counts. */
 static bool claim(const struct leases *l, const char *path, const char *name, struct err *err)
 {
-    struct holding h = {.state = FREE};
-    for (int i = 0; i < MOST_TRIES && !l->is_replaced; i++) {
-        if (regular_file_create(path, 0600, l->text, strlen(l->text), err))
-            return true;
-        h = find_holding(l, path);
-        if (h.state == FREE)
-            continue; /* given back since; or ${err} says why nothing can be written there */
-        if (h.state == HELD)
-            break;
-        take_away(l, path, &h);
+    struct holding h = {.is_held = true};
+    if (!l->is_replaced)
+        h = find(l, path);
+    if (!h.is_held) {
+        if (!make_mark(l, path, err))
+            return false;
+        h = find(l, path);
     }
-    return h.state == FREE && !l->is_replaced ? false : refuse(l, name, &h, err);
+    if (h.has_own && !h.is_held)
+        return true;
+    withdraw(l, path);
+    return refuse(l, name, &h, err);
 }
 
 static void lose(struct lease *lease, const struct err *err)
@@ -249,10 +293,7 @@ static void lose(struct lease *lease, const struct err *err)
  * leases over: it takes each one again, as if it were another's. */
 static void check_all(struct leases *l)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &l->all)
-    {
-        struct lease *lease = list_entry(node, struct lease, node);
+    list_each(struct lease, lease, &l->all, node) {
         struct err err;
         if (!lease->is_lost && !claim(l, lease->path, lease->name, &err))
             lose(lease, &err);
@@ -330,13 +371,7 @@ static bool begin(struct leases *l, struct err *err)
         return false;
     l->renewed_at = now_s();
     l->renewed_time = status.st_mtim.tv_sec;
-    char *trial = path_of(l->nodes, l->number, "");
-    ok = link(l->own, trial) == 0 ||
-         err_set_errno(err, ERR_SYSTEM, errno,
-                       "--node and --persist need a --state-dir with hard links: cannot link %s", trial);
-    unlink(trial);
-    free(trial);
-    return ok;
+    return true;
 }
 
 struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *node, struct err *err)
@@ -350,7 +385,9 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
     l->timer = loop_handle_timer(loop, l);
     bool ok = random_secret(l->number) ||
               err_set(err, ERR_SYSTEM, "The kernel's random numbers are not ready yet.");
-    snprintf(l->text, sizeof l->text, "%.*s %s\n", LEASE_MOST_NODE, node, l->number);
+    char mark[MOST_MARK + 1];
+    snprintf(mark, sizeof mark, "%.*s.%s", LEASE_MOST_NODE, node, l->number);
+    l->holder = path_of(l->nodes, mark, "");
     if (!ok || !begin(l, err)) {
         leases_free(l);
         return NULL;
@@ -368,17 +405,18 @@ void leases_free(struct leases *l)
     free(l->nodes);
     free(l->wanted);
     free(l->own);
+    free(l->holder);
     free(l);
 }
 
 bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err)
 {
     char *path = path_of(directory, name, ".lease");
-    struct holding h = find_holding(l, path);
-    if (h.state == HELD && h.node[0] != '\0' && h.node[0] != '.')
+    struct holding h = find(l, path);
+    if (h.is_held && h.node[0] != '\0' && h.node[0] != '.')
         ask_for(l, path, &h);
     free(path);
-    return h.state == HELD && !refuse(l, name, &h, err);
+    return h.is_held && !refuse(l, name, &h, err);
 }
 
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)
@@ -405,8 +443,8 @@ void lease_release(struct lease *lease)
 {
     if (lease == NULL)
         return;
-    if (!lease->is_lost && lease_is_held(lease->path, lease->leases->text))
-        unlink(lease->path);
+    if (!lease->is_lost)
+        withdraw(lease->leases, lease->path);
     list_remove(&lease->node);
     free(lease->path);
     free(lease->name);
@@ -437,5 +475,5 @@ bool lease_confirm(struct lease *lease, struct err *err)
 
 const char *lease_holder(const struct lease *lease)
 {
-    return lease->leases->text;
+    return lease->leases->holder;
 }

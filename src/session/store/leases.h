@@ -2,17 +2,34 @@
  * Leases: which of several servers with one directory of saves has a session. A server takes the lease of a
  * session before it makes or restores it, and gives it back when the session ends.
  *
- * The file NAME.lease beside the saves names its holder, a server and a number that it has chosen at its
- * start. Each server renews one file for all its leases, nodes/NODE. A holder that has not renewed it for a
- * minute is gone, and another server may take its leases over; so is one whose name is used by a later
- * server.
+ * NAME.lease, a directory beside the saves, contains a mark of each server that has the session or tries to
+ * take it: an empty file NODE.NUMBER, the number chosen by the server at its start. Each server renews one
+ * file for all its leases, nodes/NODE, which contains that number. A server that has not renewed it for a
+ * minute is gone; so is one whose name is used by a later server. Their marks do not count.
+ *
+ * A server takes a lease so: if no mark counts, it makes its own, then it looks at the others. If one of them
+ * counts, it removes its own and has not got the lease. It uses a lease for 45 s after it has renewed its
+ * file; after a longer time, by its own clock or by the times of the file, it takes each of its leases again,
+ * and loses those that another has.
+ *
+ * Why no two have a session, whatever the order of their steps and however long the pauses between them: a
+ * mark is removed only by its server, when that has not got the lease, or when it can never count again. (A
+ * server that has been silent for a day counts as one of these.) So, if A and B have taken it, and A has made
+ * its mark first, the later one, B has seen that mark when it looked, and found A gone: A had not renewed its
+ * file for a minute. Then A used the lease at most until 15 s before, and before it uses it once more it
+ * renews its file and looks again, which is after B has made its mark: the same holds with A and B exchanged.
+ * Two that try at once may see each other, and neither gets it; their clients try again.
+ *
+ * What this relies on holds on network file systems too: a file that was made is seen by who opens its
+ * directory afterwards, and open(2) sees what was written to a file before it was last closed elsewhere.
+ * Times are compared only with each other as the file system has stamped them, so the servers' clocks may
+ * differ; they must not differ in speed by a quarter, and the file system's must not jump ahead. After a
+ * jump, and in a virtual machine that was paused with its clock, a server may use what another has taken over
+ * until its next renewal, 10 s at most. Nothing can stop a server between its last look at the lease and what
+ * it does then: see saved_commit().
  *
  * A server that finds a lease held asks for it with a file in wanted/HOLDER, whose name is the path of the
  * lease with % for /. The holder looks there every two seconds.
- *
- * What this relies on holds on network file systems too: link(2) never replaces a file, rename(2) of one file
- * succeeds once, and open(2) sees what was written to a file before it was last closed elsewhere. Times are
- * compared with each other only as the file system has stamped them, so the servers' clocks may differ.
  */
 #ifndef SESSION_STORE_LEASES_H
 #define SESSION_STORE_LEASES_H
@@ -63,8 +80,8 @@ void lease_watch(struct lease *lease, void (*on_lost)(void *arg), void (*on_want
  * minute does not know what happened meanwhile. Errors: ERR_BUSY */
 bool lease_confirm(struct lease *lease, struct err *err);
 
-/* lease_holder(lease): what its file contains; borrowed. lease_is_held(path, holder): whether the file
- * contains that; it may be called in any thread. */
+/* lease_holder(lease): who holds it, borrowed. lease_is_held(path, holder): whether the lease at this path is
+ * still theirs; it may be called in any thread. */
 const char *lease_holder(const struct lease *lease);
 bool lease_is_held(const char *path, const char *holder);
 

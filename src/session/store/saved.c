@@ -329,10 +329,7 @@ static void commit_done(uv_work_t *work, int status)
 
 static void begin_next_commit(struct saved_store *store, const char *description)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &store->commits)
-    {
-        struct commit *c = list_entry(node, struct commit, node);
+    list_each(struct commit, c, &store->commits, node) {
         if (strcmp(c->description, description) != 0)
             continue;
         if (!c->is_begun) {

@@ -44,7 +44,7 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
  *
  * s           borrowed, copied; all but ${size} and ${when} is read
  * journal     borrowed, copied; may be NULL
- * holder      borrowed, copied: the lease of ${s->name} must still contain it, as lease_is_held(); NULL:
+ * holder      borrowed, copied: the lease of ${s->name} must still be theirs, as lease_is_held(); NULL:
  * there is no lease done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not
  * called after saved_store_free()
  */

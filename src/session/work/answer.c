@@ -144,12 +144,11 @@ void answer_keep_examination(struct session *s, struct sexp_document **document)
 void answer_all_waiting(struct session *s, const char *why)
 {
     /* Answer only the operations that wait now: one that a callback queues gets its own attempt. */
-    struct list waiting, *node, *next;
+    struct list waiting;
     list_init(&waiting);
-    list_for_each(node, next, &s->queue)
-    {
-        list_remove(node);
-        list_append(&waiting, node);
+    list_each(struct operation, op, &s->queue, node) {
+        list_remove(&op->node);
+        list_append(&waiting, &op->node);
     }
     while (!list_is_empty(&waiting))
         answer_unavailable(s, list_entry(waiting.next, struct operation, node), why);

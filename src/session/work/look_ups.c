@@ -210,13 +210,9 @@ static size_t count(const struct session *s)
 /* A request that the process has not read yet; NULL if there is none. */
 static struct look *unread(const struct session *s)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->looks)
-    {
-        struct look *look = list_entry(node, struct look, node);
+    list_each(struct look, look, &s->looks, node)
         if (!look->has_reacted)
             return look;
-    }
     return NULL;
 }
 
@@ -236,12 +232,9 @@ static bool is_too_early(const struct session *s)
 void session_action_look(struct session *s, struct event *e)
 {
     (void)e;
-    struct list *node, *next;
     if (s->flags.is_delivering || !worker_is_alive(s->worker) || run_is_stopped(s))
         return;
-    list_for_each(node, next, &s->queue)
-    {
-        struct operation *op = list_entry(node, struct operation, node);
+    list_each(struct operation, op, &s->queue, node) {
         if (!is_to_look(s, op))
             continue;
         if (is_too_early(s)) {
@@ -265,10 +258,7 @@ void look_cancel(struct look *look)
 
 void looks_cancel(struct session *s)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &s->looks)
-    {
-        struct look *look = list_entry(node, struct look, node);
+    list_each(struct look, look, &s->looks, node) {
         struct operation *op = look->op;
         look->op = NULL;
         if (op != NULL) {

@@ -57,7 +57,7 @@ function evaluationParts(app, entry) {
   const isNewest = entry === app.newestValue();
   return [
     ['head', [entry.state, entry.isUndone, entry.elapsed, entry.isDetached, entry.number].join(), () => head(entry)],
-    ['code', entry.code === null ? null : 1, () => code(entry)],
+    ['code', entry.code === null || isLook(entry) ? null : 1, () => code(entry)],
     ['part', entry.isPart ? 1 : null, () => make('p', {class: 'quiet', text: 'Its beginning is no longer kept.'})],
     ['output', entry.outputs.length ? entry.outputs.length + ':' + entry.outputLength : null, (old) => output(entry, old)],
     ['warnings', entry.warnings.length || null, () => warnings(entry)],

@@ -92,7 +92,7 @@ export class Inspector {
 
   parts(found, step) {
     return make('table', {class: 'parts'}, make('caption', {class: 'hidden', text: 'Parts'}), make('tbody', {}, found.parts.map((part) => make('tr', {},
-      make('th', {scope: 'row', text: short(part.name, 80)}), make('td', {}, textBlock(part.value, {}, painted)), make('td', {}, this.opens(part, step))))));
+      make('th', {scope: 'row', text: short(part.name, 80)}), make('td', {}, this.opens(part, step), textBlock(part.value, {}, painted))))));
   }
 
   opens(part, step) {

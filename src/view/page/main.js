@@ -17,6 +17,7 @@ import * as parse from './parse.js';
 
 const pageOfEvents = 1000;
 const refreshEvery = 5000; // ms, of what sends no events: memory, threads
+const readPause = 300; // ms between two readings of events, so that a flood of output costs little
 const longestPause = 10000; // ms between attempts to reconnect
 
 class App {
@@ -27,6 +28,7 @@ class App {
   readOnly = false;
   ask = ask;
   timers = {};
+  hasRead = 0; // when
 
   constructor() {
     this.transcript = new Transcript((entry, element) => drawEntry(this, entry, element));
@@ -192,6 +194,7 @@ class App {
       if (error instanceof Lost && model === this.model && !server['is-ended']) this.banner('lost', 'The connection to the server is lost. The page tries again.');
     } finally {
       this.isReading = false;
+      this.hasRead = performance.now();
       if (model !== this.model || this.mustRead) this.catchUp();
     }
   }
@@ -247,7 +250,7 @@ class App {
       try {
         await listen(this.address(server), names, own.signal, (message) => {
           pause = 250;
-          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.catchUp();
+          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + readPause - performance.now()), () => this.catchUp());
           else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();
           else this.soon('refresh', 1000, () => this.refresh());
         });

@@ -66,7 +66,7 @@ STORAGE = Outcome("fails", "^STORAGE-CONDITION$|EXHAUSTED")
 DAMAGE = either(value("3"), error("."), died("."))
 
 
-def case(name, *code, outcome, timeout=0.5, options=(), check=CHECK, state=STATE, wait=20, cure=False):
+def case(name, *code, outcome, timeout=None, options=(), check=CHECK, state=STATE, wait=20, cure=False):
     return Case(name, code, outcome, timeout, options, check, state, wait, cure)
 
 
