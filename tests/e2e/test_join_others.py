@@ -160,7 +160,7 @@ class Joined:
              " (make-instance 'unprintable))", None),
             ("(error (make-instance 'unprintable))", "TYPE-ERROR"),
             ("(let ((x (list 1))) (setf (cdr x) x))", None),
-            ("(make-list 100000)", None),
+            ("(make-list 20000)", None),
         ):
             with self.subTest(code=code):
                 report = self.s.evaluate(code)

@@ -20,8 +20,17 @@
       (stop-capture))
     character))
 
-;;; ECL would call a C compiler for this, and does without; ABCL's interpreter is slower.
-#+abcl (compile 'capture-character)
+(defun capture-part (stream string start end)
+  (let ((text (slot-value stream 'text))
+        (stop (slot-value stream 'stop)))
+    (loop for index from start below (min end (+ start stop))
+          do (vector-push-extend (char string index) text))
+    (when (>= (fill-pointer text) stop)
+      (stop-capture))
+    string))
+
+;;; ECL would call a C compiler for these, and does without; ABCL's interpreter is slower.
+#+abcl (mapc #'compile '(capture-character capture-part))
 
 (define-gray-method stream-write-char ((stream capture) character)
   (capture-character stream character))
@@ -30,13 +39,17 @@
   (let ((newline (position #\newline text :from-end t)))
     (- (length text) (if newline (1+ newline) 0))))
 
-(defmacro define-output-methods (class column)
-  "Define for CLASS what follows from STREAM-WRITE-CHAR. COLUMN is a function of the stream."
+(defun write-each (stream string start end)
+  (loop for index from start below end
+        do (write-char (char string index) stream))
+  string)
+
+(defmacro define-output-methods (class column write)
+  "Define for CLASS what follows from STREAM-WRITE-CHAR. COLUMN is a function of the stream; WRITE of the stream, a string, and
+where the part to be written begins and ends."
   `(progn
      (define-gray-method stream-write-string ((stream ,class) string &optional (start 0) end)
-       (loop for index from start below (or end (length string))
-             do (,(gray-name 'stream-write-char) stream (char string index)))
-       string)
+       (funcall ,write stream string (or start 0) (or end (length string))))
      (define-gray-method stream-line-column ((stream ,class))
        (funcall ,column stream))
      (define-gray-method stream-fresh-line ((stream ,class))
@@ -48,7 +61,7 @@
      (define-gray-method stream-finish-output ((stream ,class))
        nil)))
 
-(define-output-methods capture (lambda (stream) (column-of-text (captured-text stream))))
+(define-output-methods capture (lambda (stream) (column-of-text (captured-text stream))) #'capture-part)
 
 (implement make-capture ()
   (make-instance 'capture))
@@ -86,10 +99,12 @@
                                          (await-room session))))
   #-abcl (make-instance 'session-output :session session :number number))
 
-(define-output-methods session-output (lambda (stream)
-                                        (let ((text (buffered-text stream)))
-                                          (+ (column-of-text text)
-                                             (if (find #\newline text) 0 (printed-column stream))))))
+(define-output-methods session-output
+                       (lambda (stream)
+                         (let ((text (buffered-text stream)))
+                           (+ (column-of-text text)
+                              (if (find #\newline text) 0 (printed-column stream)))))
+                       #'write-each)
 
 (defun send-output (stream)
   "Send what STREAM has in its buffer. The stream is one thread's."
