@@ -226,7 +226,8 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                    (when (and (= token *early-look*) (plusp token))
                      (take-looks))
                    (flet ((perform-it ()
-                            (perform-where-due (list* id name arguments) operation)))
+                            (handler-case (perform-where-due (list* id name arguments) operation)
+                              (not-implemented (lack) (list id :refused (princ-to-string lack))))))
                      (if (and *error-condition* (not (member name *operations-in-errors*)))
                          ;; A look-up names symbols as the code that is evaluated next will.
                          (let ((*package* (top-package)))

@@ -9,9 +9,10 @@
 DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT."))
 
 (define-condition not-implemented (error)
-  ((operation :initarg :operation :reader not-implemented-operation))
+  ((deed :initarg :deed :reader not-implemented-deed))
   (:report (lambda (condition stream)
-             (format stream "This Lisp cannot do ~(~a~)." (not-implemented-operation condition)))))
+             (format stream "~a, as it is joined here, cannot ~a." (lisp-implementation-type)
+                     (not-implemented-deed condition)))))
 
 (defmacro define-port-operation (name lambda-list documentation &body default)
   "Declare the operation NAME of the port. Without a DEFAULT a port implements it or lacks it."
@@ -36,8 +37,12 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
        (note-port-operation ',name :implemented))
      (defun ,name ,lambda-list ,@body)))
 
-(defmacro declare-absent (&rest names)
-  "Declare that this Lisp has none of the operations NAMES; calling one signals NOT-IMPLEMENTED."
+(defun lack (deed)
+  "Signal that this Lisp cannot do DEED, a text that completes the sentence \"This Lisp cannot\"."
+  (error 'not-implemented :deed deed))
+
+(defmacro declare-absent (deed &rest names)
+  "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one signals NOT-IMPLEMENTED."
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
        ,@(loop for name in names
@@ -45,7 +50,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
      ,@(loop for name in names
              collect `(defun ,name (&rest arguments)
                         (declare (ignore arguments))
-                        (error 'not-implemented :operation ',name)))))
+                        (lack ',deed)))))
 
 (defmacro define-missing-operations ()
   "Define each operation that the port lacks: by the contract's default, or as absent. Ends a port's last file."
@@ -53,11 +58,14 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
      ,@(loop for (name lambda-list documentation default status) in *port-operations*
              when (eq status :contract)
                collect (if (eq default :none)
-                           `(declare-absent ,name)
+                           `(declare-absent ,(format nil "do ~(~a~)" name) ,name)
                            `(progn
                               (eval-when (:compile-toplevel :load-toplevel :execute)
                                 (note-port-operation ',name :default))
-                              (defun ,name ,lambda-list ,documentation ,@default))))))
+                              (defun ,name ,lambda-list
+                                ,documentation
+                                (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
+                                ,@default))))))
 
 (defun port-features ()
   "List as keywords what this Lisp can do, for HELLO and SESSION-INFO."
@@ -123,7 +131,6 @@ which are many more."
 (define-port-operation await-octets (seconds)
   "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS have passed. Return true in the
 first case."
-  (declare (ignore seconds))
   (octets-waiting-p))
 
 (define-port-operation receive-octets (buffer start end)
@@ -138,7 +145,7 @@ broken.")
 
 (define-port-operation passing-descriptors (except)
   "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own."
-  (progn except '()))
+  '())
 
 (define-port-operation descriptor-text (descriptor)
   "Return a description of DESCRIPTOR for people.")
@@ -174,7 +181,8 @@ again.")
 false if that failed on a system that can do it.")
 
 (define-port-operation denial-texts ()
-  "Return the system's message for EPERM, in its current language.")
+  "Return the system's message for EPERM, in its current language."
+  nil)
 
 (define-port-operation sever-descriptors (descriptors)
   "Make each of DESCRIPTORS the same as descriptor 0, which is /dev/null.")
@@ -236,7 +244,8 @@ how many milliseconds it has not run, or NIL; then the descriptor that it waits 
 the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 
 (define-port-operation put-off-interruptions ()
-  "Let none of CALL-IN-THREAD begin in this thread until the one that runs here has ended.")
+  "Let none of CALL-IN-THREAD begin in this thread until the one that runs here has ended."
+  nil)
 
 (define-port-operation make-thread (name function)
   "Start a thread that calls FUNCTION. Returns the thread.")
@@ -263,7 +272,8 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended.")
 
 (define-port-operation exiting-p ()
-  "True once the program has requested the end of the process, which unwinds its threads first.")
+  "True once the program has requested the end of the process, which unwinds its threads first."
+  nil)
 
 (define-port-operation end-thread ()
   "End the calling thread, which is not the main one.")
@@ -302,7 +312,8 @@ its end when that is NIL.")
   "Flush the standard streams. Never signals.")
 
 (define-port-operation reset-columns ()
-  "Make FRESH-LINE on the standard streams do nothing until something is printed.")
+  "Make FRESH-LINE on the standard streams do nothing until something is printed."
+  nil)
 
 (define-port-operation make-capture ()
   "Return a character output stream that keeps a bounded number of characters.")
@@ -316,15 +327,18 @@ its end when that is NIL.")
 ;;; Evaluation and conditions
 
 (define-port-operation call-in-compilation-unit (function)
-  "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
+  "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed."
+  (funcall function))
 
 (define-port-operation undefined-names (limit &optional anew)
   "List the first LIMIT undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE); second, how many more
 there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it. An undeclared variable that
-has a value is listed once, but always if it is in a file or ANEW is true.")
+has a value is listed once, but always if it is in a file or ANEW is true."
+  (values '() 0))
 
 (define-port-operation forget-undefined-names (file)
-  "Forget the undefined names of the running compilation unit that were met first in FILE, a namestring.")
+  "Forget the undefined names of the running compilation unit that were met first in FILE, a namestring."
+  nil)
 
 (define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
@@ -339,25 +353,31 @@ The current package and readtable are bound. Returns true if all of it was compi
 
 (define-port-operation reading-position (stream)
   "Return how many characters COMPILE-TEXT has read from STREAM, and where the form that it reads began.
-NIL if STREAM is not one of its streams.")
+NIL if STREAM is not one of its streams."
+  nil)
 
 (define-port-operation form-function (form)
   "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown.")
 
 (define-port-operation form-being-compiled ()
-  "Return a list of the part of the source that the compiler is processing, or NIL.")
+  "Return a list of the part of the source that the compiler is processing, or NIL."
+  nil)
 
 (define-port-operation places-in-text (text start)
-  "Return what PLACE-OF-PART needs to know of the form that begins at START of TEXT or after blanks and comments; or NIL.")
+  "Return what PLACE-OF-PART needs to know of the form that begins at START of TEXT or after blanks and comments; or NIL."
+  nil)
 
 (define-port-operation place-of-part (places steps)
-  "Return where in its text the list begins that STEPS, places in lists, lead to in the form that PLACES is about; or NIL.")
+  "Return where in its text the list begins that STEPS, places in lists, lead to in the form that PLACES is about; or NIL."
+  nil)
 
 (define-port-operation place-being-compiled (condition)
-  "Return as file:line:column or file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL.")
+  "Return as file:line:column or file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL."
+  nil)
 
 (define-port-operation reading-failure (condition)
-  "Return the error of the reader of a file that CONDITION is or wraps, or NIL.")
+  "Return the error of the reader of a file that CONDITION is or wraps, or NIL."
+  nil)
 
 (define-port-operation call-with-debugger (function debugger)
   "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger.")
@@ -373,13 +393,15 @@ NIL if STREAM is not one of its streams.")
 
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
-about, if CONDITION has that, or NIL.")
+about, if CONDITION has that, or NIL."
+  condition)
 
 (define-port-operation standing-for (class)
   "Return the class whose name is shown for CLASS.")
 
 (define-port-operation compiler-note-p (condition)
-  "True for the compiler's notes about code that it could not optimize.")
+  "True for the compiler's notes about code that it could not optimize."
+  nil)
 
 (define-port-operation storage-kind (condition)
   "Return :HEAP or :STACK if CONDITION reports its exhaustion, else NIL.")
@@ -387,23 +409,29 @@ about, if CONDITION has that, or NIL.")
 (define-port-operation call-misuse (condition)
   "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
 generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the
-frame, the third how many arguments it got, if that is known.")
+frame, the third how many arguments it got, if that is known."
+  nil)
 
 (define-port-operation deadline-passed-p (condition)
-  "True if CONDITION reports that something waited until its deadline.")
+  "True if CONDITION reports that something waited until its deadline."
+  nil)
 
 (define-port-operation time-limit-passed-p (condition)
-  "True if CONDITION ends code that has run as long as the code around it allows.")
+  "True if CONDITION ends code that has run as long as the code around it allows."
+  nil)
 
 (define-port-operation slot-misuse (condition)
   "Return :INITARG and a class if CONDITION reports an initarg that making an instance does not take, :SLOT and the class of
-the object if it reports that an object has no such slot, else NIL.")
+the object if it reports that an object has no such slot, else NIL."
+  nil)
 
 (define-port-operation class-missing-p (condition)
-  "True if CONDITION, a CELL-ERROR, reports that no class has its name.")
+  "True if CONDITION, a CELL-ERROR, reports that no class has its name."
+  nil)
 
 (define-port-operation dispatcher-name-p (name)
-  "True if NAME, a list, is that of a frame in which the generic function that is its second element looks for methods.")
+  "True if NAME, a list, is that of a frame in which the generic function that is its second element looks for methods."
+  nil)
 
 (define-port-operation frame-lambda-list (frame)
   "Return the lambda list of the function at FRAME, or :UNKNOWN.")
@@ -430,7 +458,8 @@ the object if it reports that an object has no such slot, else NIL.")
   "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none.")
 
 (define-port-operation idle-restart-p (restart)
-  "True if RESTART says that it does again what failed, and does not.")
+  "True if RESTART says that it does again what failed, and does not."
+  nil)
 
 (define-port-operation signalling-frame ()
   "Return the frame that signalled the condition for which the debugger was called.")
@@ -452,7 +481,8 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
 <<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known. If only the
-place is asked for, the text may be missing.")
+place is asked for, the text may be missing."
+  nil)
 
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
@@ -469,7 +499,7 @@ place is asked for, the text may be missing.")
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
 not taken its arguments), :LOCAL (a local function that returns in a way of its own), :SYSTEM (a function of the Lisp's
-own) or :QUALITY (compiled without what that needs).")
+own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left).")
 
 (define-port-operation leave-frame-by (frame function)
   "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
@@ -485,7 +515,8 @@ begins with user-")
   "True if SYMBOL is proclaimed special.")
 
 (define-port-operation walk-heap ()
-  "Visit the live objects of the heap, so that damage to it is detected.")
+  "Visit the live objects of the heap, so that damage to it is detected."
+  nil)
 
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value.")
@@ -506,11 +537,18 @@ to their values, so that setting one ends with the call.")
 (define-port-operation thread-name ()
   "Return the name of the calling thread.")
 
+(define-port-operation nodes-searched ()
+  "Return how many conses, elements and slots of a long value may be searched for a cycle: as many as a fraction of a second
+allows."
+  100000)
+
 (define-port-operation call-printing-plainly (function)
-  "Call FUNCTION so that messages are short and names have a package prefix only if needed.")
+  "Call FUNCTION so that messages are short and names have a package prefix only if needed."
+  (funcall function))
 
 (define-port-operation call-printing-past-errors (function)
-  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues.")
+  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues."
+  (funcall function))
 
 (define-port-operation class-ancestors (class)
   "List the classes in the precedence list of CLASS.")
@@ -524,7 +562,8 @@ to their values, so that setting one ends with the call.")
   nil)
 
 (define-port-operation foreign-libraries ()
-  "List the names of the files of the foreign libraries that the code has loaded.")
+  "List the names of the files of the foreign libraries that the code has loaded."
+  nil)
 
 (define-port-operation save-image (path compressed)
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
@@ -540,7 +579,8 @@ symbol, identifies the wrapper's owner. The wrapper stays when the function is r
   "Remove the wrapper with TAG from the function NAME, if there is one.")
 
 (define-port-operation inlined-name-p (name)
-  "True if calls of the function NAME may be compiled inline because it is declaimed so.")
+  "True if calls of the function NAME may be compiled inline because it is declaimed so."
+  nil)
 
 (define-port-operation function-wrapped-p (name tag)
   "True if the function NAME, which must exist, has a wrapper with TAG.")
@@ -575,7 +615,8 @@ and keeps the garbage of that time. Always do so if PROMOTE is true; what lives 
 
 (define-port-operation generation-readings ()
   "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
-the Lisp was started with.")
+the Lisp was started with."
+  nil)
 
 (define-port-operation count-heap (image time-us)
   "List (NAME OCTETS COUNT) for the types of the objects in the heap, including garbage not yet
@@ -594,7 +635,8 @@ time; in MODE \"alloc\" whenever a region of the heap is used up. At most MAX-SA
 No thread is created, so the process can still be copied. Signals an error on failure.")
 
 (define-port-operation stop-sampling ()
-  "End sampling, if it is on. The samples are kept.")
+  "End sampling, if it is on. The samples are kept."
+  nil)
 
 (define-port-operation map-samples (function mode)
   "Call FUNCTION with each sample that was taken: a list of names from the innermost function, symbols or
@@ -602,18 +644,22 @@ lists or, of foreign functions, strings, with :MORE where some are missing; and 
 thread that serves. In MODE \"alloc\" the frames of the allocator are left out.")
 
 (define-port-operation forget-samples ()
-  "End sampling and forget the samples.")
+  "End sampling and forget the samples."
+  nil)
 
 (define-port-operation sampling-p ()
-  "True if stacks are being sampled, for any request.")
+  "True if stacks are being sampled, for any request."
+  nil)
 
 ;;; Looking things up
 
 (define-port-operation note-call-to-evaluate (form)
-  "FORM is about to be evaluated. If it calls an undefined function, its error is to be the same each time.")
+  "FORM is about to be evaluated. If it calls an undefined function, its error is to be the same each time."
+  nil)
 
 (define-port-operation call-with-default-policy (function)
-  "Call FUNCTION with this Lisp's own way of compiling files.")
+  "Call FUNCTION with this Lisp's own way of compiling files."
+  (funcall function))
 
 (define-port-operation call-encapsulated (wrappers function)
   "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
@@ -623,32 +669,38 @@ gets the function and its arguments.")
   "Make DIRECTORY, a string, the process's working directory.")
 
 (define-port-operation heap-readings ()
-  "Return the number of octets used in the heap, and its maximum size.")
+  "Return the number of octets used in the heap, and its maximum size; NIL if that is not known."
+  nil)
 
 (define-port-operation function-lambda-list (function)
   "Return the lambda list of FUNCTION, a function object, or :UNKNOWN.")
 
 (define-port-operation function-type (name)
-  "Return the type of the function called NAME, or NIL if nothing is known.")
+  "Return the type of the function called NAME, or NIL if nothing is known."
+  nil)
 
 (define-port-operation variable-type (symbol)
-  "Return the declared type of the variable SYMBOL, or NIL.")
+  "Return the declared type of the variable SYMBOL, or NIL."
+  nil)
 
 (define-port-operation variable-kind (symbol)
   "Return :CONSTANT, :SPECIAL, :GLOBAL, :SYMBOL-MACRO, or NIL if SYMBOL was not defined as any.")
 
 (define-port-operation expanders (symbol)
   "Return the objects that define the type SYMBOL and its SETF expansion, which are different objects after a
-redefinition; NIL for what is not defined.")
+redefinition; NIL for what is not defined."
+  nil)
 
 (define-port-operation no-input-p (stream)
   "True if STREAM is the standard input of a process without a terminal.")
 
 (define-port-operation type-lambda-list (symbol)
-  "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN.")
+  "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN."
+  :unknown)
 
 (define-port-operation type-definition (symbol)
-  "Return a text about the type SYMBOL names by DEFTYPE, or NIL.")
+  "Return a text about the type SYMBOL names by DEFTYPE, or NIL."
+  nil)
 
 (define-port-operation direct-slot-names (class)
   "List the names of the direct slots of CLASS.")
@@ -657,13 +709,16 @@ redefinition; NIL for what is not defined.")
   "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class.")
 
 (define-port-operation closed-over-values (function)
-  "List the values that FUNCTION closes over; assigned variables have their current values.")
+  "List the values that FUNCTION closes over; assigned variables have their current values."
+  nil)
 
 (define-port-operation inner-objects (object)
-  "List (LABEL . VALUE) for the contents of OBJECT, whose type is specific to this Lisp.")
+  "List (LABEL . VALUE) for the contents of OBJECT, whose type is specific to this Lisp."
+  nil)
 
 (define-port-operation hash-table-weak (table)
-  "Return the weakness of TABLE, or NIL.")
+  "Return the weakness of TABLE, or NIL."
+  nil)
 
 (define-port-operation direct-superclasses (class)
   "List the direct superclasses of CLASS.")
@@ -691,7 +746,8 @@ redefinition; NIL for what is not defined.")
 specializers; NIL for a method that only reads or writes a slot.")
 
 (define-port-operation call-with-origin (origin function)
-  "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file.")
+  "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file."
+  (funcall function))
 
 (define-port-operation place-of (object)
   "Return where OBJECT, a function, a method, a class or a package, is defined, as a property list:
@@ -707,11 +763,13 @@ specializers; NIL for a method that only reads or writes a slot.")
 be read. The second value is its name as the system writes it.")
 
 (define-port-operation note-loaded-file (path)
-  "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P.")
+  "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P."
+  nil)
 
 (define-port-operation file-changed-p (namestring created)
   "True if a file differs from what was loaded from it. CREATED is the date of the file that the code in
-question was made from, or NIL.")
+question was made from, or NIL."
+  nil)
 
 (define-port-operation edited-since-built-p (source built)
   "True if the file SOURCE was written after the file BUILT, also within the same second.")
@@ -751,7 +809,8 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
 (define-port-operation watch-steps (tell called tell-problem)
   "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
 call TELL with its text and the list of its values. STEP-INTO enters the function that CALLED returns for the text of a
-call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence.")
+call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
+  nil)
 
 (define-port-operation class-precedence (class)
   "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final.")

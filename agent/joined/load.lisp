@@ -1,5 +1,6 @@
 ;;;; Loads the agent into the image, if the image can read the server's files: the compiled agent, or its source, which is
-;;;; compiled first. Sent as text before anything of the agent's is there, so it names only symbols of COMMON-LISP.
+;;;; compiled first, or loaded as it is where there is no name for a compiled file. Sent as text before anything of the
+;;;; agent's is there, so it names only symbols of COMMON-LISP.
 
 (lambda (install hash fasl source token-file token)
   (labels ((text-of (file)
@@ -40,10 +41,13 @@
                             (delete-file file))))
                (rename-file whole (merge-pathnames fasl (make-pathname :type :unspecific)))))
            (load-agent ()
-             (if (probe-file fasl)
-                 (load fasl)
-                 (with-compilation-unit (:override t)
-                   (compile-pieces)))))
+             (cond ((string= "" fasl)
+                    (load source :external-format :utf-8))
+                   ((probe-file fasl)
+                    (load fasl))
+                   (t
+                    (with-compilation-unit (:override t)
+                      (compile-pieces))))))
     (if (same-machine-p)
         (funcall install hash #'load-agent)
         :elsewhere)))

@@ -356,7 +356,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
 (defun cyclic-p (value)
   "True if VALUE has a cycle of conses, vectors and structures; large values are not searched to the end."
   (let ((path (make-hash-table :test #'eq))
-        (left 100000))
+        (left (nodes-searched)))
     (declare (type fixnum left))
     ;; A cycle leads back to a node that is still open; a closed node is only shared.
     (labels ((walk (node depth)

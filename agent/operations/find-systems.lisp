@@ -211,7 +211,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
                (setf (gethash name found) file)
                (push name names))))
       (dolist (name (asdf:registered-systems))
-        (let ((system (asdf:registered-system name)))
+        (let ((system (asdf::registered-system name)))
           (when (and system (or (string= name (asdf:primary-system-name name))
                                 (asdf:component-loaded-p system)))
             (note name (ignore-errors (asdf:system-source-file system))))))

@@ -17,7 +17,7 @@ if IMAGE is true."
             :partial (not complete)))))
 
 (define-operation :memory (arguments)
-  (let ((before (heap-readings)))
+  (let ((before (or (heap-readings) (lack "tell how much memory it uses"))))
     (when (getf arguments :collect)
       (collect-garbage))
     (multiple-value-bind (used limit) (heap-readings)

@@ -107,7 +107,11 @@ NIL."
   "The methods that watch ASDF.")
 
 (defmacro define-asdf-method (name &rest rest)
-  `(push (cons #',name (defmethod ,name ,@rest)) *asdf-methods*))
+  "Define a method on ASDF's function NAME, unless this ASDF is too old to have the classes that the method is for."
+  (if (loop for (name class) in (remove-if-not #'consp (find-if #'listp rest))
+            always (find-class class nil))
+      `(push (cons #',name (defmethod ,name ,@rest)) *asdf-methods*)
+      nil))
 
 ;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
 ;;; method for those (FiveAM brings one with it) would replace a method of ours.
@@ -140,7 +144,7 @@ NIL."
 (define-asdf-method asdf:perform :around ((operation asdf:load-op) (component asdf:require-system))
   (call-noting-packages #'call-next-method))
 
-(define-asdf-method asdf:perform :around ((operation asdf:define-op) (component asdf:system))
+(define-asdf-method asdf:perform :around ((operation asdf::define-op) (component asdf:system))
   (call-noting-packages #'call-next-method))
 
 ;;; ASDF compares dates in seconds, so a file edited in the same second as its compilation would not be compiled again.
@@ -184,7 +188,7 @@ NIL."
                         t))))
 
 (defun definition-file (name)
-  (let ((system (asdf:registered-system name)))
+  (let ((system (asdf::registered-system name)))
     (and system (ignore-errors (asdf:system-source-file system)))))
 
 (defun call-quietly (function)

@@ -182,7 +182,7 @@ in any other way runs the rest of the tests without further reports."
 that would load the definition, and with it the system, again."
   (if (string= name (asdf:primary-system-name name))
       (not (absent-system-p name))
-      (asdf:registered-system name)))
+      (asdf::registered-system name)))
 
 (defun test-systems-of (name)
   "List the systems that contain the tests of the system NAME, except itself."

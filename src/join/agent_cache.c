@@ -17,22 +17,32 @@
 
 #define LONGEST_WORD 64
 
-extern const unsigned char joined_agent_source[];
-extern const unsigned long joined_agent_source_len;
+extern const unsigned char joined_agent_sbcl[], joined_agent_swank[];
+extern const unsigned long joined_agent_sbcl_len, joined_agent_swank_len;
 
-void agent_cache_version(char version[AGENT_VERSION_LEN + 1])
+/* Other Lisps load the source, which takes them a second or two, because their compiled files cannot be put
+ * together to one. */
+static bool is_compiled(const char *implementation)
+{
+    return strcmp(implementation, "SBCL") == 0;
+}
+
+const char *agent_cache_source(const char *implementation, size_t *len)
+{
+    bool is_sbcl = is_compiled(implementation);
+    *len = is_sbcl ? joined_agent_sbcl_len : joined_agent_swank_len;
+    return (const char *)(is_sbcl ? joined_agent_sbcl : joined_agent_swank);
+}
+
+void agent_cache_version(const char *implementation, char version[AGENT_VERSION_LEN + 1])
 {
     /* FNV-1a, 64 bits: distinguishes versions; not a protection. */
     uint64_t h = 14695981039346656037u;
-    for (unsigned long i = 0; i < joined_agent_source_len; i++)
-        h = (h ^ joined_agent_source[i]) * 1099511628211u;
+    size_t len;
+    const char *source = agent_cache_source(implementation, &len);
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)source[i]) * 1099511628211u;
     snprintf(version, AGENT_VERSION_LEN + 1, "%016llx", (unsigned long long)h);
-}
-
-const char *agent_cache_source(size_t *len)
-{
-    *len = joined_agent_source_len;
-    return (const char *)joined_agent_source;
 }
 
 static void add_file_name(struct strbuf *out, const char *text)
@@ -69,22 +79,25 @@ bool agent_cache_open(struct agent_cache *cache, const char *implementation, con
     strbuf_init(&cache->word_file, 0);
     strbuf_init(&cache->word, 0);
     strbuf_init(&cache->compiled, 0);
-    agent_cache_version(hash);
+    agent_cache_version(implementation, hash);
     snprintf(name, sizeof name, "cl-mcp-server/joined-%s", hash);
     if (!user_directory("XDG_CACHE_HOME", ".cache", name, directory, sizeof directory))
         return err_set(err, ERR_NOT_FOUND, "there is no home directory");
     strbuf_addf(&cache->source, "%s/agent.lisp", directory);
     strbuf_addf(&cache->word_file, "%s/word", directory);
-    strbuf_addf(&cache->compiled, "%s/", directory);
-    add_file_name(&cache->compiled, implementation);
-    strbuf_addc(&cache->compiled, '-');
-    add_file_name(&cache->compiled, version);
-    strbuf_adds(&cache->compiled, ".fasl");
+    if (is_compiled(implementation)) {
+        strbuf_addf(&cache->compiled, "%s/", directory);
+        add_file_name(&cache->compiled, implementation);
+        strbuf_addc(&cache->compiled, '-');
+        add_file_name(&cache->compiled, version);
+        strbuf_adds(&cache->compiled, ".fasl");
+    }
+    size_t source_len;
+    const char *source = agent_cache_source(implementation, &source_len);
     int len = snprintf(word, sizeof word, "%016llx%016llx", (unsigned long long)random_number(),
                        (unsigned long long)random_number());
     return user_directory_make(directory, err) &&
-           make_file(strbuf_string(&cache->source), (const char *)joined_agent_source,
-                     joined_agent_source_len, err) &&
+           make_file(strbuf_string(&cache->source), source, source_len, err) &&
            make_file(strbuf_string(&cache->word_file), word, (size_t)len, err) && read_word(cache, err);
 }
 

@@ -16,15 +16,15 @@ struct agent_cache {
     struct strbuf source, word_file, word, compiled;
 };
 
-/* agent_cache_version(version): the version of the agent, which is a hash of its source. Constant.
- * agent_cache_source(len): its source, embedded in the program. */
+/* agent_cache_version(implementation, version): the version of the agent for this Lisp, which is a hash of
+ * its source. agent_cache_source(implementation, len): its source, embedded in the program. Constant. */
 #define AGENT_VERSION_LEN 16
-void agent_cache_version(char version[AGENT_VERSION_LEN + 1]);
-const char *agent_cache_source(size_t *len);
+void agent_cache_version(const char *implementation, char version[AGENT_VERSION_LEN + 1]);
+const char *agent_cache_source(const char *implementation, size_t *len);
 
 /*
  * agent_cache_open(cache, implementation, version, err): make the directory and the files that are not there
- * yet, except the compiled one.
+ * yet, except the compiled one. That has no name where a Lisp gets the source in any case.
  *
  * cache            filled in; needs agent_cache_fini(), also after a failure
  * implementation   "SBCL", as the image says it, like ${version}: not trusted

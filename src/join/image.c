@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ struct image {
     enum stage stage;
     struct agent_cache cache;
     bool has_cache;
-    size_t sent; /* bytes of the source */
+    size_t sent;             /* bytes of the source */
+    char implementation[41]; /* as the image says it */
     struct strbuf description;
     int64_t session;       /* the agent's number of ours */
     struct worker *worker; /* SERVING */
@@ -180,10 +182,10 @@ static void write_call(struct strbuf *form, const char *function)
 }
 
 /* One that makes the agent of this version the image's. */
-static void write_install_call(struct strbuf *form, const char *function)
+static void write_install_call(const struct image *image, struct strbuf *form, const char *function)
 {
     char version[AGENT_VERSION_LEN + 1];
-    agent_cache_version(version);
+    agent_cache_version(image->implementation, version);
     write_call(form, function);
     write_function(form, joined_install);
     sexp_write_string(form, version, strlen(version));
@@ -355,13 +357,13 @@ static void on_piece(void *arg, const struct sexp *value, const char *why)
 static void send_piece(struct image *image)
 {
     size_t len;
-    const char *source = agent_cache_source(&len);
+    const char *source = agent_cache_source(image->implementation, &len);
     size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
     struct strbuf form;
     while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
         piece--; /* a character stays in one piece */
     strbuf_init(&form, 0);
-    write_install_call(&form, joined_receive);
+    write_install_call(image, &form, joined_receive);
     strbuf_adds(&form, image->sent == 0 ? " cl:t" : " cl:nil");
     strbuf_adds(&form, piece == rest ? " cl:t" : " cl:nil");
     sexp_write_string(&form, source + image->sent, piece);
@@ -393,19 +395,19 @@ static void write_text(struct strbuf *form, const struct strbuf *text)
     sexp_write_string(form, strbuf_string(text), text->len);
 }
 
-static void load_agent(struct image *image, const char *implementation, const char *version)
+static void load_agent(struct image *image, const char *version)
 {
     struct err err;
     struct strbuf form;
     image->has_cache = true;
-    if (!agent_cache_open(&image->cache, implementation, version, &err)) {
+    if (!agent_cache_open(&image->cache, image->implementation, version, &err)) {
         log_warning("compiled files of the agent are not kept: %s", err.message);
         send_source(image);
         return;
     }
     tell(image, "loading the agent into the image, which takes half a minute when it is compiled first");
     strbuf_init(&form, 0);
-    write_install_call(&form, joined_load);
+    write_install_call(image, &form, joined_load);
     write_text(&form, &image->cache.compiled);
     write_text(&form, &image->cache.source);
     write_text(&form, &image->cache.word_file);
@@ -423,6 +425,7 @@ static const char *text_in(const struct sexp *value, const char *key)
 
 static void describe(struct image *image, const struct sexp *value)
 {
+    snprintf(image->implementation, sizeof image->implementation, "%s", text_in(value, "implementation"));
     strbuf_clear(&image->description);
     strbuf_addf(&image->description, "%.40s %.80s at %s:%s, %.80s, process %" PRId64 " on %.80s",
                 text_in(value, "implementation"), text_in(value, "version"), image->address.host,
@@ -436,8 +439,8 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
     char hash[AGENT_VERSION_LEN + 1];
     int64_t standing = sexp_integer(sexp_get(value, 0, "standing"), 0);
     const char *there = sexp_string(sexp_get(value, 0, "agent"), NULL);
-    agent_cache_version(hash);
     describe(image, value);
+    agent_cache_version(image->implementation, hash);
     if (sexp_get(value, 0, "implementation") == NULL)
         not_loaded(image, value, why);
     else if (there != NULL && strcmp(there, hash) == 0)
@@ -449,7 +452,7 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
              "is replaced when they have been left, or its server has ended.",
              image->address.host, image->address.port, standing);
     else
-        load_agent(image, text_in(value, "implementation"), text_in(value, "version"));
+        load_agent(image, text_in(value, "version"));
 }
 
 static void on_connected(void *arg)

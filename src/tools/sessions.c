@@ -385,8 +385,10 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        strbuf_addf(out, "\nHeap: %s bytes used of %s", text_grouped(reply_count(reply, "heap-bytes")).text,
-                    text_grouped(reply_count(reply, "heap-limit-bytes")).text);
+        if (reply_count(reply, "heap-limit-bytes") > 0) /* not every Lisp that is joined tells */
+            strbuf_addf(out, "\nHeap: %s bytes used of %s",
+                        text_grouped(reply_count(reply, "heap-bytes")).text,
+                        text_grouped(reply_count(reply, "heap-limit-bytes")).text);
         add_list(out, "Threads", reply_get(reply, "threads"));
         add_list(out, "Systems", reply_get(reply, "systems"));
         add_list(out, "Implementation features", reply_get(reply, "features"));

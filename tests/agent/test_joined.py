@@ -29,7 +29,7 @@ def text_of(name):
 
 
 def source():
-    return "".join(text_of(name) for name in text_of("joined/files.txt").split())
+    return "".join(text_of(name) for name in text_of("joined/files.txt").split() if not name.startswith("ports/swank/"))
 
 
 def function_of(name):

@@ -1,7 +1,7 @@
 """What tests of joining need: a Lisp that a person runs, with Swank in it, a person at its other end, and false servers.
 
 Tunnel       carries connections to an image as ssh -L does, and can be cut
-Image        an SBCL with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
+Image        an SBCL or another Lisp with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
 Person       a connection to it such as an editor has: a few forms of the protocol
 Emacs        the same with SLIME, in batch mode: it evaluates what a test sends it
 FalseServer  listens like Swank and does what a test says instead
@@ -20,7 +20,6 @@ import mcp
 
 SWANK = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
 START = """
-(setf swank-loader::*fasl-directory* %s)
 (load %s)
 (setf swank-loader::*fasl-directory* %s)
 (swank-loader:init :load-contribs nil)
@@ -32,11 +31,20 @@ START = """
 """
 
 
-def why_not():
+# What each begins with, and how it is started. ECL compiles Swank to its own code, which takes a second, and not by a
+# C compiler.
+LISPS = {
+    "sbcl": ("(defpackage :swank-loader (:use :cl))\n(defvar swank-loader::*fasl-directory* %s)\n", ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load"]),
+    "ecl": ("(ext:install-bytecodes-compiler)\n", ["ecl", "--norc", "--load"]),
+    "abcl": ("", ["abcl", "--noinform", "--noinit", "--load"]),
+}
+
+
+def why_not(lisp="sbcl"):
     """Why there can be no image here; None if there can."""
     if not os.path.exists(SWANK):
         return "Swank is not installed (Debian: cl-swank)"
-    return None if shutil.which("sbcl") else "sbcl is not installed"
+    return None if shutil.which(lisp) else "%s is not installed" % lisp
 
 
 def cache():
@@ -50,17 +58,18 @@ def quoted(text):
 class Image:
     """Started when it is made; end() must be called."""
 
-    def __init__(self, folder, forms="", port=0, home=None):
-        fasls = quoted(os.path.join(cache(), "swank-for-tests", ""))
+    def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl"):
+        before, command = LISPS[lisp]
+        fasls = quoted(os.path.join(cache(), "swank-for-tests", "" if lisp == "sbcl" else lisp + "/"))
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
-            f.write('(defpackage :swank-loader (:use :cl))\n(defvar swank-loader::*fasl-directory*)\n')
-            f.write(START % (fasls, quoted(SWANK), fasls, port, forms))
+            f.write(before.replace("%s", fasls) + START % (quoted(SWANK), fasls, port, forms))
         environment = mcp.clean_environment()
         environment["HOME"] = home or folder
         self.process = subprocess.Popen(
-            ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load", path],
-            stdin=subprocess.DEVNULL,
+            [*command, path],
+            # As from a terminal where nobody types: some Lisps end with their input.
+            stdin=subprocess.DEVNULL if lisp == "sbcl" else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment,
@@ -73,7 +82,7 @@ class Image:
         self._has_changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.port = int(self.await_print(r"(?m)^port (\d+)\.$", 120).group(1))
+        self.port = int(self.await_print(r"(?m)^port (\d+)\.$", 240).group(1))
         self.address = "127.0.0.1:%d" % self.port
 
     def _read(self):
@@ -120,6 +129,8 @@ class Image:
         self.process.wait()
         self._reader.join()
         self.process.stdout.close()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
 
 class Person:

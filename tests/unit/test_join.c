@@ -172,7 +172,7 @@ TEST_BETWEEN(the_cache_holds_the_source_and_a_word, enter_a_home, leave_the_fold
     struct err err;
     struct stat status;
     unsetenv("XDG_CACHE_HOME");
-    assert_true(agent_cache_open(&cache, "SB CL/../x", "2.2.9", &err));
+    assert_true(agent_cache_open(&cache, "SBCL", "2.2.9 /../x", &err));
     assert_true(agent_cache_open(&again, "SBCL", "2.2.9", &err));
     assert_true(cache.word.len >= 32);
     assert_string_equal(strbuf_string(&cache.word), strbuf_string(&again.word));
@@ -180,8 +180,26 @@ TEST_BETWEEN(the_cache_holds_the_source_and_a_word, enter_a_home, leave_the_fold
     assert_true(status.st_size > 0);
     assert_int_equal(stat(strbuf_string(&cache.word_file), &status), 0);
     assert_int_equal(status.st_mode & 077, 0);
-    assert_non_null(strstr(strbuf_string(&cache.compiled), "/SB-CL-..-x-2.2.9.fasl"));
+    assert_non_null(strstr(strbuf_string(&cache.compiled), "/SBCL-2.2.9--..-x.fasl"));
     assert_non_null(strstr(strbuf_string(&again.compiled), "/SBCL-2.2.9.fasl"));
+    agent_cache_fini(&cache);
+    agent_cache_fini(&again);
+}
+
+TEST_BETWEEN(other_lisps_load_another_source, enter_a_home, leave_the_folder)
+{
+    struct agent_cache cache, again;
+    struct err err;
+    char version[AGENT_VERSION_LEN + 1], other_version[AGENT_VERSION_LEN + 1];
+    unsetenv("XDG_CACHE_HOME");
+    assert_true(agent_cache_open(&cache, "SBCL", "2.2.9", &err));
+    assert_true(agent_cache_open(&again, "ECL", "21.2.1", &err));
+    assert_string_not_equal(strbuf_string(&cache.source), strbuf_string(&again.source));
+    assert_int_equal(again.compiled.len, 0);
+    agent_cache_version("ECL", version);
+    agent_cache_version("ABCL", other_version);
+    assert_string_equal(version, other_version);
+    assert_non_null(strstr(strbuf_string(&again.source), version));
     agent_cache_fini(&cache);
     agent_cache_fini(&again);
 }

@@ -1,0 +1,101 @@
+;;;; The agent's port to the Lisps that Swank knows: the names of its backend, or of Slynk's, where an image has that.
+;;;; The backend knows threads, frames, the metaobject protocol; what it lacks, the other files here do or lack too.
+
+(in-package #:cl-mcp-agent)
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (require :asdf)
+
+  (defun server-package (&rest names)
+    "Return the first package that exists of NAMES, of Swank's packages and of Slynk's; the suffixes are the same."
+    (or (some #'find-package names)
+        (error "This image has neither Swank nor Slynk: there is no package ~{~a~^ or ~}." names)))
+
+  (defun server-symbol (name package)
+    "Return the symbol called NAME in PACKAGE. An error if there is none: this Swank is another one than was expected."
+    (multiple-value-bind (symbol found) (find-symbol name package)
+      (unless found
+        (error "There is no ~a::~a in this image." (package-name package) name))
+      symbol))
+
+  (defun backend-name (name)
+    (server-symbol (symbol-name name) (server-package "SWANK/BACKEND" "SLYNK-BACKEND")))
+
+  (defun mop-name (name)
+    (server-symbol (symbol-name name) (server-package "SWANK-MOP" "SLYNK-MOP")))
+
+  (defun own-name (name)
+    "Return the symbol called NAME in the package of what is the Lisp's own, or NIL."
+    (loop for package in '("EXT" "SYS" "SI" "CCL")
+          thereis (and (find-package package) (find-symbol name package)))))
+
+(defmacro backend (name &rest arguments)
+  "Call the function NAME of the backend's interface."
+  (list* (backend-name name) arguments))
+
+(defmacro mop (name &rest arguments)
+  "Call the function NAME of the metaobject protocol."
+  (list* (mop-name name) arguments))
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun implements-p (name)
+    "True if the backend implements NAME, a function of its interface."
+    (let* ((package (server-package "SWANK/BACKEND" "SLYNK-BACKEND"))
+           (symbol (find-symbol (symbol-name name) package)))
+      (and symbol
+           (fboundp symbol)
+           (not (member symbol (symbol-value (server-symbol "*UNIMPLEMENTED-INTERFACES*" package))))))))
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (unless (implements-p 'spawn)
+    (error "~a has no threads here, and Swank serves one connection in it: the agent would have no place beside the editor."
+           (lisp-implementation-type))))
+
+(defmacro define-gray-class (name input-or-output &rest slots)
+  "Define NAME as a class of character streams."
+  `(defclass ,name (,(gray-name (ecase input-or-output
+                                  (:input 'fundamental-character-input-stream)
+                                  (:output 'fundamental-character-output-stream))))
+     ,slots))
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun gray-name (name)
+    (server-symbol (symbol-name name) (find-package (backend gray-package-name)))))
+
+(defmacro define-gray-method (name lambda-list &body body)
+  `(defmethod ,(gray-name name) ,lambda-list ,@body))
+
+;;; The process
+
+(implement process-id ()
+  (backend getpid))
+
+;;; Text as octets
+
+(defun octets-of-text (text)
+  (let ((octets (make-array (length text) :element-type '(unsigned-byte 8) :fill-pointer 0 :adjustable t)))
+    (flet ((put (octet)
+             (vector-push-extend octet octets)))
+      (loop for character across text
+            for code = (char-code character)
+            do (if (< code #x80)
+                   (put code)
+                   (let ((more (cond ((< code #x800) 1) ((< code #x10000) 2) (t 3))))
+                     (put (logior (ecase more (1 #xc0) (2 #xe0) (3 #xf0)) (ash code (* -6 more))))
+                     (loop for left from (1- more) downto 0
+                           do (put (logior #x80 (logand #x3f (ash code (* -6 left))))))))))
+    (coerce octets 'octets)))
+
+(defun text-of-octets (octets end)
+  "Decode OCTETS up to END, which the agent has written."
+  (let ((index 0))
+    (coerce (loop while (< index end)
+                  collect (let* ((octet (aref octets index))
+                                 (more (cond ((< octet #xc0) 0) ((< octet #xe0) 1) ((< octet #xf0) 2) (t 3)))
+                                 (code (if (zerop more) octet (logand octet (ash #x3f (- more))))))
+                            (incf index)
+                            (loop repeat more
+                                  do (setf code (logior (ash code 6) (logand #x3f (aref octets index))))
+                                     (incf index))
+                            (code-char code)))
+            '(simple-array character (*)))))

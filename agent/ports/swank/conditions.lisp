@@ -1,0 +1,124 @@
+;;;; The agent's port to the Lisps that Swank knows: conditions, handlers and restarts, and the way to the agent instead of
+;;;; the Lisp's debugger.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *debugger* nil
+  "What this thread calls with a condition that no handler took; NIL in threads that are not the agent's.")
+
+(defparameter *debugger-hook-name* (or (own-name "*INVOKE-DEBUGGER-HOOK*") '*debugger-hook*)
+  "The hook that the Lisp calls before it enters its debugger.")
+
+(defvar *is-entering* nil
+  "True until the agent has been reached. An error there is the agent's own, and ends the thread.")
+
+(declaim (notinline enter-agent))
+(defun enter-agent (condition hook)
+  "Give CONDITION to the user's *DEBUGGER-HOOK* as the standard says, then to the agent."
+  (declare (ignore hook))
+  (let ((hook *debugger-hook*))
+    (when (and hook (not (eq hook #'enter-agent)))
+      (let ((*debugger-hook* nil))
+        (funcall hook condition hook))))
+  (when *is-entering*
+    (throw 'thread-ended nil))
+  ;; The Lisp has bound it to NIL.
+  (progv (list *debugger-hook-name*) (list #'enter-agent)
+    (let ((*is-entering* t))
+      (call-with-frames (lambda ()
+                          (let ((*is-entering* nil))
+                            (funcall *debugger* condition)))))))
+
+(implement call-with-debugger (function debugger)
+  (let ((*debugger* debugger))
+    (progv (list *debugger-hook-name*) (list #'enter-agent)
+      (funcall function))))
+
+(implement stop-in-debugger (condition)
+  (invoke-debugger condition))
+
+;;; Handlers, where the Lisp keeps them in a variable
+
+(defparameter *handlers-name* (own-name "*HANDLER-CLUSTERS*"))
+
+(implement handlers-now ()
+  (if *handlers-name* (symbol-value *handlers-name*) '()))
+
+(implement call-with-handlers (handlers function)
+  (if *handlers-name*
+      (progv (list *handlers-name*) (list handlers)
+        (funcall function))
+      (funcall function)))
+
+(implement call-without-handlers (function)
+  (call-with-handlers '() function))
+
+;;; Conditions
+
+(implement standing-for (class)
+  (let ((name (class-name class)))
+    (if (and name
+             (symbol-package name)
+             (or (eq (symbol-package name) #.(find-package "CL-MCP-AGENT"))
+                 (own-package-p (symbol-package name)))
+             (not (eq (symbol-package name) (find-package "COMMON-LISP"))))
+        (or (find-if (lambda (class)
+                       (let ((name (class-name class)))
+                         (and (eq (symbol-package name) (find-package "COMMON-LISP"))
+                              (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
+                     (rest (class-ancestors class)))
+            class)
+        class)))
+
+(implement storage-kind (condition)
+  (cond ((not (typep condition 'storage-condition)) nil)
+        ((search "STACK" (symbol-name (type-of condition))) :stack)
+        ((search "STORAGE-EXHAUSTED" (symbol-name (type-of condition))) :heap)
+        ((search "SEGMENTATION" (symbol-name (type-of condition))) nil)
+        (t :stack)))
+
+(implement condition-slots (condition)
+  (loop for (name . value) in (slots-of condition)
+        unless (member (symbol-name name) '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS"
+                                            "CAUSE" "MESSAGE" "REPORT-FUNCTION")
+                       :test #'string=)
+          collect (cons name value)))
+
+(defun slots-of (object)
+  "List (NAME . VALUE) for the slots of OBJECT that have values."
+  (ignore-errors
+   (loop for slot in (mop class-slots (class-of object))
+         for name = (mop slot-definition-name slot)
+         when (slot-boundp object name)
+           collect (cons name (slot-value object name)))))
+
+;;; Restarts
+
+(defun call-own (name &rest arguments)
+  "Return what the Lisp's own function called NAME returns, or NIL where there is none."
+  (let ((symbol (own-name name)))
+    (and symbol (fboundp symbol) (ignore-errors (apply symbol arguments)))))
+
+(implement untested-restarts (condition)
+  (declare (ignore condition))
+  (let ((name (own-name "*RESTART-CLUSTERS*")))
+    (and name (boundp name) (ignore-errors (apply #'append (symbol-value name))))))
+
+(implement restart-asker (restart)
+  (call-own "RESTART-INTERACTIVE-FUNCTION" restart))
+
+(implement restart-takes-value-p (restart)
+  (if (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t nil))
+
+(implement restart-lambda-list (restart)
+  (let ((function (call-own "RESTART-FUNCTION" restart)))
+    (if (functionp function) (function-lambda-list function) :unknown)))
+
+(implement restart-needs-value-p (restart)
+  (let ((parameters (restart-lambda-list restart)))
+    (and (consp parameters)
+         (not (member (first parameters) lambda-list-keywords)))))
+
+(implement restart-argument (restart value)
+  (declare (ignore restart))
+  value)

@@ -1,0 +1,296 @@
+;;;; The agent's port to the Lisps that Swank knows: what is known about definitions: what they are, where each is, who refers
+;;;; to what, the parts of classes and generic functions.
+
+(in-package #:cl-mcp-agent)
+
+;;; Whose names are whose
+
+(defparameter *own-packages*
+  '("COMMON-LISP" "KEYWORD" "SYSTEM" "SI" "CLOS" "EXT" "MP" "GRAY" "FFI" "C" "COMPILER" "WALKER" "SERVE-EVENT" "PROFILE"
+    "EXTENSIONS" "JVM" "PRECOMPILER" "MOP" "JAVA" "THREADS" "LOOP" "FORMAT" "XP" "PROFILER" "GRAY-STREAMS" "TOP-LEVEL"
+    "INSPECT" "URL" "ANSI-LOOP" "SEQUENCE" "ABCL-INTROSPECT" "DISASSEMBLER" "ASDF-USER" "CCL" "CLISP")
+  "Packages of Lisps. Names that two Lisps use for different packages are not here.")
+
+(implement own-package-p (package)
+  (let ((name (package-name package)))
+    (or (null name)
+        (not (null (member name *own-packages* :test #'string=)))
+        (some (lambda (beginning) (eql 0 (search beginning name)))
+              '("SWANK" "SLYNK" "SB-" "UIOP" "ASDF")))))
+
+(implement system-package-p (package)
+  (own-package-p package))
+
+(implement public-symbol-p (symbol)
+  (let ((package (symbol-package symbol)))
+    (or (null package)
+        (and (not (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=))
+             (or (not (own-package-p package))
+                 (and (not (eql 0 (search "S" (package-name package))))
+                      (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))))))))
+
+(defun implementation-name-p (symbol)
+  (let ((package (symbol-package symbol)))
+    (or (null package) (own-package-p package))))
+
+;;; Places
+
+(defun place-of-location (location)
+  "Return the place, as PLACE-OF does, that LOCATION of the backend's means, or NIL."
+  (let ((file (and (consp location)
+                   (eq :location (first location))
+                   (find-if (lambda (part) (and (consp part) (eq :file (first part)))) (rest location))))
+        (position (and (consp location)
+                       (find-if (lambda (part) (and (consp part) (eq :position (first part)))) (rest location)))))
+    (if (and file (stringp (second file)) (not (eql 0 (search "jar:" (second file)))))
+        (list :file (second file) :position (if (integerp (second position)) (max 0 (1- (second position))) nil))
+        '())))
+
+(implement place-of (object)
+  (if (typep object '(or function method class))
+      (ignore-errors (place-of-location (backend find-source-location object)))
+      '()))
+
+(implement file-text (namestring position limit)
+  (with-open-file (stream namestring :if-does-not-exist nil)
+    (when stream
+      (let ((text (make-string limit)))
+        ;; Swank counts characters.
+        (loop repeat position while (read-char stream nil))
+        (let ((end (read-sequence text stream)))
+          (values (subseq text 0 end) (uiop:native-namestring namestring)))))))
+
+(implement line-of-place (place)
+  (let ((position (getf place :position)))
+    (and (getf place :file)
+         position
+         (ignore-errors
+          (with-open-file (stream (getf place :file))
+            (1+ (loop repeat position
+                      for character = (read-char stream nil)
+                      while character
+                      count (char= character #\newline))))))))
+
+(implement edited-since-built-p (source built)
+  (let ((edited (file-write-date source))
+        (written (file-write-date built)))
+    (and edited written (>= edited written))))
+
+;;; Definitions
+
+(defun place-by-name (name kind)
+  "Return the place that the backend has for NAME as a KIND, a word in its description of definitions."
+  (loop for (description location) in (ignore-errors (backend find-definitions name))
+        when (search kind (princ-to-string description) :test #'char-equal)
+          return (place-of-location location)))
+
+(defun function-definitions (name)
+  (let* ((macro (and (symbolp name) (macro-function name)))
+         (special (and (symbolp name) (special-operator-p name)))
+         (function (and (fboundp name) (not macro) (not special) (fdefinition name)))
+         (expander (compiler-macro-function name)))
+    (append
+     (cond (special (list (list :special-operator nil '())))
+           (macro (list (list :macro macro (or (place-of macro) (place-by-name name "macro")))))
+           ((typep function 'generic-function)
+            (cons (list :generic-function function (place-by-name name "generic"))
+                  (loop for method in (methods-of-function function)
+                        collect (list :method method (place-of method)))))
+           (function (list (list :function function (or (place-of function) (place-by-name name "fun"))))))
+     (if expander (list (list :compiler-macro expander (place-of expander))) '()))))
+
+(defun other-definitions (symbol)
+  (let ((class (find-class symbol nil))
+        (package (find-package (symbol-name symbol))))
+    (append
+     (case (variable-kind symbol)
+       (:special (list (list :variable nil (place-by-name symbol "var"))))
+       (:constant (list (list :constant nil (place-by-name symbol "constant")))))
+     (if class
+         (list (list (cond ((typep class 'structure-class) :structure)
+                           ((subtypep class 'condition) :condition)
+                           (t :class))
+                     class
+                     (or (place-of class) (place-by-name symbol "class"))))
+         '())
+     (if package (list (list :package package '())) '()))))
+
+(implement definitions-named (name)
+  (if (symbolp name)
+      (append (function-definitions name) (other-definitions name))
+      (function-definitions name)))
+
+(implement variable-kind (symbol)
+  (cond ((keywordp symbol) nil)
+        ((constantp symbol) :constant)
+        ((special-variable-p symbol) :special)
+        (t nil)))
+
+(implement special-variable-p (symbol)
+  (or #+ecl (si:specialp symbol)
+      #+abcl (ext:special-variable-p symbol)
+      #-(or ecl abcl) (boundp symbol)
+      nil))
+
+(defun name-of-function (function)
+  "Return the symbol that FUNCTION is called by, LAMBDA for one without a name."
+  (let ((name (ignore-errors (backend function-name function))))
+    (loop while (consp name)
+          do (setf name (first name)))
+    (if (and name (symbolp name)) name 'lambda)))
+
+(implement function-lambda-list (function)
+  (flet ((parameters (designator)
+           (let ((list (ignore-errors (backend arglist designator))))
+             (if (listp list)
+                 (return-from function-lambda-list list)
+                 nil))))
+    (when (typep function 'generic-function)
+      (return-from function-lambda-list (mop generic-function-lambda-list function)))
+    (unless (and (functionp function) (macro-function (name-of-function function)))
+      (parameters function))
+    (when (functionp function)
+      (let ((name (name-of-function function))
+            (expression (function-lambda-expression function)))
+        (cond ((and (consp expression) (eq 'lambda (first expression)))
+               (return-from function-lambda-list (second expression)))
+              ((and (fboundp name) (eq function (fdefinition name)))
+               (parameters name)))))
+    :unknown))
+
+;;; References
+
+(defparameter *ways-to-ask*
+  '((:calls . who-calls) (:references . who-references) (:binds . who-binds) (:sets . who-sets)
+    (:macroexpands . who-macroexpands)))
+
+(implement map-references (function kind name)
+  (let ((ask (cdr (assoc kind *ways-to-ask*))))
+    (flet ((tell (references)
+             (unless (listp references)
+               (lack "tell who refers to a name in this way"))
+             (loop for (name) in references
+                   do (let ((name (if (and (consp name) (eq :method (first name))) (second name) name)))
+                        (when (and (symbolp name) (fboundp name))
+                          (funcall function (or (macro-function name) (fdefinition name)) name 1))))))
+      (cond ((and ask (implements-p ask))
+             (tell (funcall (backend-name ask) name)))
+            ((and (eq kind :calls) (implements-p 'list-callers))
+             (tell (backend list-callers name)))
+            (t
+             (lack "tell who refers to a name in this way"))))))
+
+;;; Generic functions
+
+(implement methods-of-function (function)
+  (mop generic-function-methods function))
+
+(implement methods-on-class (class)
+  (mop specializer-direct-methods class))
+
+(implement all-methods-on-class (class)
+  (methods-on-class class))
+
+(defun eql-specializer-p (specializer)
+  (typep specializer (mop-name 'eql-specializer)))
+
+(defun specializer-name (specializer)
+  (cond ((eql-specializer-p specializer)
+         `(eql ,(mop eql-specializer-object specializer)))
+        ((typep specializer 'class) (class-name specializer))
+        (t specializer)))
+
+(implement method-signature (method)
+  (let ((function (mop method-generic-function method)))
+    (values (and function (mop generic-function-name function))
+            (method-qualifiers method)
+            (mapcar #'specializer-name (mop method-specializers method))
+            (mop method-lambda-list method)
+            nil)))
+
+(implement method-parts (method)
+  (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
+    (values name
+            qualifiers
+            (loop for parameter in lambda-list
+                  for specializer = (pop specializers)
+                  collect (if (member specializer '(nil t)) parameter (list parameter specializer))))))
+
+(implement specializer-fits-p (method number object)
+  (let ((specializer (nth number (mop method-specializers method))))
+    (cond ((eql-specializer-p specializer) (eql object (mop eql-specializer-object specializer)))
+          ((typep specializer 'class) (typep object specializer))
+          (t t))))
+
+(implement effective-order (function methods)
+  (flet ((those (qualifier role)
+           (loop for method in methods
+                 when (equal (method-qualifiers method) (list qualifier))
+                   collect (list method role))))
+    (let ((primary (remove-if #'method-qualifiers methods)))
+      (values 'standard
+              (if (typep function 'standard-generic-function)
+                  (append (those :around :around)
+                          (those :before :before)
+                          (and primary (list (list (first primary) :primary)))
+                          (mapcar (lambda (method) (list method :next)) (rest primary))
+                          (reverse (those :after :after)))
+                  (mapcar (lambda (method) (list method :combined)) methods))
+              nil))))
+
+(implement method-code (method)
+  (ignore-errors (mop method-function method)))
+
+;;; Classes
+
+(implement class-ancestors (class)
+  (or (class-precedence class) (list class)))
+
+(implement class-precedence (class)
+  (if (ignore-errors (mop class-finalized-p class))
+      (values (mop class-precedence-list class) t)
+      (values (ignore-errors (mop class-precedence-list class)) nil)))
+
+(implement direct-slot-names (class)
+  (mapcar #'slot-name (ignore-errors (mop class-direct-slots class))))
+
+(defun slot-name (slot)
+  (mop slot-definition-name slot))
+
+(implement slot-names (object)
+  (mapcar #'slot-name (ignore-errors (mop class-slots (class-of object)))))
+
+(implement direct-superclasses (class)
+  (mop class-direct-superclasses class))
+
+(implement direct-subclasses (class)
+  (mop class-direct-subclasses class))
+
+(implement direct-superclass-names (class)
+  (remove nil (mapcar #'class-name (direct-superclasses class))))
+
+(implement direct-subclass-names (class)
+  (remove nil (mapcar #'class-name (direct-subclasses class))))
+
+(implement forward-reference-p (class)
+  (and (search "FORWARD-REFERENCED" (symbol-name (class-name (class-of class)))) t))
+
+(implement direct-slots (class)
+  (loop for slot in (ignore-errors (mop class-direct-slots class))
+        collect (list :name (slot-name slot)
+                      :initargs (mop slot-definition-initargs slot)
+                      :initform (if (mop slot-definition-initfunction slot)
+                                    (list (mop slot-definition-initform slot))
+                                    '())
+                      :readers (ignore-errors (mop slot-definition-readers slot))
+                      :writers (ignore-errors (mop slot-definition-writers slot))
+                      :type (ignore-errors (mop slot-definition-type slot))
+                      :allocation (ignore-errors (mop slot-definition-allocation slot))
+                      :documentation (ignore-errors (documentation slot t)))))
+
+(implement direct-default-initargs (class)
+  (loop for (initarg form) in (ignore-errors (mop class-direct-default-initargs class))
+        collect (list initarg form)))
+
+;;; Objects
+

@@ -1,0 +1,141 @@
+;;;; The agent's port to the Lisps that Swank knows: what joining needs: threads of a session, their values, wrappers.
+
+(in-package #:cl-mcp-agent)
+
+(implement main-thread-p ()
+  (or *serves* (eq (current-thread) (session-thread *session*))))
+
+(implement serving-thread ()
+  (session-thread *session*))
+
+(implement top-package ()
+  (first (session-own-values *session*)))
+
+;;; What the image gets while sessions are open: nothing.
+
+(defun add-encapsulations ()
+  nil)
+
+(defun remove-encapsulations ()
+  nil)
+
+(defun watch-calls (name function)
+  "Slynk has no hook for what a person does, and a wrapper around its function would be visible to the person."
+  (declare (ignore name function))
+  nil)
+
+(defun unwatch-calls (name)
+  (declare (ignore name))
+  nil)
+
+;;; Threads
+
+(defun call-as-agent (function)
+  "Call FUNCTION in a thread of a session; ENDING-THREAD ends it."
+  (let ((*errands* (make-errands)))
+    (catch 'thread-ended
+      (call-without-debugger function))))
+
+(defun call-without-debugger (function)
+  "Call FUNCTION so that an error of the agent's own ends this thread, and does not enter the Lisp's debugger: some Lisps end
+when that has nobody to ask."
+  (call-with-debugger function (lambda (condition)
+                                 (declare (ignore condition))
+                                 (throw 'thread-ended nil))))
+
+(defun global-values ()
+  "List the image's values of *OWN-VARIABLES*, as a new session has them: those that this thread, which is Swank's, has."
+  (list* (find-package "COMMON-LISP-USER")
+         (copy-readtable nil)
+         (with-standard-io-syntax
+           (mapcar (lambda (name) (if (eq name '*print-readably*) nil (symbol-value name))) (cddr *own-variables*)))))
+
+(implement make-thread (name function)
+  (let ((session *session*)
+        (name (format nil "agent ~d: ~a" (session-number *session*) name)))
+    (backend spawn
+             (lambda ()
+               (call-in-own-context session (lambda ()
+                                              ;; The one that ends the thread.
+                                              (let ((*hidden-restarts* (compute-restarts)))
+                                                (declare (special *hidden-restarts*))
+                                                (funcall function)))))
+             :name name)))
+
+(defun make-free-thread (name function)
+  "Start a thread that belongs to no session."
+  (backend spawn
+           (lambda ()
+             (catch 'thread-ended
+               (call-without-debugger function)))
+           :name name))
+
+(defun value-in-thread (symbol thread)
+  "Return NIL: no thread can look at the bindings of another."
+  (declare (ignore symbol thread))
+  nil)
+
+(defun frame-of-debugger ()
+  (signalling-frame))
+
+(defun send-at-once (stream)
+  (declare (ignore stream))
+  nil)
+
+;;; Wrappers: a function that stands for another one until somebody defines that anew.
+
+(defstruct (wrapping (:copier nil) (:predicate nil))
+  name tag function original)
+
+(defun wrapping-of (name tag)
+  "Return the wrapping of this session's that is in effect, or NIL."
+  (find-if (lambda (wrapping)
+             (and (equal name (wrapping-name wrapping))
+                  (eq tag (wrapping-tag wrapping))))
+           (session-watched *session*)))
+
+(implement wrap-function (name tag wrapper)
+  (unwrap-function name tag)
+  (let* ((original (fdefinition name))
+         (wrapper (for-session wrapper))
+         (wrapping (make-wrapping :name name :tag tag :original original
+                                  :function (lambda (&rest arguments) (apply wrapper original arguments)))))
+    (setf (fdefinition name) (wrapping-function wrapping))
+    (push wrapping (session-watched *session*))))
+
+(implement unwrap-function (name tag)
+  (let ((wrapping (wrapping-of name tag)))
+    (when wrapping
+      (when (and (fboundp name) (eq (wrapping-function wrapping) (fdefinition name)))
+        (setf (fdefinition name) (wrapping-original wrapping)))
+      (setf (session-watched *session*) (remove wrapping (session-watched *session*))))))
+
+(implement function-wrapped-p (name tag)
+  (let ((wrapping (wrapping-of name tag)))
+    (and wrapping
+         (fboundp name)
+         (eq (wrapping-function wrapping) (fdefinition name)))))
+
+(defun remove-wrappers ()
+  "Remove all wrappers of the session."
+  (dolist (wrapping (session-watched *session*))
+    (unwrap-function (wrapping-name wrapping) (wrapping-tag wrapping))))
+
+(implement call-encapsulated (wrappers function)
+  (loop for (name . wrapper) in wrappers
+        do (wrap-function name wrapper wrapper))
+  (unwind-protect (funcall function)
+    (loop for (name . wrapper) in (reverse wrappers)
+          do (unwrap-function name wrapper))))
+
+;;; What cannot be done, in words
+
+(declare-absent "compile code without running it" compile-text)
+(declare-absent "watch methods; trace the generic function instead" wrap-methods unwrap-methods)
+(declare-absent "sample the stack" start-sampling map-samples)
+(declare-absent "count the objects of the heap" count-heap)
+(declare-absent "tell what keeps an object alive" retaining-paths)
+(declare-absent "tell what a function refers to" references-from)
+(declare-absent "leave a frame" leave-frame-by)
+
+(define-missing-operations)
