@@ -96,6 +96,7 @@
 
 (defun collect-payloads (session)
   "Return some of the payloads that wait in SESSION, in order, and forget them."
+  (send-unsent session)
   (call-alone
    (lambda ()
      (let ((waiting (reverse (session-outgoing session)))

@@ -95,7 +95,8 @@ the debugger shows: it has others of its own, which return to it."
 (defun visit (post number condition)
   "Perform the request of POST in this thread, which stands in the person's debugger."
   (if (eq condition (held-condition (current-thread)))
-      (call-at-held-error (lambda (frame) (stand number post condition frame)))
+      (call-at-held-error (lambda (frame)
+                            (call-in-fresh-context (lambda () (stand number post condition frame)))))
       ;; It has gone on since it was asked for.
       (let ((*post* post))
         (answer (left-refusal (first (shiftf (post-request post) nil)) number)))))

@@ -58,7 +58,7 @@ there is one."
 (defconstant +announced-characters+ 60)
 
 (defun shortened (text)
-  (let ((line (string-trim " " (one-line text))))
+  (let ((line (string-trim " " (one-line-text text))))
     (if (> (length line) +announced-characters+)
         (concatenate 'string (subseq line 0 +announced-characters+) "...")
         line)))
@@ -146,7 +146,7 @@ there is one."
                       (declare (ignore thread more others))
                       (and (eql level 1)
                            (format nil "An error stands in the person's debugger: ~a ~a"
-                                   (one-line message) (string-trim " " type))))))))
+                                   (one-line-text message) (string-trim " " type))))))))
        (when text
          (tell-sessions text))
        (follow-debugger event))))

@@ -24,6 +24,7 @@
   (busy nil)                            ; the id of the request that is performed
   (arrived '()) (arrival (make-signal))
   (outgoing '()) (octets 0 :type fixnum) (sent (make-signal)) (room (make-signal))
+  (unsent '())                          ; streams with lines that wait until messages are collected
   (collecting nil)                      ; true while the server waits for messages
   (collected-at (get-universal-time))   ; when it last did
   (watched '())                         ; what is wrapped for it: (NAME . TAG)

@@ -66,6 +66,19 @@ NIL if TEXT is not a handle."
 (defun one-line (text)
   (substitute #\space #\newline text))
 
+(defun one-line-text (text)
+  "Return TEXT with each run of blanks as one."
+  (with-output-to-string (stream)
+    (loop with blank = nil
+          for character across text
+          do (cond ((member character '(#\space #\newline #\tab #\return))
+                    (setf blank t))
+                   (t
+                    (when blank
+                      (write-char #\space stream))
+                    (setf blank nil)
+                    (write-char character stream))))))
+
 (defun part-entry (part number index)
   "Return the wire form of PART: its label, its text, and the handles of the part and of its key, or NIL."
   (let ((value (part-value part))

@@ -469,7 +469,7 @@ REPORTED is called when the report is in the inbox."
          (unless is-told
            (put-in-inbox (brief-thread-error-entry condition kind number)))
          (note-ended number))
-       ;; A person's thread is not ours to end: it goes on.
+       ;; A person's thread is not ours to end: it continues.
        (unless (shares-image-p)
          (end-thread))))))
 

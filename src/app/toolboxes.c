@@ -47,7 +47,7 @@ struct planned_save {
     struct toolboxes *toolboxes;
     struct owned *owner;
     char *name;
-    bool is_periodic; /* the session goes on */
+    bool is_periodic; /* the session continues */
 };
 
 struct toolboxes {

@@ -39,6 +39,15 @@ static inline void list_remove(struct list *node)
     list_init(node);
 }
 
+/* list_count(head): how many nodes are in the list. */
+static inline size_t list_count(const struct list *head)
+{
+    size_t n = 0;
+    for (const struct list *node = head->next; node != head; node = node->next)
+        n++;
+    return n;
+}
+
 /* list_entry(node, type, member): the struct that holds the node. */
 #define list_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 

@@ -36,6 +36,13 @@ char *xstrdup(const char *s)
     return s != NULL ? xmemdup0(s, strlen(s)) : NULL;
 }
 
+void xstrset(char **text, const char *s)
+{
+    char *old = *text;
+    *text = xstrdup(s);
+    free(old);
+}
+
 char *xmemdup0(const void *bytes, size_t len)
 {
     CHECK(len < SIZE_MAX);

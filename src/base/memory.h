@@ -17,4 +17,8 @@ void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *s);
 char *xmemdup0(const void *bytes, size_t len);
 
+/* xstrset(text, s): free the string ${*text} and put a copy of ${s}, which may be a part of it, in its place;
+ * NULL for NULL. */
+void xstrset(char **text, const char *s);
+
 #endif

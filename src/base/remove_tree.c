@@ -1,7 +1,7 @@
 /*
  * Every step is relative to a descriptor of the directory, so a link that replaces a directory leads nowhere.
- * A tree of any depth needs two descriptors and no recursion: what is in a directory that is not empty is
- * moved to the top first.
+ * A tree of any depth needs two descriptors and no recursion: the entries of a directory that is not empty
+ * are moved to the top first.
  */
 #include "base/remove_tree.h"
 

@@ -95,3 +95,22 @@ int text_hex_digit(char c)
         return c - 'A' + 10;
     return -1;
 }
+
+bool text_add_base64(struct strbuf *out, const char *text, size_t len, const char *last)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    uint32_t bits = 0;
+    unsigned count = 0;
+    for (size_t i = 0; i < len; i++) {
+        const char *digit = memchr(first, text[i], sizeof first - 1);
+        if (digit == NULL && text[i] != last[0] && text[i] != last[1])
+            return false;
+        bits = bits << 6 | (digit != NULL ? (uint32_t)(digit - first) : text[i] == last[0] ? 62 : 63);
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            strbuf_addc(out, (char)(bits >> count));
+        }
+    }
+    return count < 6 && (bits & ((1u << count) - 1)) == 0; /* the unused bits of the last digit */
+}

@@ -4,6 +4,8 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -39,5 +41,10 @@ void text_add_line(struct strbuf *out, const char *text);
 
 /* text_hex_digit(c): the value of a hexadecimal digit; -1 if ${c} is none. */
 int text_hex_digit(char c);
+
+/* text_add_base64(out, text, len, last): append the bytes that ${text} encodes in base64 without padding,
+ * with
+ * ${last} for the digits 62 and 63; false if it is not the one text for any bytes (RFC 4648). */
+bool text_add_base64(struct strbuf *out, const char *text, size_t len, const char *last);
 
 #endif

@@ -36,8 +36,7 @@ static void find_self(struct request *r)
     char *real = r->own_path == NULL ? NULL : realpath(r->own_path, NULL);
     r->is_in_path = real != NULL && strcmp(real, self) == 0;
     if (!r->is_in_path) {
-        free(r->own_path);
-        r->own_path = xstrdup(self);
+        xstrset(&r->own_path, self);
     }
     free(real);
 }

@@ -52,9 +52,7 @@ void event_log_add(struct event_log *log, uint64_t stream, uint64_t sequence, co
 void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after,
                       void (*each)(void *arg, uint64_t sequence, const char *bytes, size_t len), void *arg)
 {
-    for (struct list *node = log->events.next; node != &log->events; node = node->next) {
-        const struct event *e = list_entry(node, struct event, node);
+    list_each(struct event, e, &log->events, node)
         if (e->stream == stream && e->sequence > after)
             each(arg, e->sequence, e->bytes, e->len);
-    }
 }

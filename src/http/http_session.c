@@ -74,11 +74,9 @@ static void end_unused(struct http_session *s)
 static void make_room(struct principal *principal, uint64_t now_ms)
 {
     struct http_session *longest = NULL;
-    for (struct list *node = principal->sessions.next; node != &principal->sessions; node = node->next) {
-        struct http_session *s = list_entry(node, struct http_session, node);
+    list_each(struct http_session, s, &principal->sessions, node)
         if (is_idle(s) && (longest == NULL || s->used_ms < longest->used_ms))
             longest = s;
-    }
     if (longest != NULL && now_ms - longest->used_ms > HTTP_SESSION_MAKES_ROOM_MS)
         end_unused(longest);
 }
@@ -104,12 +102,9 @@ bool http_session_publish(struct http_session *s, uint64_t now_ms)
 
 struct http_session *http_session_find(const struct principal *principal, const char *id)
 {
-    for (const struct list *node = principal->sessions.next; node != &principal->sessions;
-         node = node->next) {
-        struct http_session *s = list_entry(node, struct http_session, node);
+    list_each(struct http_session, s, &principal->sessions, node)
         if (strcmp(s->id, id) == 0)
             return s;
-    }
     return NULL;
 }
 
@@ -127,11 +122,9 @@ struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is
         return s->unasked;
     if (id > s->last_stream)
         return NULL;
-    for (struct list *node = s->streams.next; node != &s->streams; node = node->next) {
-        struct stream *stream = list_entry(node, struct stream, node);
+    list_each(struct stream, stream, &s->streams, node)
         if (stream->id == id)
             return stream;
-    }
     *is_over = true;
     return stream_new(&s->log, id);
 }

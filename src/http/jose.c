@@ -14,6 +14,7 @@
 #include "base/library.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 /* What is used of the library: the member here and the name there. ${free} points to a variable. */
 #define GNUTLS(row)                                                                                          \
@@ -91,25 +92,9 @@ void jose_keys_free(struct jose_keys *k)
     free(k);
 }
 
-/* Base64 with the alphabet of URLs and without padding (RFC 4648, section 5). The unused bits of the last
- * digit are zeros, so that no other text means the same. */
 static bool decode(struct strbuf *out, const char *text, size_t len)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint32_t bits = 0;
-    unsigned count = 0;
-    for (size_t i = 0; i < len; i++) {
-        const char *digit = memchr(alphabet, text[i], sizeof alphabet - 1);
-        if (digit == NULL)
-            return false;
-        bits = bits << 6 | (uint32_t)(digit - alphabet);
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            strbuf_addc(out, (char)(bits >> count));
-        }
-    }
-    return count < 6 && (bits & ((1u << count) - 1)) == 0;
+    return text_add_base64(out, text, len, "-_");
 }
 
 static bool is_text(const json_t *value, const char *text)

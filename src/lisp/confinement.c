@@ -329,8 +329,7 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
     if (!keeps_lisp(c, o, err))
         return false;
     if (c->directory != NULL) {
-        free(of_project->all[0]);
-        of_project->all[0] = xstrdup(c->root);
+        xstrset(&of_project->all[0], c->root);
     }
     c->sandbox = sandbox_new(&(struct sandbox_policy){.writable = (const char *const *)c->writable.all,
                                                       .readable = (const char *const *)c->readable.all,
@@ -456,8 +455,7 @@ void confinements_free(struct confinements *cs)
 
 bool confinements_refuse_network(struct confinements *cs, const char *address, struct err *err)
 {
-    free(cs->open_address);
-    cs->open_address = xstrdup(address);
+    xstrset(&cs->open_address, address);
     return cs->options.mode == CONFINEMENT_OFF || cs->options.network != SANDBOX_NETWORK_ON ||
            refuse_open_address(cs, err);
 }

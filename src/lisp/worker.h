@@ -176,7 +176,7 @@ void worker_end_look(struct worker *original, const struct worker *look);
 void worker_forget_forks(struct worker *w);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
- * follows. A process that is not ours goes on; it is only left. */
+ * follows. A process that is not ours continues; it is only left. */
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);
 

@@ -76,10 +76,7 @@ static void on_line(void *arg, enum elicitation_action action, const char *line,
 
 static bool has_room(const struct client *client)
 {
-    size_t n = 0;
-    for (const struct list *node = client->parked.next; node != &client->parked; node = node->next)
-        n++;
-    return n < MOST_PARKED;
+    return list_count(&client->parked) < MOST_PARKED;
 }
 
 /* Answer the request with the question. Whoever knows the state may answer it, so it cannot be guessed. */

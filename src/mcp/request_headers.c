@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/strbuf.h"
+#include "base/text.h"
 #include "mcp/method.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
@@ -97,44 +99,16 @@ const char *request_headers_refuse_request(const struct transport_headers *heade
     return NULL;
 }
 
-/* The six bits that a character of base64 encodes; -1: none. */
-static int sextet(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Decoded while comparing, so a value of any length needs no memory. */
 static bool base64_says(const char *text, size_t text_len, const char *value, size_t len)
 {
-    size_t done = 0, padding = 0;
-    if (text_len % 4 != 0)
-        return false;
-    if (text_len > 0 && text[text_len - 1] == '=')
-        padding = text[text_len - 2] == '=' ? 2 : 1;
-    for (size_t at = 0; at < text_len; at += 4) {
-        size_t bytes = at + 4 == text_len ? 3 - padding : 3;
-        unsigned group = 0;
-        for (size_t i = 0; i < 4; i++) {
-            int bits = i > bytes ? 0 : sextet(text[at + i]);
-            if (bits < 0)
-                return false;
-            group = group << 6 | (unsigned)bits;
-        }
-        /* Non-zero bits after the last byte would be a second spelling. */
-        if ((group & ((1u << (8 * (3 - bytes))) - 1)) != 0)
-            return false;
-        for (size_t i = 0; i < bytes; i++, done++) {
-            if (done >= len || (unsigned char)value[done] != ((group >> (16 - 8 * i)) & 255))
-                return false;
-        }
-    }
-    return done == len;
+    struct strbuf decoded = {0};
+    size_t digits = text_len;
+    while (digits > 0 && digits + 2 > text_len && text[digits - 1] == '=')
+        digits--;
+    bool is_same = text_len % 4 == 0 && text_add_base64(&decoded, text, digits, "+/") && decoded.len == len &&
+                   (len == 0 || memcmp(decoded.bytes, value, len) == 0);
+    strbuf_fini(&decoded);
+    return is_same;
 }
 
 bool request_header_says(const char *header, const char *value, size_t len)

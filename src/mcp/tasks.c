@@ -235,8 +235,7 @@ void task_answer_state(struct task *task, struct request *r)
 
 void task_say(struct task *task, const char *message)
 {
-    free(task->message);
-    task->message = xstrdup(message);
+    xstrset(&task->message, message);
 }
 
 void task_end(struct task *task, const struct strbuf *result)

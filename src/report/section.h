@@ -11,7 +11,7 @@ struct sexp;
 struct strbuf;
 
 /* section_begin(out, heading): append a blank line unless ${out} is empty, and the heading (NULL for none) on
- * a line of its own. */
+ * a separate line. */
 void section_begin(struct strbuf *out, const char *heading);
 
 /* section_end(out): remove the newline at the end. */

@@ -290,9 +290,7 @@ uint64_t session_at(const struct session *s)
 
 void session_place(struct session *s, const char *directory, const struct confinement *confinement)
 {
-    char *copy = xstrdup(directory);
-    free(s->place.directory);
-    s->place.directory = copy;
+    xstrset(&s->place.directory, directory);
     s->place.confinement = confinement;
 }
 

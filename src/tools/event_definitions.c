@@ -95,7 +95,6 @@ void event_definitions_each(const struct journal *j, const char *code, size_t le
     struct scan_result result;
     struct scan_toplevels forms;
     struct scan_toplevel form;
-    struct strbuf signature;
     if (len < 5 || !may_define(code, len) || syntax_has_fault(code, len, &result))
         return;
     scan_toplevels_init(&forms, code, len);
@@ -103,7 +102,7 @@ void event_definitions_each(const struct journal *j, const char *code, size_t le
         if (!is_definition(code, &form))
             continue;
         size_t kind_len = form.kind_end - form.kind;
-        strbuf_init(&signature, 0);
+        struct strbuf signature = {0};
         scan_toplevel_signature(code, &form, &signature); /* "(defun name)" */
         if (signature.len > kind_len + 3) {
             struct event_definition d = {

@@ -1,8 +1,6 @@
 /*
  * memory-report: the contents of a session's heap.
  */
-#include <string.h>
-
 #include "base/text.h"
 #include "report/reply.h"
 #include "report/section.h"
@@ -59,19 +57,13 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
         strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
 }
 
-static bool is_verbosity(const struct tool_call *call, const char *wanted)
-{
-    const char *verbosity = call_string(call, "verbosity", NULL);
-    return verbosity != NULL && strcmp(verbosity, wanted) == 0;
-}
-
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    bool is_collected = call_boolean(call, "gc-first"), is_full = is_verbosity(call, "full");
+    bool is_collected = call_boolean(call, "gc-first"), is_full = call_is(call, "verbosity", "full");
     add_use(out, o->reply, is_collected);
     add_generations(out, reply_get(o->reply, "generations"));
-    if (!is_verbosity(call, "brief"))
+    if (!call_is(call, "verbosity", "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);
     section_end(out);
 }
@@ -107,8 +99,8 @@ static void run(struct tool_call *call, struct session *s)
     }
     call_begin_request(call, "memory");
     call_write_flag(call, "collect", call_boolean(call, "gc-first"));
-    call_write_flag(call, "types", !is_verbosity(call, "brief"));
-    call_write_flag(call, "image", is_verbosity(call, "full"));
+    call_write_flag(call, "types", !call_is(call, "verbosity", "brief"));
+    call_write_flag(call, "image", call_is(call, "verbosity", "full"));
     call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS},
              look_up_showing(call, on_read));
 }

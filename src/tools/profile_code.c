@@ -2,7 +2,6 @@
  * profile-code: where an evaluation spends its time, or allocates, from samples of its stack.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "report/reply.h"
@@ -87,9 +86,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     struct tool_call *call = arg;
     if (call_report_if_ended(out, o, "samples", max_output))
         return;
-    const char *mode = call_string(call, "mode", NULL), *type = call_string(call, "report-type", NULL);
-    bool is_alloc = mode != NULL && strcmp(mode, "alloc") == 0;
-    bool is_time = mode != NULL && strcmp(mode, "time") == 0;
+    bool is_alloc = call_is(call, "mode", "alloc"), is_time = call_is(call, "mode", "time");
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
     strbuf_addf(out, "Profile: %s", text_count((uint64_t)(samples < 0 ? 0 : samples), "sample").text);
@@ -107,7 +104,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     add_cost(out, took);
     add_missed(out, o->reply, expected);
     if (samples > 0)
-        add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
+        add_functions(out, o->reply, samples, call_is(call, "report-type", "graph"));
     else if (expected < 10)
         strbuf_addf(out, "No samples: the code %s. Repeat it with DOTIMES until it %s%s.\n",
                     is_alloc  ? "allocated too little"
@@ -128,10 +125,10 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
 static void run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
+    const char *code = call_string(call, "code", &len);
     const char *mode = call_string(call, "mode", NULL);
     call_write_text(call, "mode", mode == NULL ? "cpu" : mode);
-    call_write_flag(call, "graph", type != NULL && strcmp(type, "graph") == 0);
+    call_write_flag(call, "graph", call_is(call, "report-type", "graph"));
     call_write_integer(call, "interval-us",
                        (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);

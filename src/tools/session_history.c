@@ -215,8 +215,7 @@ static void add_as_lisp(struct history *h, const struct journal_entry *entry)
 static void session_history(struct tool_call *call, struct session *s)
 {
     const struct journal *j = session_journal(s);
-    const char *format = call_string(call, "format", NULL);
-    bool is_lisp = format != NULL && strcmp(format, "lisp") == 0;
+    bool is_lisp = call_is(call, "format", "lisp");
     call->is_document = call->is_document || is_lisp;
     size_t limit = (size_t)call_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
     double from = call_number(call, "from", 0);

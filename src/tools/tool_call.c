@@ -28,6 +28,12 @@ const char *call_string(const struct tool_call *call, const char *name, size_t *
     return json_string_value(value);
 }
 
+bool call_is(const struct tool_call *call, const char *name, const char *value)
+{
+    const char *given = call_string(call, name, NULL);
+    return given != NULL && strcmp(given, value) == 0;
+}
+
 double call_number(const struct tool_call *call, const char *name, double fallback)
 {
     json_t *value = json_object_get(call->arguments, name);

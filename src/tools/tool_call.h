@@ -55,6 +55,9 @@ struct tool_call {
 /* call_takes(call, name): whether its tool has an argument of that name. */
 bool call_takes(const struct tool_call *call, const char *name);
 
+/* call_is(call, name, value): whether its argument of that name was given and is ${value}. */
+bool call_is(const struct tool_call *call, const char *name, const char *value);
+
 /* call_has(call, name), call_string(call, name, len), call_number(call, name, fallback), call_integer(call,
  * name, fallback), call_boolean(call, name): the checked arguments; ${fallback}, NULL or false if absent.
  * Strings are borrowed from the call and may contain NULs. */

@@ -15,6 +15,7 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
+#include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 #include "wire/sexp.h"
@@ -231,24 +232,12 @@ static const char *bare_name(const char *name)
     return name + 5;
 }
 
-static bool is_same_name(const char *asked, const char *name)
-{
-    for (; *asked != '\0' || *name != '\0'; asked++, name++) {
-        char letter = *asked >= 'A' && *asked <= 'Z' ? (char)(*asked - 'A' + 'a')
-                      : *asked == '_'                ? '-'
-                                                     : *asked;
-        if (letter != *name)
-            return false;
-    }
-    return true;
-}
-
 /* Does the session define it? If so, the walk stops there. */
 static bool walk_to(struct walk *w, const struct session *s, const char *bare)
 {
     walk_begin(w, s);
     while (walk_on(w))
-        if (is_same_name(bare, w->current.name + strlen(PREFIX)))
+        if (registry_is_spelling(bare, strlen(bare), w->current.name + strlen(PREFIX)))
             return true;
     walk_end(w);
     return false;

@@ -2,17 +2,20 @@
 
 import hashlib
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 
+import joining
 import mcp
 import swank_client
 from agent_driver import Reply, parse, quote as wire
-from swank_client import Aborted, Editor, Image, quote
+from swank_client import Aborted, Editor, quote
 
 AGENT = os.path.join(HERE, "..", "..", "agent")
 WRAPPER = ('(cl:let ((cl:*readtable* (cl:copy-readtable cl:nil)) (cl:*package* (cl:or (cl:find-package "CL-MCP-LOADER")'
@@ -164,22 +167,24 @@ INVENTORY = """
 """
 
 
-@unittest.skipUnless(os.path.exists(swank_client.LOADER), "Debian's cl-swank is not installed")
+@unittest.skipIf(joining.why_not(), joining.why_not())
 class Joined(unittest.TestCase):
     maxDiff = None
 
     @classmethod
     def setUpClass(cls):
-        cls.image = Image("(require :asdf)",
-                          "(defvar *told* nil)",
-                          "(defpackage :shop (:use :cl) (:export :price))",
-                          "(defun shop:price (n) (+ n 1))")
+        folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
+        cls.addClassCleanup(shutil.rmtree, folder, True)
+        cls.image = joining.Image(folder, "(defvar *told* nil) (defpackage :shop (:use :cl) (:export :price))"
+                                          " (eval (read-from-string \"(defun shop:price (n) (+ n 1))\"))"
+                                          ' (format t "~&ready.~%") (finish-output)')
+        cls.image.await_print("ready")
         cls.person = Editor(cls.image.port)
 
     @classmethod
     def tearDownClass(cls):
         cls.person.close()
-        cls.image.stop()
+        cls.image.end()
 
     def setUp(self):
         self.sessions = []
@@ -205,6 +210,14 @@ class Joined(unittest.TestCase):
         session.printed("one\ntwo")
         session.printed("three")
         self.assertEqual(session.evaluate("*").values, ["2"])
+
+    def test_each_line_arrives_while_the_code_runs(self):
+        session = self.join()
+        identifier = session.begin("evaluate", evaluation=1, code='(progn (dotimes (n 500) (format t "line ~d~%" n)) (loop))')
+        session.printed("line 499\n")
+        session.control("interrupt", identifier)
+        session.end(identifier)
+        self.assertEqual("".join(f"line {n}\n" for n in range(500)), session.output)
 
     def test_definitions_are_shared_with_the_person(self):
         session = self.join()

@@ -3,6 +3,7 @@
 Every node has an address of its own and the same ports, as pods and machines have.
 """
 
+import concurrent.futures
 import os
 import random
 import shutil
@@ -119,7 +120,7 @@ class Fleet:
         statistics = os.path.join(self.directory, name + ".socket")
         self.run(name, [HAPROXY, "-db", "-f", CONFIGURATION, "-f", self.with_statistics(name, statistics)], CL_MCP_BIND="%s:%d" % address, CL_MCP_SERVICE=SERVICE,
                  CL_MCP_PORT=str(self.port), CL_MCP_HEALTH_PORT=str(self.health), CL_MCP_NAMESERVER="%s:%d" % (self.own, self.names_port))
-        mcp.wait_until(lambda: is_open(address), 10, "HAProxy listens")
+        mcp.wait_until(lambda: is_open(address) and os.path.exists(statistics), 10, "HAProxy listens")
         self.balancers.append((address, statistics))
 
     def with_statistics(self, name, path):
@@ -162,8 +163,8 @@ class Fleet:
                 raise mcp.TimedOut("%s: %s" % (late, self.up(which))) from None
 
     def start(self, names, *options, balancers=1):
-        for name in names:
-            self.start_node(name, *options)
+        with concurrent.futures.ThreadPoolExecutor() as together:
+            list(together.map(lambda name: self.start_node(name, *options), names))
         self.publish(names)
         for _ in range(balancers):
             self.start_balancer()

@@ -1,21 +1,11 @@
-"""A Lisp with Swank that a person runs, and a client that speaks to it as an editor does."""
+"""A client of Swank that reads what comes in a thread and parses it: an editor, or the server without its C half."""
 
 import os
 import re
-import shutil
 import socket
-import subprocess
-import tempfile
 import threading
-import time
 
-LOADER = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
 LIMIT = 60.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
-
-
-def fasls():
-    """Where Swank's compiled files are kept between tests: it takes seconds to compile them."""
-    return os.path.join(tempfile.gettempdir(), f"cl-mcp-swank-{os.getuid()}")
 
 
 class Keyword(str):
@@ -61,49 +51,6 @@ def parse(text):
 
 class Aborted(Exception):
     pass
-
-
-class Image:
-    """A Lisp that runs a Swank server, in a process of its own."""
-
-    def __init__(self, *forms, sbcl=None):
-        self.directory = tempfile.mkdtemp(prefix="cl-mcp-image-")
-        port_file = os.path.join(self.directory, "port")
-        forms = [f'(load "{LOADER}")',
-                 "(swank-loader:init :load-contribs nil)",
-                 *forms,
-                 f'(with-open-file (stream "{port_file}" :direction :output)'
-                 ' (format stream "~d." (swank:create-server :port 0 :dont-close t)))',
-                 "(loop (sleep 1000))"]
-        arguments = [sbcl or os.environ.get("CL_MCP_SBCL") or "sbcl", "--noinform", "--no-sysinit", "--no-userinit"]
-        self.log = open(os.path.join(self.directory, "log"), "wb+")
-        self.process = subprocess.Popen(arguments + [word for form in forms for word in ("--eval", form)],
-                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-                                        env=dict(os.environ, HOME=self.directory, XDG_CACHE_HOME=fasls()))
-        end = time.monotonic() + LIMIT
-        while True:
-            try:
-                with open(port_file) as file:
-                    port = file.read()
-            except FileNotFoundError:
-                port = ""
-            if port.endswith("."):
-                break
-            if self.process.poll() is not None or time.monotonic() > end:
-                self.log.seek(0)
-                raise AssertionError("the image did not start: %s" % self.log.read().decode(errors="replace")[-3000:])
-            try:
-                self.process.wait(0.05)
-            except subprocess.TimeoutExpired:
-                pass
-        self.port = int(port[:-1])
-        self.pid = self.process.pid
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 class Editor:

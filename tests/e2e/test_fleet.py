@@ -22,12 +22,12 @@ from mcp_http import Session
 OWN = "10.77.0.1"
 NAMES = ["lisp-%d" % n for n in range(10)]
 ADDRESSES = {"lisp-%d" % n: "10.77.0.%d" % (10 + n) for n in range(12)}
-SECONDS = int(os.environ.get("CL_MCP_FLEET_SECONDS", 15))
-SESSIONS = int(os.environ.get("CL_MCP_FLEET_SESSIONS", 24))
+SECONDS = int(os.environ.get("CL_MCP_FLEET_SECONDS", 12))
+SESSIONS = int(os.environ.get("CL_MCP_FLEET_SESSIONS", 16))
 IS_LONG = SECONDS >= 90
 # A save takes one to two seconds of a processor. What moves, drains or has its time for a save is saved, so the more sessions there are,
 # the more time is between such events: for 500 sessions, two processors manage one event in ten seconds.
-GAP_S = SESSIONS / 25
+GAP_S = max(1, SESSIONS / 25)
 DRAIN_S = 120 + SESSIONS
 INSIDE = "CL_MCP_FLEET_NAMESPACE"
 
@@ -140,13 +140,14 @@ class Routing(Base):
 class Scaling(Base):
     """The rows of the table "When nodes come and go" in docs/operations.md."""
 
-    OPTIONS = ("--persist", "--save-every", "1", "--checkpoints", "off")
-    KEYS = ["s%d" % n for n in range(8)]
+    OPTIONS = ("--persist", "--checkpoints", "off")
+    # Saves take most of the time, so there are few sessions: two on lisp-1, two on lisp-0, of which a fourth node takes one.
+    KEYS = ["s0", "s1", "s2", "s3", "s7"]
 
-    def start(self, *options):
+    def start(self):
         """Three nodes with sessions of both eras; where each is."""
         f = self.fleet
-        f.start(NAMES[:3], *(options or self.OPTIONS))
+        f.start(NAMES[:3], *self.OPTIONS)
         for key in self.KEYS:
             f.ask("ann", "create-session", name=key)
             self.assertEqual("=> 1", f.ask("ann", "evaluate-lisp", key, code='(progn (defvar *n* 1) *n*)'))
@@ -159,18 +160,6 @@ class Scaling(Base):
 
     def at(self, node):
         return next(client for client in self.legacy if client.id.startswith(node + "-"))
-
-    def saved(self, key, evaluations):
-        path = os.path.join(self.fleet.directory, "state", "principals", "ann", key + ".json")
-
-        def is_there():
-            try:
-                with open(path) as file:
-                    return json.load(file)["evaluations"] >= evaluations
-            except FileNotFoundError:
-                return False
-
-        mcp.wait_until(is_there, 60, "session %s is saved" % key)
 
     def hear(self, key, code="*n*", seconds=60):
         """The answer of the session, and what its client heard before."""
@@ -235,7 +224,7 @@ class Scaling(Base):
 
     def test_a_session_that_cannot_be_saved_is_lost_when_its_node_is_drained(self):
         f = self.fleet
-        homes = self.start("--persist", "--checkpoints", "off")
+        homes = self.start()
         key = next(key for key in self.KEYS if homes[key] == "lisp-1")
         f.ask("ann", "evaluate-lisp", key, code="(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
         f.nodes.pop("lisp-1").end(wait=60)
@@ -248,7 +237,7 @@ class Scaling(Base):
         homes = self.start()
         key = next(key for key in self.KEYS if homes[key] == "lisp-1")
         client = self.at("lisp-1")
-        self.saved(key, 1)
+        self.assertIn("Saved", f.ask("ann", "save-session", key))
         f.kill_node("lisp-1")
         f.start_node("lisp-1", *self.OPTIONS)
         text, _ = self.hear(key)
@@ -257,7 +246,7 @@ class Scaling(Base):
 
     def test_a_node_is_killed_for_good(self):
         f = self.fleet
-        homes = self.start("--persist", "--checkpoints", "off")
+        homes = self.start()
         saved, unsaved = [key for key in self.KEYS if homes[key] == "lisp-1"][:2]
         self.assertIn("Saved", f.ask("ann", "save-session", saved))
         f.ask("ann", "evaluate-lisp", saved, code="(incf *n*)")
@@ -273,7 +262,7 @@ class Scaling(Base):
         f = self.fleet
         homes = self.start()
         key = next(key for key in self.KEYS if homes[key] == "lisp-1")
-        self.saved(key, 1)
+        self.assertIn("Saved", f.ask("ann", "save-session", key))
         node = f.nodes["lisp-1"]
         os.kill(node.pid, signal.SIGSTOP)
         try:
@@ -345,7 +334,7 @@ class Worker(threading.Thread):
         self.seconds = 15 * mcp.STRETCH
 
     def run(self):
-        while not self.is_over.wait(0.01):
+        while not self.is_over.wait(0.03):  # no faster, so that the load leaves the processors to what saves
             self.step(self.random.choice(self.names))
 
     def step(self, name, which=None):
@@ -407,7 +396,7 @@ class Worker(threading.Thread):
 
 
 class Random(Base):
-    OPTIONS = ("--persist", "--save-every", str(max(15, SESSIONS)), "--checkpoints", "off")
+    OPTIONS = ("--persist", "--save-every", str(max(10, SESSIONS)), "--checkpoints", "off")
 
     def test_every_answer_is_right_or_says_what_was_lost(self):
         f = self.fleet
@@ -425,8 +414,8 @@ class Random(Base):
         finally:
             for worker in workers:
                 worker.is_over.set()
-            for worker in workers:
-                worker.join()
+            for thread in [*workers, *self.background]:
+                thread.join()
         print("# %s; %s" % (", ".join("%s %d" % (what, sum(w.__dict__[what] for w in workers)) for what in ("calls", "unanswered", "moving", "told")),
                             ", ".join("%s %d" % (what, events.count(what)) for what in sorted(set(events)))))
         self.assertEqual([], [wrong for worker in workers for wrong in worker.wrong])
@@ -470,8 +459,6 @@ class Random(Base):
         finally:
             if long_paused is not None:
                 os.kill(f.nodes[long_paused].pid, signal.SIGCONT)
-            for thread in self.background:
-                thread.join()
 
     def kill(self, f, node, chance):
         f.kill_node(node)

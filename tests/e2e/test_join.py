@@ -347,6 +347,37 @@ class Together(ImageTest):
         )
         self.assertNotIn("The person", self.s.call("session-history", format="lisp").text)
 
+    def test_both_print_much_at_the_same_time(self):
+        person = self.person()
+        flood = '(progn (dotimes (n 20000) (format t "line ~d of a flood~%" n)) :flooded)'
+        self.assertOperational()
+        running = self.s.start_call("evaluate-lisp", code=flood)
+        self.assertIn(":FLOODED", person.evaluate(flood))
+        report = running.reply()
+        self.assertValue(report, ":FLOODED")
+        self.assertIn("line 19999 of a flood", report.stdout)
+
+    def test_errors_in_the_persons_debugger_are_nested(self):
+        person = self.person()
+        self.assertOperational()
+        person.request('(swank:interactive-eval "(error \\"the first\\")")')
+        thread = re.match(r"\(:debug (\d+)", person.await_message(r"^\(:debug ")).group(1)
+        mcp.wait_until(lambda: "SIMPLE-ERROR: the first" in self.s.call("list-errors").text, 10, "the first error")
+        nested = person.request('(swank:eval-string-in-frame "(error \\"the second\\")" 0 "CL-USER")', thread)
+        person.await_message(r"^\(:debug \d+ 2")
+        mcp.wait_until(lambda: self.s.evaluate("1") and "the second (can be entered)" in self.s.call("list-errors").text, 10, "the second error")
+        self.assertIn("no longer stopped there", self.s.call("evaluate-in-frame", index=1, frame=0, code="1", force=True).text)
+        self.assertValue(self.s.call("evaluate-in-frame", index=2, frame=0, code="(list 5)", force=True), "(5)")
+        # The person leaves both; and then the editor, in the middle of another one.
+        person.send('(:emacs-rex (swank:throw-to-toplevel) "COMMON-LISP-USER" %s 900)' % thread)
+        self.assertIn(":abort", person.answer_to(nested))
+        self.assertIn("3", person.evaluate("(+ 1 2)"))
+        person.request('(swank:interactive-eval "(error \\"the third\\")")')
+        mcp.wait_until(lambda: self.s.evaluate("1") and "the third (can" in self.s.call("list-errors").text, 10, "the third error")
+        person.close()
+        self.assertOperational()
+        self.assertIn("3", self.person().evaluate("(+ 1 2)"))
+
     def test_a_silent_server_announces_nothing(self):
         person = self.person()
         client = self.start_server("--announce", "off", *self.options)
@@ -372,6 +403,8 @@ class Together(ImageTest):
         # Those of Swank's debugger, which return to it, do not count.
         self.assertIn("no restart 2. It has 1. ABORT.", self.s.call("invoke-restart", index=1, restart="2", force=True).text)
         self.assertValue(self.s.call("evaluate-in-frame", index=1, frame=0, code="(list number)", force=True), "(0)")
+        report = self.s.call("evaluate-in-frame", index=1, frame=0, code="(no-such-function)", force=True)
+        self.assertEqual(["(NO-SUCH-FUNCTION)", "(EVAL (NO-SUCH-FUNCTION))"], report.frames)
         self.s.call("return-from-frame", index=1, frame=0, value=":mended", force=True)
         self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
         self.assertIn("3", person.evaluate("(+ 1 2)"))

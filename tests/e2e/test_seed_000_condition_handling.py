@@ -21,6 +21,12 @@ import mcp
 # Code, the type to be reported (of an implementation's own type a part), and what the message or a frame must name.
 ERRORS = [
     ('(error "boom")', "SIMPLE-ERROR", "boom"),
+    ('(error "boom ~a" 1)', "SIMPLE-ERROR", "boom 1"),
+    ("(assert (= 1 2))", "SIMPLE-ERROR", "The assertion (= 1 2) failed."),
+    ("(aref #(1 2) 9)", "INVALID-ARRAY-INDEX-ERROR", "Invalid index 9"),
+    ("(make-array 10000000000)", "HEAP-EXHAUSTED-ERROR", "Heap exhausted"),
+    ("(go nowhere)", "PROGRAM-ERROR", "nonexistent tag"),
+    ("(progn (define-condition odd (condition) ()) (error 'odd))", "ODD", ""),
     ("(/ 1 0)", "DIVISION-BY-ZERO", "arithmetic error DIVISION-BY-ZERO signalled"),
     ("(car 42)", "TYPE-ERROR", "42"),
     ("(length 5)", "TYPE-ERROR", "5"),
@@ -36,7 +42,7 @@ ERRORS = [
     ("(error 'error)", "ERROR", ""),
     ("(open \"/nonexistent/folder/file\")", "FILE-", "/nonexistent/folder/file"),
     ("(error 'file-error :pathname \"x\")", "FILE-ERROR", ""),
-    ("(parse-integer \"x\")", "PARSE-ERROR", "x"),
+    ("(parse-integer \"x\")", "PARSE-ERROR", "junk in string"),
     ("(error 'parse-error)", "PARSE-ERROR", ""),
     ("(error 'program-error)", "PROGRAM-ERROR", ""),
     ("(error 'control-error)", "CONTROL-ERROR", ""),

@@ -70,6 +70,8 @@ class Signals(Survival):
 
 
 class Exhaustion(Survival):
+    options = ("--max-heap", "512")  # which is filled in a quarter of the time
+
     @unittest.skipIf(mcp.SANITIZED, "what it tests is in the Lisp; the plain build does")
     def test_what_filled_the_heap_is_free_with_the_next_evaluation(self):
         in_use = "(< (sb-kernel:dynamic-usage) (floor (sb-ext:dynamic-space-size) 4))"

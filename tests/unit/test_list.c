@@ -28,6 +28,7 @@ TEST(list_keeps_the_order_of_appending)
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
     assert_false(list_is_empty(&head));
+    assert_int_equal(list_count(&head), 3);
     list_each(struct item, item, &head, link)
         assert_int_equal(item->number, expected++);
     assert_int_equal(expected, 4);

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/worker.h"
+#include "report/reply.h"
 #include "report/report.h"
 
 #define MOST_ERRORS 40
@@ -322,6 +323,20 @@ CASE(report_makes_valid_text_of_any_output)
     print(f, WORKER_STDOUT, "caf\xC3\xA9 \xFF\xC3");
     reply(f, "(1 :ok :values ())");
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
+}
+
+TEST(the_parts_of_a_reply_are_filled_in_and_joined)
+{
+    static const char text[] = "((\"AREA\" 2 nil) (\"SIDE\" -1 (\"x\" 3 :key)))";
+    struct sexp_document *document = parsed(text);
+    const struct sexp *lists = sexp_root(document);
+    struct strbuf out = {0};
+    reply_fill_each(&out, lists, "{0}: {1}{2}; ");
+    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 1), 2), ", ", ">");
+    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 0), 2), ", ", ">");
+    assert_string_equal(strbuf_string(&out), "AREA: 2; SIDE: -1; <x, 3, key>");
+    strbuf_fini(&out);
+    sexp_document_free(document);
 }
 
 CASE(report_survives_a_reply_of_other_shapes)

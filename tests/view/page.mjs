@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import {spawn} from 'node:child_process';
 import {createRequire} from 'node:module';
 import {Agent, startView, startBrowser, openPage, patience} from './world.mjs';
 
@@ -414,6 +415,36 @@ test('the keyboard is listed by ?, and its single keys can be turned off', async
   check(await tab.evaluate(() => document.activeElement.classList.contains('session')), 's does not go to the sessions');
 });
 
+test('what is loaded has its progress among what runs', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'view-load-'));
+  fs.writeFileSync(path.join(folder, 'slow.asd'), '(defsystem "slow" :serial t :components ((:file "a") (:file "b")))');
+  fs.writeFileSync(path.join(folder, 'a.lisp'), '(cl:defvar cl-user::*a* 1)');
+  fs.writeFileSync(path.join(folder, 'b.lisp'), '(cl:eval-when (:load-toplevel) (cl:read-line))');
+  await agent.evaluate(`(asdf:load-asd "${folder}/slow.asd")`);
+  const reply = agent.call('load-system', {system: 'slow'});
+  await until(() => document.querySelector('#jobs progress')?.ariaLabel === 'Progress' && document.querySelector('#jobs').innerText.includes('% done'));
+  await tab.waitForSelector('#answer', {visible: true});
+  await tab.type('#answer', 'go on');
+  await press('Enter');
+  check(!/ERROR/.test(await reply), `not loaded: ${await reply}`);
+  fs.rmSync(folder, {recursive: true});
+});
+
+test('a server with tokens is asked nothing before the person signs in', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'view-tokens-'));
+  fs.writeFileSync(path.join(folder, 'tokens'), 'ada:0123456789abcdef0123\n', {mode: 0o600});
+  const server = spawn(process.env.CL_MCP_SERVER, ['--http', '127.0.0.1:0', '--token-file', path.join(folder, 'tokens')], {stdio: 'ignore'});
+  await clickOn('Sign in');
+  await seen('Which token?', '#question');
+  await tab.keyboard.type('0123456789abcdef0123');
+  await press('Enter');
+  await gone('.server button:not(.session)');
+  await seen('no session yet', '#servers');
+  server.kill();
+  await seen('ended', '.server.ended');
+  fs.rmSync(folder, {recursive: true});
+});
+
 test('only what is visible of many evaluations is in the document', async () => {
   await agent.call('create-session', {name: 'many'});
   await Promise.all(Array.from({length: 300}, (_, i) => agent.call('evaluate-lisp', {session: 'many', code: `(+ ${i} 1000000)`})));
@@ -460,6 +491,8 @@ test('a second tab follows; an ended server stays listed', async () => {
   await agent.end('SIGKILL');
   await seen('ended', '.server.ended');
   await seen('has ended', '#banner');
+  const names = await tab.evaluate(() => [...document.querySelectorAll('button')].filter((one) => one.checkVisibility() && !one.disabled).map((one) => one.innerText));
+  for (const name of ['Evaluate', 'Stage', 'Return', 'Inspect', 'RETRY', 'Save checkpoint', 'Interrupt']) check(!names.includes(name), `${name} of an ended server can be used`);
   check((await textOf('#entries')).includes('(:BOTH :TABS)'), 'what an ended server did is gone');
   await second.evaluate('(list :second)');
   await until(() => [...document.querySelectorAll('.server:not(.ended) .session')].length === 1);
@@ -482,7 +515,7 @@ const program = async () => {
       try {
         await run();
         // The kill of a server ends requests, which the browser reports by itself.
-        const bad = problems.filter((problem) => !(name.includes('an ended server') && /ERR_|status of 502/.test(problem)));
+        const bad = problems.filter((problem) => !(/an ended server|with tokens/.test(name) && /ERR_|status of 502/.test(problem)));
         check(bad.length === 0, bad.join('\n'));
         console.log(`ok - ${name} (${Date.now() - began} ms)`);
       } catch (error) {

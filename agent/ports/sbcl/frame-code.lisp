@@ -25,19 +25,6 @@
       (setf form (nth step form))
       (push form forms))))
 
-(defun one-line-text (text)
-  "Return TEXT with each run of blanks as one."
-  (with-output-to-string (stream)
-    (loop with blank = nil
-          for character across text
-          do (cond ((member character '(#\space #\newline #\tab #\return))
-                    (setf blank t))
-                   (t
-                    (when blank
-                      (write-char #\space stream))
-                    (setf blank nil)
-                    (write-char character stream))))))
-
 ;;; Evaluated code
 
 (defstruct (marked-form (:constructor make-marked-form (form))

@@ -23,8 +23,8 @@ void eviction_for_memory(struct session_host *host)
 
 static bool drop_one_of(struct sessions *all, snapshots_evict *evict)
 {
-    for (struct list *node = all->all.next; node != &all->all; node = node->next)
-        if (evict(&list_entry(node, struct session, id.node)->snapshots))
+    list_each(struct session, s, &all->all, id.node)
+        if (evict(&s->snapshots))
             return true;
     return false;
 }

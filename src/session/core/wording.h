@@ -21,7 +21,7 @@ struct stop_facts {
     int interrupts;
     bool was_killed;           /* with its process; if that was joined: the connection to it was cut */
     bool is_joined;            /* its process is an image that a person runs */
-    const char *still_running; /* the thread there in which it goes on; NULL: it has ended */
+    const char *still_running; /* the thread there that still runs it; NULL: it has ended */
     bool is_look_up;           /* its limit cannot be set */
     bool can_continue;         /* its error can be entered */
 };

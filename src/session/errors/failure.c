@@ -66,10 +66,7 @@ static void stay_in_thread(struct session *s, struct error_record *r)
     if (r->standing == 0)
         note_left(r);
     answer_error(s, op, r);
-    if (is_evaluation)
-        checkpointing_keep_state(s);
-    else
-        checkpointing_settle_down(s);
+    checkpointing_settle_down(s, is_evaluation);
 }
 
 /* The error is of a value or of code that was given with an entry into a thread's error. It is reported, but
@@ -78,7 +75,7 @@ static void fail_in_entry(struct session *s, struct error_record *r)
 {
     history_note_failed_entry(s, s->current, r->condition);
     answer_error_of_entry(s, r);
-    checkpointing_settle_down(s);
+    checkpointing_settle_down(s, false);
 }
 
 static bool goes_on(const struct session *s, const struct error_record *r)

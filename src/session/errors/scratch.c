@@ -57,7 +57,7 @@ static void rest(struct session *s)
     if (s->at_error.standing != NULL)
         standing_resume(s);
     else
-        checkpointing_settle_down(s);
+        checkpointing_settle_down(s, false);
 }
 
 /* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */

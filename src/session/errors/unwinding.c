@@ -27,10 +27,7 @@ static void then_keep_state(struct session *s)
 {
     bool is_new = s->at_error.unwound != NULL && snapshots_find(&s->snapshots, s->at) == NULL;
     s->at_error.unwound = NULL;
-    if (is_new)
-        checkpointing_keep_state(s);
-    else
-        checkpointing_settle_down(s);
+    checkpointing_settle_down(s, is_new);
 }
 
 void unwinding_begin(struct session *s, struct error_record *r)

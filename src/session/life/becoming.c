@@ -96,8 +96,7 @@ struct snapshot *becoming_newest(const struct session *s, uint64_t most)
 
 static void set_severed(struct becoming *b, const char *severed)
 {
-    free(b->severed);
-    b->severed = xstrdup(severed);
+    xstrset(&b->severed, severed);
 }
 
 /* Start from the current state. */
@@ -146,8 +145,7 @@ static bool start_copy(struct session *s, struct snapshot *sn)
     set_severed(s->becoming, sn->severed);
     s->becoming->is_in_error = sn->is_in_error;
     s->at = sn->evaluation;
-    free(s->package);
-    s->package = xstrdup(sn->package);
+    xstrset(&s->package, sn->package);
     sn->is_source = true;
     s->snapshots.was_source_killed = false;
     session_enter_state(s, SESSION_STARTING, CHECK_MS);
@@ -183,8 +181,7 @@ static void go_back(struct session *s)
     s->becoming->origin = FROM_ZYGOTE;
     s->at = 0;
     set_severed(s->becoming, NULL);
-    free(s->package);
-    s->package = NULL;
+    xstrset(&s->package, NULL);
     process_forget(s);
     process_request(s);
 }
@@ -246,8 +243,7 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     b->end = *end;
     if (s->current != NULL) {
         s->flags.is_after_hooks = s->flags.is_after_hooks && !s->current->keeps_record;
-        free(b->killer);
-        b->killer = xstrdup(strbuf_string(&s->current->code));
+        xstrset(&b->killer, strbuf_string(&s->current->code));
     }
     lower_best(s);
     struct snapshot *newest = becoming_newest(s, b->died_at);
@@ -466,7 +462,7 @@ static void continue_(struct session *s)
     if (!is_first)
         call_hooks(s, is_new_image);
     if (is_new_image && s->state == SESSION_IDLE)
-        checkpointing_keep_state(s);
+        checkpointing_settle_down(s, true);
     else
         session_look_at_queue(s);
 }

@@ -60,7 +60,7 @@ static struct error_record *record_of_loss(struct session *s, const char *why)
     return r;
 }
 
-/* An image that was joined goes on without the session. The next operation joins it again. */
+/* An image that was joined continues without the session. The next operation joins it again. */
 static void lose_image(struct session *s, const char *why)
 {
     struct operation *op = s->current;

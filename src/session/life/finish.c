@@ -66,10 +66,7 @@ void session_action_finish(struct session *s, struct event *e)
      * submits wait until this function is done. */
     uv_timer_stop(s->clock.timer);
     answer_finished(s, e, is_evaluation);
-    if (is_evaluation)
-        checkpointing_keep_state(s);
-    else
-        checkpointing_settle_down(s);
+    checkpointing_settle_down(s, is_evaluation);
 }
 
 void session_action_ignore(struct session *s, struct event *e)

@@ -155,10 +155,7 @@ void queue_add(struct session *s, struct operation *op)
 
 size_t queue_length(const struct session *s)
 {
-    size_t n = 0;
-    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
-        n++;
-    return n;
+    return list_count(&s->queue);
 }
 
 struct operation *queue_find(const struct session *s, uint64_t number)

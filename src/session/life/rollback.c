@@ -45,8 +45,7 @@ void rollback_clear(struct session *s)
     journal_fini(&s->journal);
     notices_clear(&s->place.joined.person);
     capture_fini(session_output_between(&s->output));
-    free(s->package);
-    s->package = NULL;
+    xstrset(&s->package, NULL);
     copies_refuse(s, NULL);
     copies_forget_cost(s);
     process_note_tools(s, NULL);
@@ -178,8 +177,7 @@ static bool take_place(struct session *s, const struct saved *saved, struct err 
                        saved->name, why.message);
     s->place.confinement = confinement;
     if (saved->directory != NULL) {
-        free(s->place.directory);
-        s->place.directory = xstrdup(saved->directory);
+        xstrset(&s->place.directory, saved->directory);
     }
     return true;
 }

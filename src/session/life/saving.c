@@ -67,8 +67,7 @@ static void drop_draft(struct saving *v)
 {
     if (v->draft != NULL)
         remove(v->draft);
-    free(v->draft);
-    v->draft = NULL;
+    xstrset(&v->draft, NULL);
 }
 
 static bool is_plain_file(const char *path)
@@ -382,10 +381,10 @@ bool saving_start_suspended(struct session *s, struct operation *op)
 size_t savings_count(const struct session *s)
 {
     size_t n = 0;
-    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
-        n += list_entry(node, struct operation, node)->kind == OPERATION_SAVE;
-    for (const struct list *node = s->savings.next; node != &s->savings; node = node->next)
-        n += list_entry(node, struct saving, node)->stored == NULL;
+    list_each(struct operation, op, &s->queue, node)
+        n += op->kind == OPERATION_SAVE;
+    list_each(struct saving, v, &s->savings, node)
+        n += v->stored == NULL;
     return n;
 }
 

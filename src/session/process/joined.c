@@ -21,8 +21,7 @@ static void on_worker(void *arg, struct worker *worker, const char *description)
 {
     struct session *s = arg;
     s->place.joined.image = NULL;
-    free(s->place.joined.description);
-    s->place.joined.description = xstrdup(description);
+    xstrset(&s->place.joined.description, description);
     s->worker = worker;
     session_set_deadline(s, s->host->waits.hello_ms);
 }
@@ -31,16 +30,14 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
     s->place.joined.image = NULL;
-    free(s->why);
-    s->why = xstrdup(err->message);
+    xstrset(&s->why, err->message);
     session_later(s);
 }
 
 static void on_progress(void *arg, const char *text)
 {
     struct session *s = arg;
-    free(s->place.joined.doing);
-    s->place.joined.doing = xstrdup(text);
+    xstrset(&s->place.joined.doing, text);
 }
 
 void joined_begin(struct session *s, const struct worker_events *events)
@@ -65,8 +62,7 @@ void joined_cancel(struct session *s)
     if (s->place.joined.image != NULL)
         image_cancel(s->place.joined.image);
     s->place.joined.image = NULL;
-    free(s->place.joined.description);
-    s->place.joined.description = NULL;
+    xstrset(&s->place.joined.description, NULL);
 }
 
 void joined_came(struct session *s)

@@ -165,8 +165,7 @@ static void on_failed(void *arg, const struct err *err)
         return;
     }
     s->process->is_requested = false;
-    free(s->why);
-    s->why = xstrdup(err->message);
+    xstrset(&s->why, err->message);
     session_later(s);
 }
 
@@ -228,8 +227,7 @@ bool process_request_again(struct session *s)
         return true;
     }
     const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
-    free(s->why);
-    s->why = xstrdup(why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
+    xstrset(&s->why, why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
 

@@ -111,9 +111,9 @@ struct snapshot *snapshots_next(const struct snapshots *c, const struct snapshot
 
 struct snapshot *snapshots_source(const struct snapshots *c)
 {
-    for (const struct list *node = c->all.next; node != &c->all; node = node->next)
-        if (snapshot_at(node)->is_source)
-            return snapshot_at(node);
+    list_each(struct snapshot, sn, &c->all, node)
+        if (sn->is_source)
+            return sn;
     return NULL;
 }
 
@@ -190,8 +190,7 @@ bool snapshots_delete(struct snapshots *c, const char *name)
     struct snapshot *sn = snapshots_named(c, name);
     if (sn == NULL)
         return false;
-    free(sn->name);
-    sn->name = NULL;
+    xstrset(&sn->name, NULL);
     if (is_loose(sn) && sn != c->making)
         snapshot_drop(sn, FACT_NONE);
     return true;
@@ -299,8 +298,7 @@ struct snapshot *snapshots_named(const struct snapshots *c, const char *name)
 char *snapshots_names(const struct snapshots *c)
 {
     struct strbuf b = {0};
-    for (const struct list *node = c->all.next; node != &c->all; node = node->next) {
-        const struct snapshot *sn = snapshot_at(node);
+    list_each(struct snapshot, sn, &c->all, node) {
         if (sn->name != NULL)
             strbuf_addf(&b, "%s%s (evaluation %llu)", b.len == 0 ? "" : ", ", sn->name,
                         (unsigned long long)sn->evaluation);

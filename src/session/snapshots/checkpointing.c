@@ -41,14 +41,6 @@ static void make(struct session *s)
         copies_refuse(s, err.message);
 }
 
-void checkpointing_settle_down(struct session *s)
-{
-    if (worker_state(s->worker) == WORKER_BUSY)
-        copies_await(s, COPY_ANSWER_MS, then_rest);
-    else
-        session_be_idle(s);
-}
-
 /* There are pauses between expensive copies. */
 static bool is_to_wait(const struct session *s)
 {
@@ -56,13 +48,17 @@ static bool is_to_wait(const struct session *s)
     return copies_are_expensive(s) && since_ms < DEFERRED_COPY_INTERVAL * copies_cost_ms(s);
 }
 
-void checkpointing_keep_state(struct session *s)
+void checkpointing_settle_down(struct session *s, bool has_new_state)
 {
-    bool is_kept = most_snapshots(s) > 0 && worker_is_alive(s->worker);
     if (worker_state(s->worker) == WORKER_BUSY) {
-        checkpointing_settle_down(s);
+        copies_await(s, COPY_ANSWER_MS, then_rest);
         return;
     }
+    if (!has_new_state) {
+        session_be_idle(s);
+        return;
+    }
+    bool is_kept = most_snapshots(s) > 0 && worker_is_alive(s->worker);
     bool is_put_off = is_kept && is_to_wait(s);
     s->snapshots.is_one_owed = s->snapshots.is_one_owed || is_put_off;
     session_enter_state(s, SESSION_IDLE, 0);

@@ -9,11 +9,10 @@
 struct operation;
 struct session;
 
-/* checkpointing_keep_state(s): an evaluation has ended: make a snapshot, now or when there is time, and
- * continue with the queue. checkpointing_settle_down(s): the same without a snapshot: idle, once the process
- * has answered for a pending copy. */
-void checkpointing_keep_state(struct session *s);
-void checkpointing_settle_down(struct session *s);
+/* checkpointing_settle_down(s, has_new_state): an operation has ended: be idle, once the process has answered
+ * for a pending copy, and continue with the queue. After an evaluation make a snapshot of the new state, now
+ * or when there is time. */
+void checkpointing_settle_down(struct session *s, bool has_new_state);
 
 /* checkpointing_perform(s, op): make a named snapshot and answer ${op}. */
 void checkpointing_perform(struct session *s, struct operation *op);

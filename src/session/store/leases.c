@@ -173,10 +173,17 @@ bool lease_is_held(const char *path, const char *holder)
     return is_held;
 }
 
-static bool refuse(const struct leases *l, const char *name, const struct holding *h, struct err *err)
+static bool refuse(const struct leases *l, const char *path, const char *name, const struct holding *h,
+                   struct err *err)
 {
     if (l->is_replaced)
         return err_set(err, ERR_BUSY, "Another server with this one's name (--node) has its sessions now.");
+    if (h->node[0] == '\0')
+        return err_set(
+            err, ERR_BUSY,
+            "Session %s is locked by %s, which names no server. Remove that file or folder if no server "
+            "has the session open.",
+            name, path);
     if (h->silent_s > RENEW_S * 2)
         return err_set(err, ERR_BUSY,
                        "Session %s is held by node %s, which was last heard of %" PRId64
@@ -278,7 +285,7 @@ static bool claim(const struct leases *l, const char *path, const char *name, st
     if (h.has_own && !h.is_held)
         return true;
     withdraw(l, path);
-    return refuse(l, name, &h, err);
+    return refuse(l, path, name, &h, err);
 }
 
 static void lose(struct lease *lease, const struct err *err)
@@ -415,8 +422,10 @@ bool lease_is_elsewhere(struct leases *l, const char *directory, const char *nam
     struct holding h = find(l, path);
     if (h.is_held && h.node[0] != '\0' && h.node[0] != '.')
         ask_for(l, path, &h);
+    if (h.is_held)
+        refuse(l, path, name, &h, err);
     free(path);
-    return h.is_held && !refuse(l, name, &h, err);
+    return h.is_held;
 }
 
 struct lease *lease_take(struct leases *l, const char *directory, const char *name, struct err *err)

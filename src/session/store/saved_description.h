@@ -20,7 +20,7 @@ struct saved {
     char *lisp;  /* "SBCL 2.2.9.debian" */
     char *package;
     char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
-    char *directory;         /* of its own; NULL: it had none */
+    char *directory;         /* NULL: it had the server's */
     char *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
     struct limits limits;
     bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */

@@ -82,8 +82,7 @@ void history_note(struct session *s, const struct operation *op, struct journal_
 {
     const char *package = sexp_string(sexp_get(reply, 2, "read-in"), NULL);
     if (package != NULL) {
-        free(e->package);
-        e->package = xstrdup(package);
+        xstrset(&e->package, package);
     }
     if (op->sequence > 0)
         note_restart(s, op, e, reply);

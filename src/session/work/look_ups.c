@@ -199,14 +199,6 @@ static void begin(struct session *s, struct operation *op)
                    0);
 }
 
-static size_t count(const struct session *s)
-{
-    size_t n = 0;
-    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next)
-        n++;
-    return n;
-}
-
 /* A request that the process has not read yet; NULL if there is none. */
 static struct look *unread(const struct session *s)
 {
@@ -244,7 +236,7 @@ void session_action_look(struct session *s, struct event *e)
         const struct look *ahead = unread(s);
         if (ahead != NULL && ahead->is_overdue)
             refuse(s, op, session_sentence(s, FACT_LOOK_UNANSWERED));
-        else if (ahead == NULL && count(s) < MOST_LOOKS)
+        else if (ahead == NULL && list_count(&s->looks) < MOST_LOOKS)
             begin(s, op);
     }
 }
@@ -271,9 +263,7 @@ void looks_cancel(struct session *s)
 
 void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
 {
-    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next) {
-        const struct look *look = list_entry(node, struct look, node);
+    list_each(struct look, look, &s->looks, node)
         if (look->worker != NULL && worker_pid(look->worker) > 0)
             visit(arg, worker_pid(look->worker));
-    }
 }

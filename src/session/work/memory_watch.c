@@ -64,8 +64,7 @@ static struct session *next_session(const struct memory_watch *w, bool *are_copi
     const struct list *owners = &w->host->owners;
     for (const struct list *owner = owners->next; owner != owners; owner = owner->next) {
         const struct list *all = &list_entry(owner, struct sessions, node)->all;
-        for (const struct list *node = all->next; node != all; node = node->next) {
-            struct session *s = list_entry(node, struct session, id.node);
+        list_each(struct session, s, all, id.node) {
             *are_copies = *are_copies || has_copies(s);
             if (is_to_be_measured(w, s))
                 return s;

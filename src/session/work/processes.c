@@ -16,7 +16,7 @@ void processes_visit(const struct session *s, void (*visit)(void *arg, pid_t pid
 {
     visit_worker(s->worker, visit, arg);
     visit_worker(s->scratch, visit, arg);
-    for (const struct list *node = s->snapshots.all.next; node != &s->snapshots.all; node = node->next)
-        visit_worker(list_entry(node, struct snapshot, node)->worker, visit, arg);
+    list_each(struct snapshot, sn, &s->snapshots.all, node)
+        visit_worker(sn->worker, visit, arg);
     looks_for_each_process(s, visit, arg);
 }

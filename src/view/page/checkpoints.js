@@ -126,7 +126,8 @@ export class Checkpoints {
 
   detail(node) {
     const box = byId('checkpoint-detail');
-    if (!node) return box.replaceChildren(make('p', {class: 'quiet', text: this.kept.length ? 'The session is in the only state that is kept.' : 'No state is kept yet.'}));
+    byId('name-form').hidden = Boolean(this.app.known()?.image);
+    if (!node) return box.replaceChildren(make('p', {class: 'quiet', text: this.app.known()?.image ? 'An image that is joined has no checkpoints.' : this.kept.length ? 'The session is in the only state that is kept.' : 'No state is kept yet.'}));
     const since = this.since(node.evaluation);
     const id = 'checkpoint-what';
     box.replaceChildren(...[make('p', {id}, make('strong', {text: printable(`After evaluation ${[node.evaluation, ...node.names].join(', ')}`)}), node.time && make('span', {class: 'quiet', text: ` ${node.time} UTC`})),

@@ -17,7 +17,8 @@ import * as parse from './parse.js';
 
 const pageOfEvents = 1000;
 const refreshEvery = 5000; // ms, of what sends no events: memory, threads
-const readPause = 300; // ms between two readings of events, so that a flood of output costs little
+const readPause = 300; // ms between two readings of events, so that a flood of output costs little; longer where drawing takes long
+const longestReadPause = 1500;
 const longestPause = 10000; // ms between attempts to reconnect
 
 class App {
@@ -29,6 +30,7 @@ class App {
   ask = ask;
   timers = {};
   hasRead = 0; // when
+  cost = 0; // ms that the last drawing took
 
   constructor() {
     this.transcript = new Transcript((entry, element) => drawEntry(this, entry, element));
@@ -121,7 +123,7 @@ class App {
     if (!server || server['is-ended']) return;
     const known = server.sessions.find((one) => one.name === session);
     this.side.measure(known);
-    this.side.jobs((server.running || []).filter((one) => one.session === session));
+    this.drawJobs();
     if (!known) return this.draw();
     const [kept, threads] = await Promise.all([this.look('list-checkpoints', {}), this.look('list-threads', {})]);
     if (server !== this.server || session !== this.session) return;
@@ -199,11 +201,18 @@ class App {
     }
   }
 
+  pause() {
+    return Math.min(longestReadPause, Math.max(readPause, 10 * this.cost));
+  }
+
   take(answer) {
     const {model} = this;
+    const began = performance.now();
+    requestAnimationFrame(() => setTimeout(() => { this.cost = performance.now() - began; }));
     model.began = answer.began;
     model.first = answer.first;
     const previous = this.newestValue();
+    const before = model.running;
     const changed = model.append(answer.events);
     if (model.last >= answer.last && answer.undone) {
       model.mark(answer.undone);
@@ -214,8 +223,9 @@ class App {
     this.draw();
     if (changed.size) {
       this.announce([...changed].at(-1));
-      if ([...changed].some((entry) => entry.state !== 'running')) this.soon('refresh', 300, () => this.refresh());
+      if (before !== model.running || [...changed].some((entry) => entry.state !== 'running')) this.soon('refresh', 300, () => this.refresh());
       this.checkpoints.draw();
+      this.drawJobs();
       this.side.plots();
     }
   }
@@ -250,7 +260,7 @@ class App {
       try {
         await listen(this.address(server), names, own.signal, (message) => {
           pause = 250;
-          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + readPause - performance.now()), () => this.catchUp());
+          if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + this.pause() - performance.now()), () => this.catchUp());
           else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();
           else this.soon('refresh', 1000, () => this.refresh());
         });
@@ -363,6 +373,10 @@ class App {
     else if (entry.state === 'running') say(`${title(entry)} is running`);
     else if (entry.errors?.length) say(`${title(entry)}: error ${entry.errors.at(-1).type}: ${short(entry.errors.at(-1).message || '', 100)}`);
     else if (entry.values) say(`${title(entry)} of ${who(entry.author) || 'the session'}: ${short(entry.values[0] || 'no values', 60)}`);
+  }
+
+  drawJobs() {
+    this.side.jobs((this.server?.running || []).filter((one) => one.session === this.session));
   }
 
   /* The session in this server's list, as it was seen last. */

@@ -3,13 +3,13 @@
 
 const rows = (text, pattern, make) => text.split('\n').map((line) => pattern.exec(line)).filter(Boolean).map((found) => make(found.groups));
 
-/* sessions(text): [{name, state, package, process, evaluations, errors, memory, more}] from list-sessions. */
+/* sessions(text): [{name, state, package, process, evaluations, errors, memory, image}] from list-sessions. */
 export function sessions(text) {
   return rows(text, /^- (?<name>.+?): (?<facts>(?:[^,]*), .*)$/, ({name, facts}) => {
     const fact = (pattern) => (pattern.exec(facts) || [])[1];
     return {name, state: facts.split(',')[0], package: fact(/, package ([^,]+)/), process: fact(/, process (\d+)/),
       evaluations: Number(fact(/(\d+) evaluations?/) || 0), errors: Number(fact(/(\d+) errors?/) || 0), memory: fact(/([\d.]+ [KMG]iB)/),
-      isJoined: /\bjoined\b/.test(facts)};
+      image: fact(/, image (.*?), \d+ evaluations?, \d+ errors?/)};
   });
 }
 

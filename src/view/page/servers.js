@@ -41,10 +41,10 @@ export class Servers {
   session(server, session) {
     const isShown = server === this.app.server && session.name === this.app.session;
     const running = (server.running || []).find((one) => one.session === session.name && one.state === 'running');
-    const facts = [count(session.evaluations, 'evaluation'), session.memory, session.isJoined && 'joined'].filter(Boolean).join(' · ');
+    const facts = [count(session.evaluations, 'evaluation'), session.memory, session.image ? `joined: ${session.image}` : 'own process'].filter(Boolean).join(' · ');
     const item = button('', () => this.app.choose(server, session.name), {class: 'session', 'aria-current': isShown ? 'true' : null, 'data-session': `${server.id} ${session.name}`});
     item.append(make('span', {class: 'name', text: printable(session.name)}), make('span', {class: `mark ${session.state}`, text: server['is-ended'] ? 'ended' : session.state}),
-      session.errors > 0 ? make('span', {class: 'mark error', text: count(session.errors, 'error')}) : '', make('span', {class: 'quiet facts-line', text: facts}));
+      session.errors > 0 ? make('span', {class: 'mark error', text: count(session.errors, 'error')}) : '', make('span', {class: 'quiet facts-line', text: short(facts, 120)}));
     if (running) item.append(make('span', {class: 'quiet facts-line'}, make('code', {text: short(running.code, 44)}), ` since ${duration(Math.max(1, Math.round(running.seconds)))}`));
     return make('li', {}, item);
   }
