@@ -53,9 +53,6 @@ class Joined:
     def interrupts(self, code):
         text = self.s.evaluate(code, timeout=1).text
         self.assertRegex(text, "TIMEOUT")
-        thread = re.search(r"in the thread (.*?)\.", text)
-        if thread:
-            self.s.call("kill-thread", thread=thread.group(1), force=True)
         return "interrupted where it was" in text
 
     def is_found_in_its_file(self):
@@ -86,7 +83,8 @@ class Joined:
             "an exhausted stack is an error like others": "STORAGE-CONDITION" in self.s.evaluate(
                 "(labels ((deeper (n) (1+ (deeper (1+ n))))) (deeper 1))").text,
             "a time limit interrupts code that waits or sleeps": self.interrupts("(sleep 100)"),
-            "a time limit interrupts code that computes": self.interrupts("(loop)"),
+            # When ABCL looks for interrupts depends on what Java makes of the code.
+            "a time limit interrupts code that computes": None if self.lisp == "abcl" else self.interrupts("(loop)"),
             "`describe-symbol`, `apropos-search`, `complete-symbol`": works("describe-symbol", "Divide", name="share")
             and works("apropos-search", "SHARE", pattern="share") and works("complete-symbol", "share", prefix="shar"),
             "`class-info`, `find-methods`, `explain-dispatch`": works("class-info", "SIZE", class_="shape")
@@ -126,7 +124,7 @@ class Joined:
 
     def test_the_page_says_what_works(self):
         can = self.try_each()
-        self.assertEqual(table_of(self.lisp), {row: "yes" if works else "no" for row, works in can.items()})
+        self.assertEqual(table_of(self.lisp), {row: {None: "not always", True: "yes", False: "no"}[works] for row, works in can.items()})
 
     def test_values_output_warnings_and_input_come_as_from_an_own_lisp(self):
         self.assertEvaluates("(values 1 2 :three)", "1", "2", ":THREE")
