@@ -406,6 +406,10 @@ about, if CONDITION has that, or NIL."
 (define-port-operation storage-kind (condition)
   "Return :HEAP or :STACK if CONDITION reports its exhaustion, else NIL.")
 
+(define-port-operation meet-stack-end ()
+  "Signal now that the stack is exhausted if little is left of it. Later it may be met where that ends the process."
+  nil)
+
 (define-port-operation call-misuse (condition)
   "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
 generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the

@@ -40,6 +40,7 @@ conditions from it, and calls made by it are not traced."
         (values '())
         (returned nil))
     (when recorded
+      (meet-stack-end)
       (call-recording (lambda () (note-record :call (call-text name arguments)))))
     (unwind-protect
          (progn

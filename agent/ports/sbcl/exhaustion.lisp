@@ -64,3 +64,17 @@ would end the process when that thread comes there: up to 2.5.2 at least."
     (setf (sb-sys:sap-ref-8 (sb-sys:int-sap (sb-thread::thread-control-stack-start sb-thread:*current-thread*))
                             (* 2 sb-c::+backend-page-bytes+))
           0)))
+
+;;; If it is the allocator that comes to that page, SBCL ends the process. An allocator's frames are small, but what records a call
+;;; allocates in many places.
+
+(defconstant +stack-for-records+ 16384)
+
+(implement meet-stack-end ()
+  #+x86-64
+  (let* ((end (sb-sys:int-sap (sb-thread::thread-control-stack-start sb-thread:*current-thread*)))
+         (left (- (sb-sys:sap-int (sb-kernel:current-sp)) (sb-sys:sap-int end) +stack-for-records+)))
+    ;; Only in that page: the one after it must not be written, and the one before it only on the way back.
+    (when (< sb-c::+backend-page-bytes+ left (* 2 sb-c::+backend-page-bytes+))
+      (setf (sb-sys:sap-ref-8 end left) 0)))
+  nil)
