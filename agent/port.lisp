@@ -525,6 +525,17 @@ begins with user-")
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value.")
 
+(defmacro with-standard-streams-rebound (&body body)
+  "Evaluate BODY, in which the standard streams can be set without a change outside of it."
+  `(let ((*standard-input* *standard-input*)
+         (*standard-output* *standard-output*)
+         (*error-output* *error-output*)
+         (*trace-output* *trace-output*)
+         (*terminal-io* *terminal-io*)
+         (*query-io* *query-io*)
+         (*debug-io* *debug-io*))
+     ,@body))
+
 (define-port-operation call-in-fresh-context (function)
   "Call FUNCTION independently of the printing or signalling that it may have interrupted. The standard streams are bound
 to their values, so that setting one ends with the call.")

@@ -182,16 +182,9 @@ was not saved, as when the stack is exhausted."
         (sb-impl::*circularity-counter* nil)
         (sb-ext:*suppress-print-errors* nil)
         (sb-kernel::*current-error-depth* 0)
-        (sb-impl::*deadline* nil)
-        ;; What serves inside an error sets these; the code that continues from it has its own.
-        (*standard-input* *standard-input*)
-        (*standard-output* *standard-output*)
-        (*error-output* *error-output*)
-        (*trace-output* *trace-output*)
-        (*terminal-io* *terminal-io*)
-        (*query-io* *query-io*)
-        (*debug-io* *debug-io*))
-    (funcall function)))
+        (sb-impl::*deadline* nil))
+    ;; What serves inside an error sets these; the code that continues from it has its own.
+    (with-standard-streams-rebound (funcall function))))
 
 (implement call-as-interrupted (function)
   (declare (type function function))

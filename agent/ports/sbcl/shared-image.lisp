@@ -179,21 +179,6 @@
     (#.(sb-impl::%stream-opcode :element-mode) 'character)
     (#.(sb-impl::%stream-opcode :external-format) :default)))
 
-(defvar *output* nil
-  "The stream of this thread for standard output.")
-(defvar *error-output-stream* nil)
-(defvar *no-input* nil)
-
-(implement no-input-p (stream)
-  (eq stream *no-input*))
-
-(implement ensure-streams ()
-  nil)
-
-(implement flush-streams ()
-  (ignore-errors (send-output *output*))
-  (ignore-errors (send-output *error-output-stream*)))
-
 (implement reset-columns ()
   (setf (printed-column *output*) 0
         (printed-column *error-output-stream*) 0))

@@ -175,11 +175,4 @@
   *unbound-marker*)
 
 (implement call-in-fresh-context (function)
-  (let ((*standard-input* *standard-input*)
-        (*standard-output* *standard-output*)
-        (*error-output* *error-output*)
-        (*trace-output* *trace-output*)
-        (*terminal-io* *terminal-io*)
-        (*query-io* *query-io*)
-        (*debug-io* *debug-io*))
-    (funcall function)))
+  (with-standard-streams-rebound (funcall function)))

@@ -130,21 +130,6 @@ where the part to be written begins and ends."
   (send-output stream)
   nil)
 
-(defvar *output* nil
-  "The stream of this thread for standard output.")
-(defvar *error-output-stream* nil)
-(defvar *no-input* nil)
-
-(implement no-input-p (stream)
-  (eq stream *no-input*))
-
-(implement ensure-streams ()
-  nil)
-
-(implement flush-streams ()
-  (ignore-errors (finish-output *output*))
-  (ignore-errors (finish-output *error-output-stream*)))
-
 ;;; What is read from a function
 
 (define-gray-class line-input :input
