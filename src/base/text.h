@@ -43,8 +43,7 @@ void text_add_line(struct strbuf *out, const char *text);
 int text_hex_digit(char c);
 
 /* text_add_base64(out, text, len, last): append the bytes that ${text} encodes in base64 without padding,
- * with
- * ${last} for the digits 62 and 63; false if it is not the one text for any bytes (RFC 4648). */
+ * with ${last} for the digits 62 and 63; false if it is not the one text for any bytes (RFC 4648). */
 bool text_add_base64(struct strbuf *out, const char *text, size_t len, const char *last);
 
 #endif

@@ -65,8 +65,8 @@ would end the process when that thread comes there: up to 2.5.2 at least."
                             (* 2 sb-c::+backend-page-bytes+))
           0)))
 
-;;; If it is the allocator that comes to that page, SBCL ends the process. An allocator's frames are small, but what records a call
-;;; allocates in many places.
+;;; When the allocator reaches that page, SBCL ends the process. Recording a call allocates in many places, so its caller reaches
+;;; for the page first.
 
 (defconstant +stack-for-records+ 16384)
 
