@@ -274,10 +274,6 @@ class Restarts(Entering):
         self.assertFails("(progn (break \"here\") :after)")
         self.assertValue(self.restart("CONTINUE"), ":AFTER")
 
-    def test_a_warning_made_an_error_continues(self):
-        self.assertFails("(progn (cerror \"Do it anyway.\" \"Shall I?\") :did)")
-        self.assertValue(self.restart("CONTINUE"), ":DID")
-
     def test_output_of_the_continued_code_is_in_the_reply(self):
         self.assertFails('(progn (princ "before") (cerror "go" "stop") (princ "after") :end)')
         report = self.restart("CONTINUE")
