@@ -35,6 +35,14 @@ class Tests(mcp.SessionTest):
         self.assertNotIn(":PASSED", after.text)
         self.assertIn("app: FAILED. 3 tests, 4 checks: 3 passed, 0 failed, 1 with an unexpected error (FiveAM).", after.text)
 
+    def test_a_hint_is_given_once_to_the_errors_that_share_it(self):
+        files = dict(FIVEAM)
+        files["app.lisp"] = files["app.lisp"].replace('(is (= 5 (half 8)) "a marker")', "(is (exptt 2 3))") + "(test d (is (exptt 2 4)))\n"
+        client = self.start_server("--directory", mcp.write_files(self.folder(), files))
+        report = client.call("run-tests", system="app")
+        self.assertIn("2 with an unexpected error", report.text)
+        self.assertEqual(1, report.text.count("\n  hint: Did you mean EXPT (function)"), report.text)
+
     def test_a_passing_run_of_a_large_suite_is_short(self):
         report = self.s.call("run-tests", system="alexandria", wait=300)
         self.assertIn("alexandria: passed.", report.text)
