@@ -702,6 +702,10 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual(["(1)", "(2)"], self.fails(code).earlier)
 
+    def test_a_slot_that_repeats_the_message_is_left_out(self):
+        self.ok("(define-condition told (error) ((text :initarg :text) (line :initarg :line)) (:report (lambda (c s) (princ (slot-value c 'text) s))))")
+        self.assertEqual([["LINE", "3"]], self.fails("(error 'told :text \"too long\" :line 3)").slots)
+
     def test_mistakes_have_a_hint(self):
         self.ok("(defun two (a b &key c) (list a b c))"
                 "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
