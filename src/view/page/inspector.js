@@ -110,7 +110,7 @@ export class Inspector {
 
   parts(found, step) {
     return make('table', {class: 'parts'}, make('caption', {class: 'hidden', text: 'Parts'}), make('tbody', {}, found.parts.map((part) => make('tr', {},
-      make('th', {scope: 'row', text: short(part.name, 80)}), make('td', {}, this.opens(part, found, step), textBlock(part.value, {}, painted))))));
+      make('th', {scope: 'row', class: part.name.length < 20 && 'short', text: short(part.name, 80)}), make('td', {}, this.opens(part, found, step), textBlock(part.value, {}, painted))))));
   }
 
   opens(part, found, step) {
