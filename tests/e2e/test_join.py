@@ -210,6 +210,8 @@ class Evaluating(ImageTest):
         self.assertIn("(if x", self.s.call("macroexpand-form", form="(when x 1)").text)
         self.assertIn("control-thread", self.s.call("list-threads").text)
         self.assertIn(":SIZE", self.s.call("inspect-object", code="'(:size 3)").text)
+        self.s.evaluate("(list :size 4)")
+        self.assertIn(":SIZE", self.s.call("inspect-object", handle="v5").text)
         self.assertIn("evaluation 3", self.s.call("find-definition", name="area", type="method").text)
 
 
