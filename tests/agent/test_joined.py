@@ -134,7 +134,7 @@ class Session:
             self.cut()
 
     def cut(self):
-        self.editor.close()
+        self.editor.cut()
         self.collector.join(swank_client.LIMIT)
 
 
@@ -285,11 +285,10 @@ class Joined(unittest.TestCase):
         threads = self.person.request("(swank:list-threads)")
         place = next(index for index, row in enumerate(threads[1:]) if "evaluation" in row[1])
         self.person.request(f"(swank:debug-nth-thread {place})")
-        event = self.person.event("debug", lambda event: "Interrupt" in event[3][0])
+        thread = self.person.debugger("Interrupt")
         self.assertIn("taken this error over", session.request("frames", standing=number).sentence)
         session.evaluate("1")
-        self.leave_debugger(event, "(swank:sldb-continue)")
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.leave_debugger(thread, "(swank:sldb-continue)")
         self.assertEqual(session.request("frames", standing=number).status, "ok")
 
     def test_the_agent_does_not_end_the_image_by_an_oversight(self):
@@ -326,31 +325,24 @@ class Joined(unittest.TestCase):
     def test_errors_of_the_program_open_in_the_persons_debugger(self):
         session = self.join()
         session.evaluate('(sb-thread:make-thread (lambda () (error "in the shop")) :name "till")')
-        event = self.person.event("debug")
-        self.assertEqual(event[3][0], "in the shop")
+        thread = self.person.debugger("in the shop")
         session.is_told("in the shop")
-        self.leave_debugger(event, "(swank:sldb-abort)")
-
-    def leave_debugger(self, event, form):
-        """Have the person leave the debugger, which says that the request was aborted."""
-        with self.assertRaises(Aborted):
-            self.person.request(form, thread=str(event[1]))
+        self.person.leave_debugger(thread)
 
     def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
-        """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
+        """Have a thread of the program fail; return the number of the thread for the person, and the agent's entry."""
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
-        event = self.person.event("debug")
-        self.assertIn("sold out", event[3][0])
+        thread = self.person.debugger("sold out")
         session.is_told("stands in the person's debugger")
         for attempt in range(100):
             entries = session.request("threads").lists("inbox")
             if entries:
-                return event, dict(zip(entries[0][0::2], entries[0][1::2]))
+                return thread, dict(zip(entries[0][0::2], entries[0][1::2]))
         raise AssertionError("the error was not reported")
 
     def test_an_error_in_the_persons_debugger_is_looked_at_and_changed_only_by_force(self):
         session = self.join()
-        event, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
+        thread, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
         self.assertEqual((entry["message"], entry["standing"], entry["held"]), ("sold out", True, True))
         number = entry["number"]
         self.assertTrue(session.request("frames", standing=number, count=20, locals=True).frames)
@@ -361,7 +353,7 @@ class Joined(unittest.TestCase):
         self.assertEqual(value.values, ["42"])
         reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
         self.assertTrue(reply.goes_on)
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.event("debug-return", lambda event: event[1] == thread)
         self.person.evaluate('(loop repeat 200 while (find "counter" (sb-thread:list-all-threads) :test (function equal)'
                              ' :key (function sb-thread:thread-name)) do (sleep 0.02))')
         self.assertEqual(self.person.evaluate("*told*"), "5")
@@ -369,7 +361,7 @@ class Joined(unittest.TestCase):
 
     def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):
         session = self.join()
-        event, entry = self.stand(session)
+        thread, entry = self.stand(session)
         other = self.join()
         for attempt in range(100):
             entries = other.request("threads").lists("inbox")
@@ -377,8 +369,7 @@ class Joined(unittest.TestCase):
                 break
             self.person.evaluate("(sleep 0.05)")
         self.assertIn("sold out at 7", str(entries))
-        self.leave_debugger(event, "(swank:sldb-abort)")
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.leave_debugger(thread)
         replies = (session.evaluate("(sleep 0.05)") for _ in range(200))
         self.assertIn(entry["number"], next((reply.ended_errors for reply in replies if hasattr(reply, "ended_errors")), []))
 

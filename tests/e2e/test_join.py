@@ -11,6 +11,7 @@ import urllib.request
 import joining
 import mcp
 import mcp_http
+import swank_client
 
 
 class NobodyThere(mcp.TestCase):
@@ -119,11 +120,8 @@ class ImageTest(mcp.TestCase):
 
     def threads(self, person):
         """The names of the threads that have not to do with Swank."""
-        printed = person.evaluate(
-            '(format nil "~{~a~^|~}" (mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads)))'
-        )
-        names = re.search(r'\\"(.*)\\"', printed, re.S).group(1).split("|")
-        return sorted(name for name in names if name.startswith("agent"))
+        printed = person.evaluate('(mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads))')
+        return sorted(name for name in swank_client.parse(printed) if name.startswith("agent"))
 
     def await_no_threads(self):
         person = self.person()
@@ -147,12 +145,12 @@ class Evaluating(ImageTest):
         self.s.evaluate("(in-package :of-the-agent)")
         self.assertEvaluates("(values (package-name *package*) *)", '"OF-THE-AGENT"', "#<PACKAGE \"OF-THE-AGENT\">")
         self.assertIn("COMMON-LISP-USER", person.evaluate("(package-name *package*)"))
-        self.assertIn("COMMON-LISP-USER", person.evaluate('(with-output-to-string (s) (princ (package-name (symbol-value (quote *package*))) s))'))
+        self.assertIn("COMMON-LISP-USER", person.evaluate("(package-name (symbol-value '*package*))"))
 
     def test_both_see_the_same_definitions(self):
         person = self.person()
         self.s.evaluate("(defun by-the-agent () :agents)")
-        self.assertIn(":AGENTS", person.evaluate("(by-the-agent)"))
+        self.assertEqual(":AGENTS", person.evaluate("(by-the-agent)"))
         person.evaluate("(defun by-the-person () :persons)")
         self.assertEvaluates("(by-the-person)", ":PERSONS")
 
@@ -258,7 +256,7 @@ class Looking(ImageTest):
                 self.assertTrue(reply.is_error)
                 self.assertIn("only looks at the Lisp that it has joined", reply.text)
         self.assertIn("(X)", self.s.call("describe-symbol", name="twice-of").text)
-        self.assertIn("=> 1 ", person.evaluate("*left-alone*"))
+        self.assertEqual("1", person.evaluate("*left-alone*"))
 
 
 class Coming(ImageTest):
@@ -315,7 +313,7 @@ class Together(ImageTest):
         person = self.person()
         self.s.evaluate("(+ 1 2)")
         person.evaluate("(defun of-the-person () 1)")
-        self.assertIn('cl-mcp-server (default): (+ 1 2)"', person.await_message(":background-message"))
+        self.assertTrue(person.event("background-message")[1].endswith("cl-mcp-server (default): (+ 1 2)"))
         report = self.s.evaluate("(of-the-person)")
         self.assertValue(report, "1")
         self.assertIn("The person evaluated (defun of-the-person () 1)", report.text)
@@ -341,7 +339,7 @@ class Together(ImageTest):
         flood = '(progn (dotimes (n 20000) (format t "line ~d of a flood~%" n)) :flooded)'
         self.assertOperational()
         running = self.s.start_call("evaluate-lisp", code=flood)
-        self.assertIn(":FLOODED", person.evaluate(flood))
+        self.assertIn(":FLOODED", person.request("(swank:interactive-eval %s)" % swank_client.quote(flood)))
         report = running.reply()
         self.assertValue(report, ":FLOODED")
         self.assertIn("line 19999 of a flood", report.stdout)
@@ -349,37 +347,38 @@ class Together(ImageTest):
     def test_errors_in_the_persons_debugger_are_nested(self):
         person = self.person()
         self.assertOperational()
-        person.request('(swank:interactive-eval "(error \\"the first\\")")')
-        thread = re.match(r"\(:debug (\d+)", person.await_message(r"^\(:debug ")).group(1)
+        person.begin('(swank:interactive-eval "(error \\"the first\\")")')
+        thread = person.debugger("the first")
         mcp.wait_until(lambda: "SIMPLE-ERROR: the first" in self.s.call("list-errors").text, 10, "the first error")
-        nested = person.request('(swank:eval-string-in-frame "(error \\"the second\\")" 0 "CL-USER")', thread)
-        person.await_message(r"^\(:debug \d+ 2")
+        nested = person.begin('(swank:eval-string-in-frame "(error \\"the second\\")" 0 "CL-USER")', thread=thread)
+        person.debugger("the second", level=2)
         mcp.wait_until(lambda: self.s.evaluate("1") and "the second (can be entered)" in self.s.call("list-errors").text, 10, "the second error")
         self.assertIn("no longer stopped there", self.s.call("evaluate-in-frame", index=1, frame=0, code="1", force=True).text)
         self.assertValue(self.s.call("evaluate-in-frame", index=2, frame=0, code="(list 5)", force=True), "(5)")
         # The person leaves both; and then the editor, in the middle of another one.
-        person.send('(:emacs-rex (swank:throw-to-toplevel) "COMMON-LISP-USER" %s 900)' % thread)
-        self.assertIn(":abort", person.answer_to(nested))
-        self.assertIn("3", person.evaluate("(+ 1 2)"))
-        person.request('(swank:interactive-eval "(error \\"the third\\")")')
+        person.leave_debugger(thread)
+        with self.assertRaises(swank_client.Aborted):
+            person.end(nested)
+        self.assertEqual("3", person.evaluate("(+ 1 2)"))
+        person.begin('(swank:interactive-eval "(error \\"the third\\")")')
         mcp.wait_until(lambda: self.s.evaluate("1") and "the third (can" in self.s.call("list-errors").text, 10, "the third error")
         person.close()
         self.assertOperational()
-        self.assertIn("3", self.person().evaluate("(+ 1 2)"))
+        self.assertEqual("3", self.person().evaluate("(+ 1 2)"))
 
     def test_a_silent_server_announces_nothing(self):
         person = self.person()
         client = self.start_server("--announce", "off", *self.options)
         self.assertOperational(client)
         person.evaluate("1")
-        self.assertFalse([message for message in person.said if "background-message" in message])
+        self.assertFalse([event for event in person.events if event[0] == "background-message"])
 
     def test_an_error_of_the_program_is_the_persons_until_force_is_given(self):
         person = self.person()
         person.evaluate("1")
         report = self.s.evaluate(APPLICATION)
         self.assertIn("An error stands in the person's debugger: arithmetic error DIVISION-BY-ZERO", report.text)
-        self.assertIn("DIVISION-BY-ZERO", person.await_message(r"^\(:debug "))
+        person.debugger("DIVISION-BY-ZERO")
         self.assertIn("in thread request: DIVISION-BY-ZERO", self.s.call("list-errors").text)
         self.assertIn("NUMBER = 0", self.s.call("get-backtrace", index=1, locals=True).text)
         reply = self.s.call("evaluate-in-frame", index=1, frame=0, code="number")
@@ -396,7 +395,7 @@ class Together(ImageTest):
         self.assertEqual(["(NO-SUCH-FUNCTION)", "(EVAL (NO-SUCH-FUNCTION))"], report.frames)
         self.s.call("return-from-frame", index=1, frame=0, value=":mended", force=True)
         self.assertEvaluates("(sb-thread:join-thread *request* :default :ended)", ":MENDED")
-        self.assertIn("3", person.evaluate("(+ 1 2)"))
+        self.assertEqual("3", person.evaluate("(+ 1 2)"))
 
 
 SHOP = """(require :asdf)
@@ -486,7 +485,7 @@ class Leaving(ImageTest):
         reply = self.s.call("close-session", session="default")
         self.assertIn("Its image continues; 1 error that stood there is unwound.", reply.text)
         self.await_no_threads()
-        self.assertIn("T", self.person().evaluate("*unwound*"))
+        self.assertEqual("T", self.person().evaluate("*unwound*"))
         self.assertEvaluates("*unwound*", "T")
 
     def test_the_end_of_the_server_ends_its_threads_only(self):
@@ -496,7 +495,7 @@ class Leaving(ImageTest):
         client.close()
         self.await_no_threads()
         person = self.person()
-        self.assertIn("T", person.evaluate("(sb-thread:thread-alive-p *mine*)"))
+        self.assertEqual("T", person.evaluate("(sb-thread:thread-alive-p *mine*)"))
         person.evaluate("(sb-thread:terminate-thread *mine*)")
 
     def test_a_server_that_is_killed_leaves_nothing(self):
@@ -518,8 +517,8 @@ class Leaving(ImageTest):
         person = self.person()
         self.assertOperational()
         # The workers that serve requests come and go.
-        code = '(format nil "~{~a~^|~}" (remove "worker" (mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads)) :test (function equal)))'
-        names = lambda: sorted(re.sub(r"agent \d+", "agent", person.evaluate(code)).split("|"))
+        code = '(remove "worker" (mapcar (function sb-thread:thread-name) (sb-thread:list-all-threads)) :test (function equal))'
+        names = lambda: sorted(re.sub(r"agent \d+", "agent", name) for name in swank_client.parse(person.evaluate(code)))
         before = names()
         for _ in range(20):
             self.s.call("close-session", session="default")

@@ -6,6 +6,7 @@ import unittest
 
 import joining
 import mcp
+import swank_client
 
 TABLE = os.path.join(mcp.ROOT, "docs", "implementations.md")
 
@@ -62,12 +63,13 @@ class Joined:
 
     def held_error_has_a_number(self):
         person = self.person()
-        number = person.request('(swank:interactive-eval "(error \\"of the person\\")")')
-        thread = re.search(r"\(:debug (\d+)", person.await_message(r"\(:debug \d+ 1 .*of the person")).group(1)
+        failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
+        thread = person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
         has_number = "of the person" in self.s.call("list-errors").text
-        person.request("(swank:throw-to-toplevel)", thread)
-        person.answer_to(number)
+        person.leave_debugger(thread)
+        with self.assertRaises(swank_client.Aborted):
+            person.end(failing)
         return has_number
 
     def try_each(self):
@@ -201,7 +203,7 @@ class Joined:
     def test_each_is_told_what_the_other_does(self):
         person = self.person()
         self.assertEvaluates("(+ 1 2)", "3")
-        person.await_message(r":background-message .*\(\+ 1 2\)")
+        person.event("background-message", lambda event: "(+ 1 2)" in event[1])
         person.evaluate("(defun of-the-person () :persons)")
         report = self.s.evaluate("(of-the-person)")
         self.assertValue(report, ":PERSONS")
@@ -210,11 +212,12 @@ class Joined:
     def test_errors_of_the_person_open_with_the_person(self):
         self.assertEvaluates("(+ 1 2)", "3")
         person = self.person()
-        number = person.request('(swank:interactive-eval "(error \\"of the person\\")")')
-        thread = re.search(r"\(:debug (\d+)", person.await_message(r"\(:debug \d+ 1 .*of the person")).group(1)
+        failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
+        thread = person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
-        person.request("(swank:throw-to-toplevel)", thread)
-        person.answer_to(number)
+        person.leave_debugger(thread)
+        with self.assertRaises(swank_client.Aborted):
+            person.end(failing)
 
     def test_leaving_ends_what_was_ours_and_nothing_else(self):
         person = self.person()
