@@ -34,8 +34,11 @@ there is one."
       (when (and symbol (fboundp symbol))
         (return (values (ignore-errors (funcall symbol connection)) t))))))
 
+(defun socket-of-connection (connection package)
+  (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO"))
+
 (defun speed-connection (connection package)
-  (send-at-once (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO")))
+  (send-at-once (socket-of-connection connection package)))
 
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a thread of its own."
@@ -183,23 +186,48 @@ there is one."
     ("*CONNECTION-CLOSED-HOOK*" . note-connection-closed))
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
+(defun note-dispatch (dispatch connection event &rest more)
+  "Stand in for DISPATCH of Slynk's, which has no hook for events."
+  (declare (type function dispatch))
+  (note-event connection event)
+  (apply dispatch connection event more))
+
+(defun close-for-certain (close connection &rest more)
+  "Stand in for CLOSE of Swank's. What a control thread could not write to a dead socket is written once more by it: that
+error would open in the person's debugger, and leave the thread there that closes all connections, ours too."
+  (declare (type function close))
+  (handler-case (apply close connection more)
+    (stream-error ()
+      (dolist (package *servers*)
+        (let ((stream (socket-of-connection connection package)))
+          (when stream
+            (close stream :abort t))))
+      (apply close connection more))))
+
+(defun wrapped-functions ()
+  "List (NAME . WRAPPER) for the functions of Swank and Slynk that are wrapped."
+  (loop for package in *servers*
+        for dispatch = (its "DISPATCH-EVENT" package)
+        for close = (its "CLOSE-CONNECTION%" package)
+        when (and dispatch (fboundp dispatch) (null (its "*EVENT-HOOK*" package)))
+          collect (cons dispatch #'note-dispatch)
+        when (and close (fboundp close))
+          collect (cons close #'close-for-certain)))
+
 (defun add-server-hooks ()
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
-    ;; Slynk has no hook for events.
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch) (null (its "*EVENT-HOOK*" package)))
-        (watch-calls dispatch #'note-event)))))
+                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol))))))))
+  (loop for (name . wrapper) in (wrapped-functions)
+        do (wrap-calls name wrapper)))
 
 (defun remove-server-hooks ()
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch))
-        (unwatch-calls dispatch)))))
+                 (setf (symbol-value symbol) (remove function (symbol-value symbol)))))))
+  (loop for (name) in (wrapped-functions)
+        do (unwrap-calls name)))

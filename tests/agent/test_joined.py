@@ -340,6 +340,21 @@ class Joined(unittest.TestCase):
                 return thread, dict(zip(entries[0][0::2], entries[0][1::2]))
         raise AssertionError("the error was not reported")
 
+    def test_what_cannot_be_written_to_a_dead_socket_does_not_concern_the_person(self):
+        session = self.join()
+        answers = [session.editor.begin(f"(cl:sleep {seconds})") for seconds in (0.5, 1)]
+        # The thread that reads would see the end first, and there would be no writing.
+        self.person.evaluate("(sb-thread:interrupt-thread (swank::mconn.reader-thread (cl-mcp-agent::session-connection"
+                             " (first cl-mcp-agent::*sessions*))) (lambda () (sleep 100)))")
+        self.leave_by_cut(session)
+        self.assertFalse([event for event in self.person.events if event[0] == "debug"])
+
+    def leave_by_cut(self, session):
+        self.sessions.remove(session)
+        session.cut()
+        self.person.evaluate(f"(loop repeat 200 while (find {session.number} cl-mcp-agent::*sessions*"
+                             " :key #'cl-mcp-agent::session-number) do (sleep 0.05))")
+
     def test_an_error_in_the_persons_debugger_is_looked_at_and_changed_only_by_force(self):
         session = self.join()
         thread, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")

@@ -125,8 +125,7 @@ class ImageTest(mcp.TestCase):
 
     def await_no_threads(self):
         person = self.person()
-        # See the test of a cut during an evaluation.
-        mcp.wait_until(lambda: self.threads(person) == [], 45, "the end of the agent's threads")
+        mcp.wait_until(lambda: self.threads(person) == [], 20, "the end of the agent's threads")
 
 
 class Evaluating(ImageTest):
@@ -576,8 +575,7 @@ class Accidents(mcp.TestCase):
         mcp.wait_until(lambda: ":BEGUN" in person.evaluate("*how-far*"), 10, "the evaluation to begin")
         tunnel.cut()
         self.assertErrorReport(running.reply(), "CONNECTION-LOST")
-        # At once; or, where Swank's thread for connections fails at the dead socket, when nobody has collected for 30 s.
-        mcp.wait_until(lambda: client.evaluate("*how-far*").values == [":ENDED"], 45, "the end of the evaluation")
+        mcp.wait_until(lambda: client.evaluate("*how-far*").values == [":ENDED"], 20, "the end of the evaluation")
 
     def test_an_image_that_is_stopped_costs_the_connection_not_the_image(self):
         self.assertOperational()
