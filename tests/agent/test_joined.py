@@ -334,10 +334,16 @@ class Joined(unittest.TestCase):
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
         thread = self.person.debugger("sold out")
         session.is_told("stands in the person's debugger")
-        for attempt in range(100):
-            entries = session.request("threads").lists("inbox")
-            if entries:
-                return thread, dict(zip(entries[0][0::2], entries[0][1::2]))
+        return thread, self.reported(session, "sold out")
+
+    def reported(self, session, text, after=0):
+        """Wait until an error of this text, later than that with the number `after`, is reported; its entry."""
+        for _ in range(200):
+            for entry in session.request("threads").lists("inbox"):
+                entry = dict(zip(entry[0::2], entry[1::2]))
+                if text in entry["message"] and entry["number"] > after:
+                    return entry
+            self.person.evaluate("(sleep 0.02)")
         raise AssertionError("the error was not reported")
 
     def test_what_cannot_be_written_to_a_dead_socket_does_not_concern_the_person(self):
@@ -374,16 +380,26 @@ class Joined(unittest.TestCase):
         self.assertEqual(self.person.evaluate("*told*"), "5")
         self.assertIn("no longer", session.request("frames", standing=number).sentence)
 
+    def test_an_error_is_told_once_and_a_refused_request_is_not_announced(self):
+        session = self.join(client="claude")
+        thread, entry = self.stand(session)
+        self.person.begin('(swank:eval-string-in-frame "(error \\"nested\\")" 0 "CL-USER")', thread=thread)
+        self.person.debugger("nested", level=2)
+        self.person.begin("(swank:sldb-abort)", thread=thread)
+        self.person.debugger("sold out")
+        for number in (entry["number"], self.reported(session, "sold out", after=entry["number"])["number"]):
+            self.assertEqual(session.request("evaluate-in-frame", standing=number, frame=0, code="(list 4717)").status, "refused")
+            self.assertEqual(session.request("invoke-restart", standing=number, restart="4718").status, "refused")
+        session.evaluate("(list 4719)")
+        announced = self.person.event("background-message", lambda event: "471" in event[1])[1]
+        self.assertIn("4719", announced)
+        self.assertEqual(1, len([line for line in session.told if "An error stands" in line and "sold out" in line]))
+        self.person.leave_debugger(thread)
+
     def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):
         session = self.join()
         thread, entry = self.stand(session)
-        other = self.join()
-        for attempt in range(100):
-            entries = other.request("threads").lists("inbox")
-            if entries:
-                break
-            self.person.evaluate("(sleep 0.05)")
-        self.assertIn("sold out at 7", str(entries))
+        self.assertIn("sold out at 7", self.reported(self.join(), "sold out")["message"])
         self.person.leave_debugger(thread)
         replies = (session.evaluate("(sleep 0.05)") for _ in range(200))
         self.assertIn(entry["number"], next((reply.ended_errors for reply in replies if hasattr(reply, "ended_errors")), []))

@@ -221,6 +221,15 @@
   (handler-case (values (sb-thread:symbol-value-in-thread symbol thread nil))
     (error () nil)))
 
+(defun learn-held-condition (thread)
+  "Do nothing: VALUE-IN-THREAD sees what the debugger of THREAD has bound."
+  (declare (ignore thread))
+  nil)
+
+(defun forget-held-condition (thread)
+  (declare (ignore thread))
+  nil)
+
 (defun frame-of-debugger ()
   "Return the frame in this thread that has entered the debugger last."
   (loop for frame = (sb-di:top-frame) then (sb-di:frame-down frame)

@@ -70,10 +70,31 @@ when that has nobody to ask."
                (call-without-debugger function)))
            :name name))
 
+(defvar *held-conditions* '()
+  "What threads have told of the debugger that they stand in: (THREAD . CONDITION).")
+
 (defun value-in-thread (symbol thread)
-  "Return NIL: no thread can look at the bindings of another."
-  (declare (ignore symbol thread))
-  nil)
+  "Return the value that SYMBOL, a debugger's condition, is bound to in THREAD, or NIL. No thread can look at the bindings of
+another, so this is what LEARN-HELD-CONDITION has asked for."
+  (if (eq thread (current-thread))
+      (and (boundp symbol) (symbol-value symbol))
+      (and (thread-alive-p thread) (cdr (assoc thread *held-conditions*)))))
+
+(defun learn-held-condition (thread)
+  "Have THREAD tell for which condition it stands in a debugger."
+  (let ((told (make-signal))
+        (condition nil))
+    (call-in-thread thread (lambda ()
+                             (setf condition (held-condition (current-thread)))
+                             (raise-signal told)))
+    (await-signal told 1)
+    (forget-held-condition thread)
+    (when condition
+      (call-locked (lambda () (push (cons thread condition) *held-conditions*))))))
+
+(defun forget-held-condition (thread)
+  (call-locked (lambda ()
+                 (setf *held-conditions* (remove thread *held-conditions* :key #'first)))))
 
 (defun frame-of-debugger ()
   (signalling-frame))
