@@ -61,12 +61,21 @@ class Joined:
         self.s.call("load-file", path=path)
         return self.works("find-definition", re.escape(path), name="in-a-file")
 
+    def number_of(self, text):
+        """The number of the error with this text, which the agent has looked at after it opened; None if there is none for long."""
+        seen = []
+        try:
+            mcp.wait_until(lambda: seen.append(re.search(r"(?m)^(\d+)\. .*%s \(can be" % text, self.s.call("list-errors").text)) or seen[-1], 5, text)
+        except mcp.TimedOut:
+            return None
+        return int(seen[-1].group(1))
+
     def held_error_has_a_number(self):
         person = self.person()
         failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
         thread = person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
-        has_number = "of the person" in self.s.call("list-errors").text
+        has_number = self.number_of("of the person") is not None
         person.leave_debugger(thread)
         with self.assertRaises(swank_client.Aborted):
             person.end(failing)
@@ -212,12 +221,16 @@ class Joined:
     def test_errors_of_the_person_open_with_the_person(self):
         self.assertEvaluates("(+ 1 2)", "3")
         person = self.person()
-        failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
-        thread = person.debugger("of the person")
+        code = '(list (restart-case (error "of the person") (be-it (value) value)))'
+        failing = person.begin("(swank:interactive-eval %s)" % swank_client.quote(code))
+        person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
-        person.leave_debugger(thread)
-        with self.assertRaises(swank_client.Aborted):
-            person.end(failing)
+        number = self.number_of("of the person")
+        self.assertIn("Backtrace of error %d" % number, self.s.call("get-backtrace", index=number).text)
+        self.assertIn("Pass force", self.s.call("invoke-restart", index=number, restart="BE-IT", value="(* 6 7)").text)
+        self.s.call("invoke-restart", index=number, restart="BE-IT", value="(* 6 7)", force=True)
+        self.assertIn("(42)", person.end(failing))
+        self.assertRegex(self.s.call("list-errors").text, r"%d\. .*of the person \(cannot be entered" % number)
 
     def test_leaving_ends_what_was_ours_and_nothing_else(self):
         person = self.person()
