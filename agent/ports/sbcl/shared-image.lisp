@@ -53,11 +53,15 @@
     (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
   (apply (the function exit) arguments))
 
-(defun wrap-calls (name wrapper)
-  "Have WRAPPER called with the function NAME and its arguments instead of it."
-  (sb-int:encapsulate name 'cl-mcp-agent wrapper))
+(defun watch-calls (name function)
+  "Call FUNCTION with the arguments of each call of the function NAME before it."
+  (declare (type function function))
+  (sb-int:encapsulate name 'cl-mcp-agent
+                      (lambda (called &rest arguments)
+                        (apply function arguments)
+                        (apply (the function called) arguments))))
 
-(defun unwrap-calls (name)
+(defun unwatch-calls (name)
   (sb-int:unencapsulate name 'cl-mcp-agent))
 
 (defun remove-encapsulations ()

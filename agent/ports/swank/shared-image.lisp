@@ -19,12 +19,12 @@
 (defun remove-encapsulations ()
   nil)
 
-(defun wrap-calls (name wrapper)
-  "Do nothing: a wrapper around a function of Swank's or Slynk's would be visible to the person, and compiled calls pass it by."
-  (declare (ignore name wrapper))
+(defun watch-calls (name function)
+  "Slynk has no hook for what a person does, and a wrapper around its function would be visible to the person."
+  (declare (ignore name function))
   nil)
 
-(defun unwrap-calls (name)
+(defun unwatch-calls (name)
   (declare (ignore name))
   nil)
 
