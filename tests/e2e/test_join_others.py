@@ -110,7 +110,7 @@ class Joined:
             "`disassemble-function`": works("disassemble-function", ".", name="share"),
             "`load-file`": works("load-file", "", path=self.file("(defvar cl-user::*loaded* 1)")) and evaluates("*loaded*", "1"),
             "`find-definition` of what a file defines": self.is_found_in_its_file(),
-            "`who-calls`": works("who-calls", "", name="share"),
+            "`who-calls`, for callers that are compiled": self.callers_are_found(),
             "`list-callees`": works("list-callees", "", name="share"),
             "`compile-form`": works("compile-form", "", code="(defun third-of (x) (/ x 3))"),
             "`profile-code`": works("profile-code", "", code="(share 1 2)"),
@@ -193,6 +193,19 @@ class Joined:
         self.assertValue(self.s.call("evaluate-in-frame", frame=frame, index=number, code="(list divisor number)"), "(0 10)")
         self.assertValue(self.s.call("invoke-restart", index=number, restart="USE-VALUE", value="(+ 20 2)"), "(1 22)")
         self.assertIn("cannot be entered", self.s.call("list-errors").text)
+
+    def test_the_agent_does_not_end_the_image_by_an_oversight(self):
+        for code in ("(ext:quit)", "(ext:exit)", "(uiop:quit)"):
+            report = self.s.evaluate(code)
+            self.assertErrorReport(report, "SIMPLE-ERROR")
+            self.assertIn("a person runs", report.text)
+        self.s.call("invoke-restart", restart="ABORT")
+        self.assertTrue(self.image.is_alive())
+
+    def callers_are_found(self):
+        path = self.file("(cl:in-package :cl-user)\n(defun callee (x) (list x))\n(defun caller (x) (callee x))\n")
+        self.s.evaluate('(load (compile-file "%s"))' % path)
+        return self.works("who-calls", "CALLER", name="callee")
 
     def test_leaving_an_error_runs_its_cleanup(self):
         self.s.evaluate("(defvar *cleaned* nil)")

@@ -24,9 +24,6 @@
 
 ;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
 
-(defvar *is-agents-thread* nil
-  "True in the threads of a session.")
-
 (defun compiles-for-agent-p ()
   *is-agents-thread*)
 
@@ -46,12 +43,6 @@
                                arguments)))
   (dolist (name *ways-to-exit*)
     (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
-
-(defun exit-if-meant (exit &rest arguments)
-  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
-  (when *is-agents-thread*
-    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
-  (apply (the function exit) arguments))
 
 (defun watch-calls (name function)
   "Call FUNCTION with the arguments of each call of the function NAME before it."

@@ -11,13 +11,23 @@
 (implement top-package ()
   (first (session-own-values *session*)))
 
-;;; What the image gets while sessions are open: nothing.
+;;; What the image gets while sessions are open. What ends it does something else in the agent's threads only.
+
+(defparameter *ways-to-exit*
+  (remove-duplicates (remove-if-not #'fboundp (list* 'uiop:quit (remove nil (mapcar #'own-name '("QUIT" "EXIT")))))))
+
+(defvar *exits* '()
+  "What was the function of each name while others stand in: (NAME . FUNCTION).")
 
 (defun add-encapsulations ()
-  nil)
+  (dolist (name *ways-to-exit*)
+    (let ((exit (fdefinition name)))
+      (push (cons name exit) *exits*)
+      (setf (fdefinition name) (lambda (&rest arguments) (apply 'exit-if-meant exit arguments))))))
 
 (defun remove-encapsulations ()
-  nil)
+  (loop for (name . exit) in (shiftf *exits* '())
+        do (setf (fdefinition name) exit)))
 
 (defun watch-calls (name function)
   "Slynk has no hook for what a person does, and a wrapper around its function would be visible to the person."
@@ -32,7 +42,8 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION in a thread of a session; ENDING-THREAD ends it."
-  (let ((*errands* (make-errands)))
+  (let ((*errands* (make-errands))
+        (*is-agents-thread* t))
     (catch 'thread-ended
       (call-without-debugger function))))
 
