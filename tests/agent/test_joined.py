@@ -289,7 +289,7 @@ class Joined(unittest.TestCase):
         thread = self.person.debugger("Interrupt")
         self.assertIn("taken this error over", session.request("frames", standing=number).sentence)
         session.evaluate("1")
-        self.person.leave_debugger(thread, "(swank:sldb-continue)")
+        self.person.leave_debugger(thread, "(sldb-continue)")
         self.assertEqual(session.request("frames", standing=number).status, "ok")
 
     def test_the_agent_does_not_end_the_image_by_an_oversight(self):

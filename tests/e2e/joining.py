@@ -19,14 +19,16 @@ import mcp
 from swank_client import Editor, quote
 
 SWANK = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
+# Where a test that wants Slynk finds it; Debian has no package.
+SLYNK = os.environ.get("CL_MCP_TEST_SLYNK", "")
 START = """
-(load %s)
-(setf swank-loader::*fasl-directory* %s)
-(swank-loader:init :load-contribs nil)
+(load LOADER)
+(setf swank-loader::*fasl-directory* FASLS)
+(swank-loader:init)
 (setf swank::*log-output* nil)
-(format t "~&port ~d.~%%" (swank:create-server :port %d :dont-close t))
+(format t "~&port ~d.~%" (swank:create-server :port PORT :dont-close t))
 (finish-output)
-%s
+FORMS
 (loop (sleep 1))
 """
 
@@ -47,6 +49,11 @@ def why_not(lisp="sbcl"):
     return None if shutil.which(lisp) else "%s is not installed" % lisp
 
 
+def why_no_slynk():
+    has_loader = SLYNK and os.path.exists(os.path.join(SLYNK, "slynk-loader.lisp"))
+    return None if has_loader else "CL_MCP_TEST_SLYNK names no directory with slynk-loader.lisp, which is in the source of SLY"
+
+
 def cache():
     return mcp.clean_environment()["XDG_CACHE_HOME"]
 
@@ -54,12 +61,15 @@ def cache():
 class Image:
     """Started when it is made; end() must be called."""
 
-    def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl"):
+    def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl", server="swank"):
         before, command = LISPS[lisp]
-        fasls = quote(os.path.join(cache(), "swank-for-tests", "" if lisp == "sbcl" else lisp + "/"))
+        self.server = server
+        fasls = quote(os.path.join(cache(), server + "-for-tests", "" if lisp == "sbcl" else lisp + "/"))
+        loader = SWANK if server == "swank" else os.path.join(SLYNK, "slynk-loader.lisp")
+        start = before.replace("%s", fasls) + START.replace("LOADER", quote(loader)).replace("FASLS", fasls).replace("PORT", str(port))
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
-            f.write(before.replace("%s", fasls) + START % (quote(SWANK), fasls, port, forms))
+            f.write(start.replace("swank", server).replace("FORMS", forms))
         environment = mcp.clean_environment()
         environment["HOME"] = home or folder
         self.process = subprocess.Popen(
@@ -107,7 +117,7 @@ class Image:
         return self.process.poll() is None
 
     def person(self):
-        return Editor(self.port)
+        return Editor(self.port, server=self.server)
 
     def forget_definitions(self):
         """Take what was defined in COMMON-LISP-USER out of it, as a new Lisp has none of it."""

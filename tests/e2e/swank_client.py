@@ -56,7 +56,8 @@ class Aborted(Exception):
 class Editor:
     """A connection as SLIME makes one. A thread reads what comes; requests wait for their answer."""
 
-    def __init__(self, port, reads=True):
+    def __init__(self, port, reads=True, server="swank"):
+        self.server = server
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         self.socket.settimeout(None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -122,7 +123,7 @@ class Editor:
 
     def evaluate(self, code):
         """What the person evaluates: its values as text."""
-        return self.request(f"(swank:eval-and-grab-output {quote(code)})")[1]
+        return self.request(f"({self.server}:eval-and-grab-output {quote(code)})")[1]
 
     def event(self, kind, test=lambda event: True):
         """Wait for an event of this kind, take it and return it."""
@@ -139,10 +140,10 @@ class Editor:
         """Wait until the debugger opens at this level for an error whose message has this text; the number of its thread."""
         return self.event("debug", lambda event: event[2] == level and text in event[3][0])[1]
 
-    def leave_debugger(self, thread, form="(swank:throw-to-toplevel)"):
+    def leave_debugger(self, thread, form="(throw-to-toplevel)"):
         """Leave the debugger of this thread; the request aborts itself with it."""
         try:
-            self.request(form, thread=thread)
+            self.request(f"({self.server}:{form[1:]}", thread=thread)
         except Aborted:
             pass
         self.event("debug-return", lambda event: event[1] == thread)

@@ -75,6 +75,14 @@ class NobodyThere(mcp.TestCase):
         client = self.start_server("--attach", self.serve(lambda connection: connection.recv(1)).address)
         self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
 
+    def test_slynk_too_can_read_what_is_asked_first(self):
+        seen = []
+        client = self.start_server("--attach", self.serve(lambda connection: seen.append(joining.read_packet(connection))).address)
+        self.assertNotJoined(client)
+        # Its reader knows lists, strings, symbols, numbers and quotes, and no other macro characters.
+        outside_strings = re.sub(r'"(?:[^"\\]|\\.)*"', "", seen[0], flags=re.S)
+        self.assertNotRegex(outside_strings, "[#`,;|]")
+
     def test_false_answers_harm_nothing(self):
         answers = [
             "(:return (:ok 7) 1)",
@@ -475,6 +483,39 @@ class WithEmacs(mcp.TestCase):
         self.assertEqual("t", emacs("(and (slime-connected-p) t)"))
         emacs("(slime-disconnect)")
         self.assertEqual("8", self.get("cake"))
+
+
+@unittest.skipIf(joining.why_no_slynk(), joining.why_no_slynk())
+class WithSlynk(mcp.TestCase):
+    def test_an_image_with_slynk_is_joined_and_left_as_one_with_swank(self):
+        image = joining.Image(self.folder(), server="slynk")
+        self.addCleanup(image.end)
+        person = image.person()
+        self.addCleanup(person.close)
+        names = lambda: {name for name in swank_client.parse(person.evaluate("(mapcar 'sb-thread:thread-name (sb-thread:list-all-threads))"))}
+        self.options = ("--attach", image.address, "--tools", "full")
+        self.assertOperational()
+        self.assertIn("Slynk 1.", self.s.call("list-sessions").text)
+        self.assertTrue(person.event("background-message")[1].endswith("cl-mcp-server (default): (+ 1 2)"))
+        person.evaluate("(defun inverse (x) (declare (optimize debug)) (list (/ 10 x)))")
+        report = self.s.evaluate("(restart-case (inverse 0) (use-it (value) value))")
+        self.assertErrorReport(report, "DIVISION-BY-ZERO")
+        self.assertIn("The person evaluated (defun inverse (x)", report.text)
+        self.assertValue(self.s.call("evaluate-in-frame", index=1, frame=0, code="(list x)"), "(0)")
+        self.assertValue(self.s.call("invoke-restart", index=1, restart="USE-IT", value="5"), "5")
+
+        failing = person.begin('(slynk:interactive-eval "(restart-case (inverse 0) (use-it (value) value))")')
+        person.debugger("DIVISION-BY-ZERO")
+        mcp.wait_until(lambda: "thread slynk-worker: DIVISION-BY-ZERO" in self.s.call("list-errors").text, 10, "the person's error")
+        self.assertIn("Pass force", self.s.call("evaluate-in-frame", index=2, frame=0, code="(list x)").text)
+        self.assertValue(self.s.call("evaluate-in-frame", index=2, frame=0, code="(list x)", force=True), "(0)")
+        self.s.call("invoke-restart", index=2, restart="USE-IT", value="7", force=True)
+        self.assertIn("7", person.end(failing))
+
+        self.assertErrorReport(self.s.evaluate("(car 1)"), "TYPE-ERROR")
+        self.assertIn("1 error that stood there is unwound", self.s.call("close-session", session="default").text)
+        mcp.wait_until(lambda: not [name for name in names() if name.startswith("agent")], 20, "the end of the agent's threads")
+        self.assertEqual("NIL", person.evaluate("(sb-int:encapsulated-p 'slynk::dispatch-event 'cl-mcp-agent::cl-mcp-agent)"))
 
 
 class Leaving(ImageTest):
