@@ -629,7 +629,8 @@ added to the reply."
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
-        (call-in-compilation-unit (lambda () (append (evaluation-reply :left) '(:aborted t))))))))
+        (call-in-compilation-unit (lambda () (append (evaluation-reply :left)
+                                                       (list :aborted t :hooked (and *debugger-hook* t)))))))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))

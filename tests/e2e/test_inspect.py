@@ -328,7 +328,7 @@ class Setting(Inspecting):
 
     def test_a_failure_sets_nothing_and_is_an_ordinary_error(self):
         self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")
-        self.assertErrorReport(mcp.Report({"content": [{"type": "text", "text": self.inspect("*p*", path="x", set="(error \"in it\")").text}], "isError": True}), "SIMPLE-ERROR")
+        self.assertErrorReport(self.inspect("*p*", path="x", set="(error \"in it\")"), "SIMPLE-ERROR")
         self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(+ 1 1)"), "2")
         reply = self.inspect("*p*", path="x", set=":no-fixnum")
         self.assertTrue(reply.is_error)

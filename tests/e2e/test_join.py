@@ -428,6 +428,13 @@ class WithoutEditor(ImageTest):
         self.assertSucceeds(self.s.call("restart-frame", dict(where, force=True)))
         mcp.wait_until(lambda: self.s.evaluate("*result*").values == [":NONE"], 20, "the thread has continued")
 
+    def test_the_next_reply_tells_of_it(self):
+        self.s.evaluate('(progn (defvar *gate* (sb-thread:make-semaphore)) (defvar *waits* (sb-thread:make-thread (lambda () (sb-thread:wait-on-semaphore *gate*) (error "not seen yet")) :name "waits")) :started)')
+        self.s.evaluate("(progn (sb-thread:signal-semaphore *gate*) nil)")
+        self.image.await_print("not seen yet")
+        self.assertIn("In thread waits (error 1): SIMPLE-ERROR: not seen yet", self.s.evaluate("(+ 1 2)").text)
+        self.s.evaluate("(sb-thread:terminate-thread *waits*)")
+
     def test_leaving_lets_it_stand(self):
         self.s.evaluate('(progn (sb-thread:make-thread (lambda () (error "of the program")) :name "program") :started)')
         mcp.wait_until(lambda: self.s.evaluate("1") and "in thread program" in self.s.call("list-errors").text, 20, "the error")
