@@ -735,6 +735,11 @@ redefinition; NIL for what is not defined."
   "Return the weakness of TABLE, or NIL."
   nil)
 
+(define-port-operation weak-reference (object)
+  "Return a function that returns OBJECT in a list while something else refers to it, and NIL later. NIL: this Lisp
+is not known to have such references."
+  nil)
+
 (define-port-operation direct-superclasses (class)
   "List the direct superclasses of CLASS.")
 

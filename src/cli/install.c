@@ -257,7 +257,8 @@ static int read_arguments(struct request *r, int argc, char **argv)
         } else if (scope == NULL && name == NULL && argv[i][0] != '-') {
             argv[count++] = argv[i];
         } else {
-            fprintf(stderr, "cl-mcp-server: unknown argument '%s'\n", argv[i]);
+            fprintf(stderr, "cl-mcp-server: unknown argument '%s'%s\n", argv[i],
+                    r->is_install ? "; options for the server follow --" : "");
             return -1;
         }
     }

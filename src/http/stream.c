@@ -77,6 +77,14 @@ size_t stream_unread(const struct stream *s)
     return s->pending.len - s->taken;
 }
 
+void stream_pass(struct stream *s, const char *bytes, size_t len)
+{
+    if (s->reader == NULL)
+        return;
+    strbuf_add(&s->pending, bytes, len);
+    tell(s);
+}
+
 void stream_send(struct stream *s, const char *bytes, size_t len)
 {
     s->sequence++;
@@ -151,6 +159,8 @@ ssize_t stream_take(struct stream *s, char *bytes, size_t len)
     s->taken += len;
     if (s->taken == s->pending.len) {
         empty(s);
+        if (s->on_empty != NULL && !s->is_ended)
+            s->on_empty(s->arg);
     } else if (s->taken > s->pending.len / 2) {
         /* With a reader that is always a little behind, the queue is never empty. */
         strbuf_consume(&s->pending, s->taken);

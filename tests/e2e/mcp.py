@@ -740,6 +740,14 @@ class TestCase(unittest.TestCase):
         print("# %s: seed %d (CL_MCP_TEST_SEED=%d replays it)" % (self.id().partition(".")[2], seed, seed), flush=True)
         return random.Random(seed)
 
+    def assertDoesNotStart(self, says, *options, status=1, under=(), program=None, environment=None, cwd=None):
+        """The server ends at once with these options, under another program if given, and says why."""
+        done = subprocess.run([*under, program or SERVER, *options], env=clean_environment() if environment is None else environment, cwd=cwd,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * STRETCH)
+        self.assertEqual((status, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertIn(says, done.stderr)
+        return done.stderr
+
     def enter(self, code, frame=0, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 

@@ -135,7 +135,7 @@ class Lisps(mcp.TestCase):
             self.assertFalse(history.is_error)
             self.assertIn("The rest of the code is left out", history.text)
             self.assertGrowth(before, 256, "history")
-            restarted = self.s.call("invoke-restart", restart="ABORT", index=1)
+            restarted = self.s.call("invoke-restart", restart="RETRY", index=1)
             self.assertIn("The code evaluated since the error is too long", restarted.text)
             self.assertGrowth(before, 256, "restart")
             self.s.call("reset-session")

@@ -80,6 +80,7 @@ class Routing(Base):
             self.assertIn("already exists", f.ask("ann", "create-session", name=key, which=1 - n % 2))
         homes = self.homes()
         self.assertTrue(all(len(homes[key]) == 1 for key in keys), homes)
+        self.assertIn("created", f.ask("bob", "create-session", name=keys[0]), "another user's")
         shares = [sum(homes[key] == [node] for key in keys) for node in NAMES]
         self.assertTrue(all(0 < share <= 24 for share in shares), shares)
         f.start_node("lisp-10")

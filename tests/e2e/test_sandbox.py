@@ -277,6 +277,10 @@ class Sandbox(mcp.TestCase):
         environment = mcp.clean_environment(HOME=self.home, **variables)
         return self.start_server("--sandbox", *options, environment=environment, cwd=self.project, program=program)
 
+    def assertRefused(self, says, *options, program=None, under=(), **variables):
+        environment = mcp.clean_environment(HOME=self.home, **variables)
+        return self.assertDoesNotStart(says, "--sandbox", *options, program=program, under=under, environment=environment, cwd=self.project)
+
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
 class WaysOut(Sandbox):
@@ -619,13 +623,7 @@ class Work(Sandbox):
         namespace = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
         if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
             self.skipTest("this machine makes no user namespaces")
-        options = ["--sandbox", "workspace", "--network", "loopback"]
-        ended = subprocess.run(
-            [*namespace, mcp.SERVER, *options], env=mcp.clean_environment(HOME=self.home), cwd=self.project,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
-        )
-        self.assertEqual(1, ended.returncode)
-        self.assertIn("--network loopback needs user namespaces, and this system allows none", ended.stderr)
+        self.assertRefused("--network loopback needs user namespaces, and this system allows none", "workspace", "--network", "loopback", under=namespace)
         program = os.path.join(self.project, "server")
         self.write(program, "#!/bin/sh\nexec %s '%s' \"$@\"\n" % (" ".join(namespace[:5]) + " '%s' sh" % namespace[5], mcp.SERVER))
         os.chmod(program, 0o755)
@@ -636,24 +634,11 @@ class Work(Sandbox):
 
     def test_a_project_that_holds_the_home_directory_is_refused(self):
         for directory in (self.home, os.path.dirname(self.home), "/"):
-            ended = subprocess.run(
-                [mcp.SERVER, "--sandbox", "workspace", "--directory", directory],
-                env={**os.environ, "HOME": self.home}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
-            )
-            self.assertEqual(1, ended.returncode)
-            self.assertIn("home directory", ended.stderr)
+            self.assertRefused("home directory", "workspace", "--directory", directory)
 
 
 class ServersOwn(Sandbox):
     """What belongs to the server is out of reach of its sandboxed Lisps, or the server does not start."""
-
-    def assertRefused(self, says, *options, **variables):
-        ended = subprocess.run(
-            [mcp.SERVER, "--sandbox", *options], env=mcp.clean_environment(HOME=self.home, **variables), cwd=self.project,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
-        )
-        self.assertEqual(1, ended.returncode, ended)
-        self.assertIn(says, ended.stderr)
 
     def test_its_files_are_not_where_the_lisps_read(self):
         tokens = os.path.join(self.project, "tokens")
@@ -684,19 +669,13 @@ class ServersOwn(Sandbox):
         # An image that is still to be built counts, too.
         program = os.path.join(self.home, "server")
         shutil.copy(mcp.SERVER, program)  # away from the image beside it
-        ended = subprocess.run(
-            [program, "--sandbox", "workspace"], env=mcp.clean_environment(HOME=self.home, XDG_CACHE_HOME=os.path.join(self.project, "cache")),
-            cwd=self.project, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
-        )
-        self.assertEqual(1, ended.returncode, ended)
-        self.assertRegex(ended.stderr, r"could change %s/cache/cl-mcp-server/agent-\w+\.core, which the server runs" % self.project)
+        said = self.assertRefused("which the server runs", "workspace", program=program, XDG_CACHE_HOME=os.path.join(self.project, "cache"))
+        self.assertRegex(said, r"could change %s/cache/cl-mcp-server/agent-\w+\.core, which the server runs" % self.project)
 
     def test_options_of_the_sandbox_are_refused_where_nobody_says_whether_there_is_one(self):
         for options in (["--network", "off"], ["--writable", self.out], ["--readable", self.out], ["--sandbox-best-effort"]):
             with self.subTest(options):
-                ended = subprocess.run([mcp.SERVER, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH)
-                self.assertEqual(2, ended.returncode, ended)
-                self.assertIn("without --sandbox, %s restricts nothing" % options[0], ended.stderr)
+                self.assertDoesNotStart("without --sandbox, %s restricts nothing" % options[0], *options, status=2)
         client = self.start("off", "--network", "off")
         self.assertFalse(client.call("create-session", name="strict", sandbox="read-only").is_error)
         self.assertIn("network off", client.call("session-info", session="strict").text)

@@ -267,12 +267,6 @@ class Standing(entries.Entries, InFolder):
             self.assertIn("Errors that can be entered: 1.", reply.text)
         self.assertEvaluates("*runs*", "1")
 
-    def test_a_mistyped_value_leaves_the_error_as_it_was(self):
-        self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
-        self.assertErrorReport(self.restart("USE-VALUE", value="(list 1"), "END-OF-FILE")
-        self.assertIn("UNBOUND-VARIABLE", self.s.call("describe-last-error").text)
-        self.assertValue(self.restart("USE-VALUE", value="42"), "(42)")
-
     def test_an_entry_that_kills_the_process_costs_that_entry_only(self):
         self.s.evaluate("(defvar *x* 1) (defun f (y) (error \"~a\" y))")
         self.assertFails("(progn (setf *x* 2) (f 5))")

@@ -482,12 +482,6 @@ class ThreadErrors(StandingTest):
         self.assertIn("fg", self.s.call("describe-last-error").text)
         self.assertIn("logline", self.s.evaluate("(sb-thread:join-thread *w* :default nil)").text)
 
-    def test_many_that_fail_at_once_are_all_survived(self):
-        self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")
-        mcp.wait_until(lambda: "crowd" not in self.threads(), 20, "all to end")
-        self.assertOperational()
-        self.assertTrue(any("crowd" in line for line in self.errors()))
-
 
 class Undoing(ThreadTest):
     """What cannot be undone is announced before, and a state with threads is not left half alive."""
@@ -801,19 +795,6 @@ class WebServer(mcp.TestCase):
         port = self.port()
         self.assertEqual("2", self.get("price?amount=1", port))
         self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), '(:PAGE "4")')
-
-
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
-class WebServerLost(mcp.TestCase):
-    def test_after_a_crash_on_return_starts_the_server_again(self):
-        for system in ("hunchentoot", "drakma"):
-            self.s.call("load-system", system=system, timeout=280, wait=290)
-        self.s.evaluate(WEB.replace("(start-web)", "(cl-mcp:on-return web (start-web))"))
-        mcp.wait_until(lambda: "after evaluation 3," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
-        self.s.evaluate("(start-web)")
-        self.assertEvaluates('(fetch "price?amount=2")', '"4"')
-        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertEvaluates('(fetch "price?amount=3")', '"6"')
 
 
 DATABASE = """(sb-alien:load-shared-object "libsqlite3.so.0")

@@ -417,3 +417,14 @@ TEST(header_values_have_no_control_characters)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(header_value_is_valid(wrong[i]));
 }
+
+TEST(a_cookie_is_found_by_its_whole_name_and_value)
+{
+    static const char *const right[] = {"a=12", "b=1; a=12", "a=12;", "a=1; a=12", "a=12; b=3"};
+    static const char *const wrong[] = {NULL,   "",      "a",    "a=",    "a=1",  "a=123",
+                                        "b=12", "ba=12", "a:12", "a =12", "A=12", "b=a=12"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        assert_true(cookie_has(right[i], "a", "12"));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(cookie_has(wrong[i], "a", "12"));
+}
