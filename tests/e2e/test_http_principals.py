@@ -373,6 +373,12 @@ class Principals(WithTokens):
                 self.assertEqual(("notifications/resources/updated", uri), (first["method"], first["params"].get("uri")))
         response = server.ask("resources/read", {"uri": uri}, bearer(BOB))
         self.assertNotIn(b"(+ 1 2)", response.body)
+        # Nor does one see the tools that another's code defines.
+        self.eval_as(server, ADA, "(cl-mcp:define-tool secret () 1)")
+        for token, is_listed in ((ADA, True), (BOB, False)):
+            self.assertEqual(is_listed, b"user-secret" in server.ask("tools/list", headers=bearer(token)).body)
+        self.assertEqual(["lisp://guide"], [resource["uri"] for resource in server.ask("resources/list", headers=bearer(ANY)).json["result"]["resources"]])
+        self.assertNotIn("logging", server.ask("server/discover", headers=bearer(ANY)).json["result"]["capabilities"])
         self.assertStatus(200, server.ask("resources/read", {"uri": "lisp://session/bobs/transcript"}, bearer(ADA)), -32602)
 
     def test_a_task_outlives_its_connection_and_is_its_principals(self):
