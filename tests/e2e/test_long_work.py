@@ -373,11 +373,6 @@ class Input(mcp.TestCase):
         self.assertEqual("END-OF-FILE", report.error_type)
         self.assertIn("Pass the text to be read as the argument stdin", report.text)
 
-    def test_its_end_is_named(self):
-        text = self.s.call("evaluate-lisp", code="(list (read-line) (read-line))", stdin="one").text
-        self.assertIn("[ERROR] END-OF-FILE", text)
-        self.assertIn("The text of the argument stdin is used up.", text)
-
 
 class Tasks(mcp.TestCase):
     """The extension io.modelcontextprotocol/tasks, with the tools of the product."""

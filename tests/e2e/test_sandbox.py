@@ -450,11 +450,6 @@ class Work(Sandbox):
     def assertEvaluatesIn(self, client, code, value):
         self.assertEqual("=> " + value, client.evaluate(code).text)
 
-    def test_an_error_that_the_sandbox_causes_names_it(self):
-        report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
-        self.assertErrorReport(report, "FILE-ERROR")
-        self.assertIn("The session has the sandbox workspace", report.text)
-
     def test_each_denied_operation_names_it(self):
         client = self.start("workspace", "--network", "off")
         client.evaluate("(progn (require :sb-posix) (require :sb-bsd-sockets))")
@@ -933,16 +928,6 @@ class OfASession(Sandbox):
         self.assertFalse(client.call("restore-session", name="in").is_error)
         self.assertEqual("=> 1", client.evaluate("*x*", session="in").text)
         self.assertWritesOnlyIn(client, "in", inside, outside)
-
-    def test_files_are_edited_for_a_session_that_may_write_them(self):
-        client = self.start("off", "--tools", "full")
-        self.create(client, "strict", sandbox="read-only")
-        self.write(os.path.join(self.project, "a.lisp"), "(defun a () 1)\n")
-        edit = {"path": "a.lisp", "kind": "defun", "name": "a", "operation": "replace", "content": "(defun a () 2)"}
-        refused = client.call("edit-form", session="strict", **edit)
-        self.assertTrue(refused.is_error)
-        self.assertEqual("The session has the sandbox read-only: no file is edited for it.", refused.text)
-        self.assertFalse(client.call("edit-form", **edit).is_error)
 
 
 if __name__ == "__main__":
