@@ -748,6 +748,11 @@ class TestCase(unittest.TestCase):
         self.assertIn(says, done.stderr)
         return done.stderr
 
+    def assertGrowth(self, pid, before, mib):
+        """The process takes at most this many MiB more than the KiB of before; a sanitizer has memory of its own."""
+        if not SANITIZED:
+            self.assertLess(peak_memory_kib(pid) - before, mib << 10)
+
     def enter(self, code, frame=0, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 

@@ -15,15 +15,11 @@ import warnings
 
 import mcp
 import mcp_http
-from mcp_http import Session, initialize, legacy, modern, notification, request_bytes, text_of
+from mcp_http import Session, bearer, initialize, legacy, modern, notification, request_bytes, text_of
 
 ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
 PRINCIPAL_CONNECTIONS = 512
 FILE = "# who may come in\n\nada:%s\nbob:%s\n%s\n" % (ADA, BOB, ANY)
-
-
-def bearer(token):
-    return {"Authorization": "Bearer " + token}
 
 
 def lan_address():

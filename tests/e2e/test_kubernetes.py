@@ -278,7 +278,7 @@ class Kubernetes(mcp_http.TestCase):
                 file.write("ann:%s\n" % ("ann" * 12))
             started = self.start_http(*arguments, http=http)
             self.assertEqual(200, urllib.request.urlopen("http://%s/healthz" % metrics).status)
-            session = mcp_http.Session(started, headers={"Authorization": "Bearer " + "ann" * 12})
+            session = mcp_http.Session(started, headers=mcp_http.bearer("ann" * 12))
             self.assertRegex(session.id, "^pod-0-")
             self.assertEqual("=> 3", session.call("evaluate-lisp", code="(+ 1 2)"))
 
