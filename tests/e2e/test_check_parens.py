@@ -1,7 +1,6 @@
 """check-parens: what it reports about a file, and its exit status. No Lisp is started."""
 
 import os
-import subprocess
 
 import mcp
 
@@ -12,8 +11,7 @@ class CheckParens(mcp.TestCase):
 
     def check(self, *arguments):
         # No Lisp is to be found: none is needed.
-        return subprocess.run([mcp.SERVER, "check-parens", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=20 * mcp.STRETCH, env={"PATH": "/nonexistent"})
+        return mcp.run("check-parens", *arguments, text=False, env={"PATH": "/nonexistent"})
 
     def test_a_good_file_is_not_mentioned(self):
         done = self.check(self.write("(defun a () #\\( \"(\" #| ( |# |(|) ; )\n"), self.write(""), self.write("(a)\r\n"))

@@ -5,7 +5,6 @@ The inputs are as the clients write them: Claude Code's and Codex's hooks, Gemin
 
 import json
 import os
-import subprocess
 
 import mcp
 
@@ -25,8 +24,7 @@ class Hook(mcp.TestCase):
         return os.path.join(self.root, name)
 
     def run_hook(self, data):
-        return subprocess.run([mcp.SERVER, "hook"], input=data if isinstance(data, bytes) else json.dumps(data).encode(),
-                              capture_output=True, timeout=30 * mcp.STRETCH, env={"PATH": "/nonexistent"})
+        return mcp.run("hook", input=data if isinstance(data, bytes) else json.dumps(data).encode(), text=False, env={"PATH": "/nonexistent"})
 
     def answer(self, data):
         """The answer, None when there is none."""

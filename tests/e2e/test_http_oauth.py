@@ -27,8 +27,7 @@ def good(**more):
 class Resource(mcp_http.TestCase):
     def write_keys(self, keys, path=None):
         path = path or os.path.join(self.folder(), "keys.json")
-        with open(path + ".new", "w") as f:
-            f.write(keys if isinstance(keys, str) else json.dumps({"keys": keys}))
+        mcp.write(path + ".new", keys if isinstance(keys, str) else json.dumps({"keys": keys}))
         os.rename(path + ".new", path)
         return path
 
@@ -258,8 +257,7 @@ class Keys(Resource):
         self.assertStatus(200, self.ask_with(server, new))
         self.assertForged(server, old)
         # In place, as an editor may write it; and nonsense changes nothing.
-        with open(self.keys, "w") as f:
-            f.write("{")
+        mcp.write(self.keys, "{")
         self.assertStatus(200, self.ask_with(server, new))
         self.assertIn("the keys of access tokens were not reloaded: " + self.keys, server.stderr())
         with open(self.keys, "w") as f:

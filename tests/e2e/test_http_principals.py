@@ -242,7 +242,7 @@ class Tokens(WithTokens):
         for refused, directory, mode in ((outside, folder, 0o440), (link, folder, 0o440), (path, os.path.dirname(path), 0o444)):
             os.chmod(path, mode)
             self.assertDoesNotStart("chmod 600", "--http", "127.0.0.1:0", "--token-file", refused,
-                                    environment=dict(environment, CREDENTIALS_DIRECTORY=directory))
+                                    env=dict(environment, CREDENTIALS_DIRECTORY=directory))
 
     def test_a_secret_of_kubernetes_is_read(self):
         """Root's file, which a group of the pod's may read, through the links of a kubelet."""
@@ -265,7 +265,7 @@ class Tokens(WithTokens):
                 # It reads the tokens, then ends because of the address.
                 said = self.assertDoesNotStart(
                     message or "/no/such/folder/socket", "--http", "127.0.0.1:0", "--http", "unix:/no/such/folder/socket", "--token-file", path,
-                    under=("setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group), cwd="/", environment=mcp.clean_environment(HOME="/nonexistent"))
+                    under=("setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group), cwd="/", env=mcp.clean_environment(HOME="/nonexistent"))
                 if not message:
                     self.assertNotIn("tokens", said)
 

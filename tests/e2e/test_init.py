@@ -177,13 +177,10 @@ class Cache(mcp.TestCase):
         if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
             self.skipTest("this machine mounts nothing for a test")
         start = os.path.join(self.folder(), "server")
-        mcp.write(start, "#!/bin/sh\nexec %s \"$@\"\n" % " ".join(shlex.quote(word) for word in [*namespace, program]))
-        os.chmod(start, 0o755)
+        mcp.write(start, "#!/bin/sh\nexec %s \"$@\"\n" % " ".join(shlex.quote(word) for word in [*namespace, program]), 0o755)
         client = self.start_server(program=start)
         for _ in range(2):
-            reply = client.evaluate("(+ 1 2)")
-            self.assertTrue(reply.is_error)
-            self.assertIn("cannot write %s." % damaged, reply.text)
+            self.assertIsError(client.evaluate("(+ 1 2)"), "cannot write %s." % damaged)
 
     def test_a_cache_that_cannot_be_written_does_no_harm(self):
         home = self.folder()

@@ -270,9 +270,7 @@ class Kubernetes(mcp_http.TestCase):
             (key,) = manifests.of("Secret")["cl-mcp-server-tokens"]["data"]
             self.assertEqual(key, os.path.basename(token_file))
             # As it is delivered, there is no token, and nobody gets in.
-            with open(token_file, "w") as file:
-                file.write(read(KUBERNETES, "base", "tokens"))
-            os.chmod(token_file, 0o600)
+            mcp.write(token_file, read(KUBERNETES, "base", "tokens"), 0o600)
             self.assertDoesNotStart("tokens", "--http", http[0], *arguments)
             with open(token_file, "a") as file:
                 file.write("ann:%s\n" % ("ann" * 12))
@@ -290,8 +288,7 @@ class Kubernetes(mcp_http.TestCase):
         folder = self.folder()
         (data,) = [one["data"] for one in manifests.of("ConfigMap").values()]
         for name, text in data.items():
-            with open(os.path.join(folder, name), "w") as file:
-                file.write(text)
+            mcp.write(os.path.join(folder, name), text)
         program, *arguments = haproxy["args"]
         self.assertEqual("haproxy", program)
         values = environment(haproxy, "cl-mcp")
