@@ -188,11 +188,16 @@ to be shown is not copied: a default value can be any object, a circular list to
 
 (defun method-entry (method)
   "Return the name and the lambda list of METHOD with its specializers, or NIL for accessors."
-  (multiple-value-bind (name qualifiers parameters) (method-parts method)
-    (when name
+  (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
+    (when (and name (null slot))
       (list (format nil "~s~{ ~s~}" name qualifiers)
             (let ((*print-length* 30) (*print-level* 5))
-              (if parameters (item-text parameters 300) "()"))))))
+              (if lambda-list
+                  (item-text (loop for parameter in lambda-list
+                                   for specializer = (pop specializers)
+                                   collect (if (member specializer '(nil t)) parameter (list parameter specializer)))
+                             300)
+                  "()"))))))
 
 (defun package-entries ()
   (sort (loop for package in (list-all-packages)

@@ -348,7 +348,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let ((name (class-name (class-of structure))))
     (and (symbolp name)
          (symbol-package name)
-         (not (system-package-p (symbol-package name)))
+         (not (own-package-p (symbol-package name)))
          (loop for slot in (slot-names structure)
                when (slot-boundp structure slot)
                  collect (slot-value structure slot)))))

@@ -251,7 +251,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
   (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
     (when near
       (format nil "Did you mean the system ~{~a~^ or ~}?"
-              (subseq near 0 (min (length near) +names-offered+))))))
+              (some-of near 0 +names-offered+)))))
 
 (defun file-as-system-hint (name)
   "Return a sentence if NAME, which names no system, looks like the name of a file."

@@ -96,12 +96,8 @@ hundred times as much, and nearly all names are far."
 
 (defun symbol-meanings (symbol)
   "List in words what SYMBOL names."
-  (append (cond ((special-operator-p symbol) '("special operator"))
-                ((macro-function symbol) '("macro"))
-                ((fboundp symbol) '("function")))
-          (cond ((constantp symbol) (if (keywordp symbol) '() '("constant")))
-                ((boundp symbol) '("variable")))
-          (if (find-class symbol nil) '("class") '())))
+  (loop for meaning in (meanings symbol)
+        collect (substitute #\space #\- (string-downcase meaning))))
 
 (defun agent-symbol-p (symbol)
   (eq (symbol-package symbol) #.(find-package "CL-MCP-AGENT")))
@@ -179,7 +175,7 @@ package, then those accessible in the session's package."
   (let ((near (near-strings name (package-names))))
     (when near
       (format nil "Did you mean the package ~{~a~^ or ~}?"
-              (subseq near 0 (min (length near) +names-offered+))))))
+              (some-of near 0 +names-offered+)))))
 
 (defun package-system-hint (name)
   "Return what to load so that there is a package NAME, or NIL."

@@ -87,6 +87,11 @@ never have many."
         repeat limit
         collect element))
 
+(defun listed (texts count)
+  "Return the first COUNT of TEXTS, and how many more there are, for use in a sentence."
+  (format nil "~{~a~^, ~}~@[ and ~d more~]" (some-of texts 0 count)
+          (and (nthcdr count texts) (- (length texts) count))))
+
 (defun kind-of (object)
   (find-if (lambda (kind) (funcall (kind-test kind) object)) *kinds*))
 

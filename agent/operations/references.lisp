@@ -97,9 +97,7 @@
 (defun callee-entry (name count)
   "Return the wire form of NAME, which is called COUNT times, with its kind and its place."
   (let* ((defined (and (or (symbolp name) (consp name)) (ignore-errors (fboundp name))))
-         (object (and defined
-                      (not (and (symbolp name) (special-operator-p name)))
-                      (or (and (symbolp name) (macro-function name)) (fdefinition name))))
+         (object (and defined (function-named name)))
          (package (let ((symbol (if (consp name) (second name) name)))
                     (and (symbolp symbol) (symbol-package symbol)))))
     (list* (name-text name) count

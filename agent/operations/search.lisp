@@ -16,10 +16,7 @@
      ((nil) (if (and (boundp symbol) (not (keywordp symbol))) '(:variable) '()))
      (t '(:variable)))
    (let ((class (find-class symbol nil)))
-     (cond ((null class) '())
-           ((typep class 'structure-class) '(:structure))
-           ((subtypep class 'condition) '(:condition))
-           (t '(:class))))
+     (and class (list (class-kind class))))
    (if (type-definition symbol) '(:type) '())))
 
 (defun of-type-p (symbol type)

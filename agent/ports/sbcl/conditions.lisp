@@ -139,7 +139,7 @@ request end the process, and the debugger is the agent."
   (loop for slot in (sb-mop:class-slots (class-of condition))
         for name = (sb-mop:slot-definition-name slot)
         unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
-                        (not (visible-symbol-p name)))
+                        (not (public-symbol-p name)))
                    (not (slot-boundp condition name)))
           collect (cons name (slot-value condition name))))
 
@@ -158,7 +158,7 @@ request end the process, and the debugger is the agent."
 
 (implement restart-argument (restart value)
   (let ((name (restart-name restart)))
-    (cond ((not (and name (system-symbol-p name)))
+    (cond ((not (and name (implementation-name-p name)))
            value)
           ((string= "CALL-FORM" name)
            ;; It evaluates its argument.

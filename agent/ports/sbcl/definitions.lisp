@@ -143,11 +143,6 @@ positions with code only, but other definitions contain code."
      (when compiler-macro
        (list (list :compiler-macro compiler-macro (place-of compiler-macro)))))))
 
-(defun class-kind (class)
-  (cond ((typep class 'structure-class) :structure)
-        ((typep class 'sb-pcl::condition-class) :condition)
-        (t :class)))
-
 (defun other-definitions (symbol)
   "List the definitions of SYMBOL other than functions, as DEFINITIONS-NAMED does."
   (let ((class (find-class symbol nil))
@@ -216,13 +211,6 @@ positions with code only, but other definitions contain code."
 
 ;;; References. SBCL keeps with each function what it refers to; there is no index. So all functions
 ;;; are searched, except SBCL's own, which are ten times as many.
-
-(implement own-package-p (package)
-  (let ((name (package-name package)))
-    (or (null name)
-        (string= name "COMMON-LISP")
-        (string= name "KEYWORD")
-        (and (> (length name) 3) (string= "SB-" name :end2 3)))))
 
 (defun own-method-p (method)
   "True if METHOD comes with SBCL or the agent."
@@ -351,37 +339,15 @@ compiled code of it."
 
 ;;; Symbols and expanding
 
-(implement public-symbol-p (symbol)
-  (visible-symbol-p symbol))
-
 (implement expand-everywhere (form)
   (sb-walker:macroexpand-all form))
 
 ;;; Generic functions
 
-(defun specializer-name (specializer)
-  (typecase specializer
-    (sb-mop:eql-specializer `(eql ,(sb-mop:eql-specializer-object specializer)))
-    (class (class-name specializer))
-    (t specializer)))
-
-(implement method-signature (method)
-  (let ((function (sb-mop:method-generic-function method)))
-    (values (and function (sb-mop:generic-function-name function))
-            (method-qualifiers method)
-            (mapcar #'specializer-name (sb-mop:method-specializers method))
-            (sb-mop:method-lambda-list method)
-            (typecase method
-              (sb-mop:standard-reader-method :reads)
-              (sb-mop:standard-writer-method :writes)
-              (t nil)))))
-
-(implement specializer-fits-p (method number object)
-  (let ((specializer (nth number (sb-mop:method-specializers method))))
-    (typecase specializer
-      (sb-mop:eql-specializer (eql object (sb-mop:eql-specializer-object specializer)))
-      (class (typep object specializer))
-      (t t))))
+(implement slot-of-method (method)
+  (typecase method
+    (sb-mop:standard-reader-method :reads)
+    (sb-mop:standard-writer-method :writes)))
 
 (defun standard-order (methods)
   "Arrange METHODS as the standard method combination does."
@@ -451,26 +417,9 @@ compiled code of it."
       ;; Computing it, unlike reading it, does not change the class.
       (values (ignore-errors (sb-mop:compute-class-precedence-list class)) nil)))
 
-(implement direct-slots (class)
-  (loop for slot in (sb-mop:class-direct-slots class)
-        collect (list :name (sb-mop:slot-definition-name slot)
-                      :initargs (sb-mop:slot-definition-initargs slot)
-                      :initform (if (sb-mop:slot-definition-initfunction slot)
-                                    (list (sb-mop:slot-definition-initform slot))
-                                    '())
-                      :readers (if (typep slot 'sb-pcl::structure-direct-slot-definition)
-                                   (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol
-                                                      slot)))
-                                   (sb-mop:slot-definition-readers slot))
-                      :writers (sb-mop:slot-definition-writers slot)
-                      :type (sb-mop:slot-definition-type slot)
-                      :allocation (sb-mop:slot-definition-allocation slot)
-                      :documentation (if (typep slot 'sb-mop:standard-direct-slot-definition)
-                                         (documentation slot t)
-                                         nil))))
-
-(implement direct-default-initargs (class)
-  (loop for (initarg form) in (ignore-errors (sb-mop:class-direct-default-initargs class))
-        collect (list initarg form)))
+(implement slot-readers (slot)
+  (if (typep slot 'sb-pcl::structure-direct-slot-definition)
+      (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol slot)))
+      (sb-mop:slot-definition-readers slot)))
 
 (define-missing-operations)

@@ -18,9 +18,6 @@
         (some (lambda (beginning) (eql 0 (search beginning name)))
               '("SWANK" "SLYNK" "SB-" "UIOP" "ASDF")))))
 
-(implement system-package-p (package)
-  (own-package-p package))
-
 (implement public-symbol-p (symbol)
   (let ((package (symbol-package symbol)))
     (or (null package)
@@ -107,9 +104,7 @@
        (:special (list (list :variable nil (place-by-name symbol "var"))))
        (:constant (list (list :constant nil (place-by-name symbol "constant")))))
      (if class
-         (list (list (cond ((typep class 'structure-class) :structure)
-                           ((subtypep class 'condition) :condition)
-                           (t :class))
+         (list (list (class-kind class)
                      class
                      (or (place-of class) (place-by-name symbol "class"))))
          '())
@@ -126,7 +121,7 @@
         ((special-variable-p symbol) :special)
         (t nil)))
 
-(implement special-variable-p (symbol)
+(defun special-variable-p (symbol)
   (or #+ecl (si:specialp symbol)
       #+abcl (ext:special-variable-p symbol)
       #-(or ecl abcl) (boundp symbol)
@@ -182,45 +177,8 @@
 
 ;;; Generic functions
 
-(implement methods-of-function (function)
-  (mop generic-function-methods function))
-
-(implement methods-on-class (class)
-  (mop specializer-direct-methods class))
-
 (implement all-methods-on-class (class)
   (methods-on-class class))
-
-(defun eql-specializer-p (specializer)
-  (typep specializer (mop-name 'eql-specializer)))
-
-(defun specializer-name (specializer)
-  (cond ((eql-specializer-p specializer)
-         `(eql ,(mop eql-specializer-object specializer)))
-        ((typep specializer 'class) (class-name specializer))
-        (t specializer)))
-
-(implement method-signature (method)
-  (let ((function (mop method-generic-function method)))
-    (values (and function (mop generic-function-name function))
-            (method-qualifiers method)
-            (mapcar #'specializer-name (mop method-specializers method))
-            (mop method-lambda-list method)
-            nil)))
-
-(implement method-parts (method)
-  (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
-    (values name
-            qualifiers
-            (loop for parameter in lambda-list
-                  for specializer = (pop specializers)
-                  collect (if (member specializer '(nil t)) parameter (list parameter specializer))))))
-
-(implement specializer-fits-p (method number object)
-  (let ((specializer (nth number (mop method-specializers method))))
-    (cond ((eql-specializer-p specializer) (eql object (mop eql-specializer-object specializer)))
-          ((typep specializer 'class) (typep object specializer))
-          (t t))))
 
 (implement effective-order (function methods)
   (flet ((those (qualifier role)
@@ -243,54 +201,13 @@
 
 ;;; Classes
 
-(implement class-ancestors (class)
-  (or (class-precedence class) (list class)))
-
 (implement class-precedence (class)
   (if (ignore-errors (mop class-finalized-p class))
       (values (mop class-precedence-list class) t)
       (values (ignore-errors (mop class-precedence-list class)) nil)))
 
-(implement direct-slot-names (class)
-  (mapcar #'slot-name (ignore-errors (mop class-direct-slots class))))
-
-(defun slot-name (slot)
-  (mop slot-definition-name slot))
-
-(implement slot-names (object)
-  (mapcar #'slot-name (ignore-errors (mop class-slots (class-of object)))))
-
-(implement direct-superclasses (class)
-  (mop class-direct-superclasses class))
-
-(implement direct-subclasses (class)
-  (mop class-direct-subclasses class))
-
-(implement direct-superclass-names (class)
-  (remove nil (mapcar #'class-name (direct-superclasses class))))
-
-(implement direct-subclass-names (class)
-  (remove nil (mapcar #'class-name (direct-subclasses class))))
-
-(implement forward-reference-p (class)
-  (and (search "FORWARD-REFERENCED" (symbol-name (class-name (class-of class)))) t))
-
-(implement direct-slots (class)
-  (loop for slot in (ignore-errors (mop class-direct-slots class))
-        collect (list :name (slot-name slot)
-                      :initargs (mop slot-definition-initargs slot)
-                      :initform (if (mop slot-definition-initfunction slot)
-                                    (list (mop slot-definition-initform slot))
-                                    '())
-                      :readers (ignore-errors (mop slot-definition-readers slot))
-                      :writers (ignore-errors (mop slot-definition-writers slot))
-                      :type (ignore-errors (mop slot-definition-type slot))
-                      :allocation (ignore-errors (mop slot-definition-allocation slot))
-                      :documentation (ignore-errors (documentation slot t)))))
-
-(implement direct-default-initargs (class)
-  (loop for (initarg form) in (ignore-errors (mop class-direct-default-initargs class))
-        collect (list initarg form)))
+(implement slot-readers (slot)
+  (ignore-errors (mop slot-definition-readers slot)))
 
 ;;; Objects
 
