@@ -16,7 +16,8 @@
 (defun restore-shared-image ()
   (when *is-prepared*
     (setf *is-prepared* nil)
-    (remove-server-hooks)
+    (unless *own-connections*
+      (remove-server-hooks))
     (loop for (function . method) in *asdf-methods*
           do (remove-method function method))
     (remove-encapsulations)))
@@ -41,4 +42,5 @@
       nil))
 
 (defun leave-image ()
-  (restore-shared-image))
+  (restore-shared-image)
+  (remove-server-hooks))

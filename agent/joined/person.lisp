@@ -34,8 +34,11 @@ there is one."
       (when (and symbol (fboundp symbol))
         (return (values (ignore-errors (funcall symbol connection)) t))))))
 
+(defun socket-stream (connection package)
+  (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO"))
+
 (defun speed-connection (connection package)
-  (send-at-once (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO")))
+  (send-at-once (socket-stream connection package)))
 
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a thread of its own."
@@ -171,12 +174,29 @@ there is one."
       (when (and symbol (fboundp symbol))
         (return (ignore-errors (funcall symbol number)))))))
 
+(defvar *own-connections* '()
+  "The connections by which sessions came, until Swank has closed them. The hooks stay as long as the last of them.")
+
+(defun drop-unsent (connection &rest more)
+  "Close the socket of CONNECTION, which Swank is about to close, without what waits to be written. Swank would write that first:
+if the other end is gone, this fails, the error opens in the person's debugger, and since the thread holds the lock of all
+connections (in 2.27 it is the one thread that closes and lists them), nobody can connect any more."
+  (declare (ignore more))
+  (dolist (package *servers*)
+    (let ((stream (socket-stream connection package)))
+      (when (streamp stream)
+        (ignore-errors (close stream :abort t))))))
+
 (defun note-connection-closed (connection &rest more)
   "End the sessions that came by CONNECTION, which is cut."
   (declare (ignore more))
   (dolist (session *sessions*)
     (when (eq connection (session-connection session))
-      (end-session-aside session))))
+      (end-session-aside session)))
+  (call-locked (lambda ()
+                 (setf *own-connections* (remove connection *own-connections*))
+                 (unless (or *sessions* *own-connections*)
+                   (remove-server-hooks)))))
 
 (defparameter *hooks-of-servers*
   '(("*EVENT-HOOK*" . note-event)
@@ -189,10 +209,16 @@ there is one."
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
-    ;; Slynk has no hook for events.
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch) (null (its "*EVENT-HOOK*" package)))
-        (watch-calls dispatch #'note-event)))))
+    (loop for (symbol . function) in (watched-functions package)
+          do (watch-calls symbol (fdefinition function)))))
+
+(defun watched-functions (package)
+  "List (SYMBOL . FUNCTION) for each function of PACKAGE that is watched because there is no hook."
+  (loop for (name hook function) in '(("CLOSE-CONNECTION%" nil drop-unsent)
+                                      ("DISPATCH-EVENT" "*EVENT-HOOK*" note-event))
+        for symbol = (its name package)
+        when (and symbol (fboundp symbol) (null (and hook (its hook package))))
+          collect (cons symbol function)))
 
 (defun remove-server-hooks ()
   (dolist (package *servers*)
@@ -200,6 +226,5 @@ there is one."
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch))
-        (unwatch-calls dispatch)))))
+    (loop for (symbol) in (watched-functions package)
+          do (unwatch-calls symbol))))

@@ -396,7 +396,7 @@ class Joined(unittest.TestCase):
 
     def test_leaving_leaves_the_image_as_it_was(self):
         self.leave(self.join())             # the agent itself and what it requires stay
-        before = self.person.evaluate(INVENTORY)
+        before = self.inventory()
         session, other = self.join(), self.join(announce=False)
         session.evaluate("(car 1)")
         session.evaluate("(car 2)")
@@ -407,20 +407,47 @@ class Joined(unittest.TestCase):
         self.assertEqual(self.leave(session), 2)
         self.leave(other)
         self.assertEqual(self.person.evaluate("(sb-kernel:%fun-name #'shop:price)"), "SHOP:PRICE")
-        self.assertEqual(self.person.evaluate(INVENTORY), before)
+        self.is_as(before)
+
+    def inventory(self):
+        """What the image has once Swank has closed the connections that have ended."""
+        self.person.evaluate("(do () ((null cl-mcp-agent::*own-connections*)) (sleep 0.01))")
+        return self.person.evaluate(INVENTORY)
+
+    def is_as(self, before):
+        """Compare, until it is so: the threads of an evaluation end some time after it."""
+        for attempt in range(200):
+            after = self.inventory()
+            if after == before:
+                break
+            self.person.evaluate("(sleep 0.05)")
+        self.assertEqual(after, before)
+
+    def test_an_image_can_be_joined_after_a_client_died_that_read_nothing(self):
+        self.leave(self.join())
+        before = self.inventory()
+        self.join()
+        dead = Editor(self.image.port, reads=False)
+        dead.begin("(cl-mcp-agent::joined-open %s)" % quote("dead"))
+        self.person.evaluate("(do () ((= 2 (length cl-mcp-agent::*sessions*))) (sleep 0.01))")
+        # As when the thread that writes is ended between writing and sending.
+        self.person.evaluate("(write-sequence (make-array 9 :element-type '(unsigned-byte 8))"
+                             " (swank::connection.socket-io (cl-mcp-agent::session-connection (first cl-mcp-agent::*sessions*))))")
+        dead.close()
+        self.person.evaluate("(do () ((= 1 (length cl-mcp-agent::*sessions*))) (sleep 0.01))")
+        self.assertEqual(self.join().evaluate("(+ 1 2)").values, ["3"])
+        for session in self.sessions[:]:
+            self.leave(session)
+        self.is_as(before)
+        self.assertEqual([event for event in self.person.events if event[0] == "debug"], [])
 
     def test_a_cut_connection_leaves_too(self):
         self.leave(self.join())
-        before = self.person.evaluate(INVENTORY)
+        before = self.inventory()
         session = self.join()
         session.evaluate("(car 1)")
         session.evaluate('(sb-thread:make-thread (lambda () (sleep 0.1)) :name "short")')
         session.cut()
         self.sessions.remove(session)
-        for attempt in range(200):
-            after = self.person.evaluate(INVENTORY)
-            if after == before:
-                break
-            self.person.evaluate("(sleep 0.05)")
-        self.assertEqual(after, before)
+        self.is_as(before)
 

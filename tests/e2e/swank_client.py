@@ -56,7 +56,7 @@ class Aborted(Exception):
 class Editor:
     """A connection as SLIME makes one. A thread reads what comes; requests wait for their answer."""
 
-    def __init__(self, port):
+    def __init__(self, port, reads=True):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         self.socket.settimeout(None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,7 +67,8 @@ class Editor:
         self.changed = threading.Condition()
         self.closed = False
         self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
+        if reads:
+            self.reader.start()
 
     def read(self):
         try:
@@ -138,5 +139,6 @@ class Editor:
         except OSError:
             pass
         self.socket.close()
-        self.reader.join(LIMIT)
+        if self.reader.is_alive():
+            self.reader.join(LIMIT)
         self.file.close()

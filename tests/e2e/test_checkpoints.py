@@ -575,6 +575,16 @@ class AfterAFailure(Checkpoints):
         report = self.s.evaluate("*n*")
         self.assertIn("state after evaluation 2", report.text)
 
+    def test_cleanup_forms_that_end_the_process_run_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "f")
+            append = '(with-open-file (s "%s" :direction :output :if-exists :append :if-does-not-exist :create) (princ "x" s))' % path
+            self.s.evaluate("(defvar *n* 1)")
+            self.s.evaluate('(unwind-protect (error "x") %s (sb-ext:exit :abort t))' % append)
+            self.assertIn("state after evaluation 1", self.s.evaluate("*n*").text)
+            self.assertEqual("x", mcp.read(path))
+            self.assertIn("(can be entered)", self.s.call("list-errors").text)
+
     def test_the_package_of_the_code_that_failed_is_not_the_sessions(self):
         """While the error stands, and after a death beside threads."""
         self.s.evaluate("(defpackage :app (:use :cl))")
