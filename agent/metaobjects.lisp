@@ -92,3 +92,56 @@ its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL."
             (mapcar #'specializer-name (mop method-specializers method))
             (mop method-lambda-list method)
             (slot-of-method method))))
+
+(defun standard-order (methods)
+  "Arrange METHODS as the standard method combination does, as EFFECTIVE-ORDER lists them."
+  (flet ((those (qualifier role)
+           (loop for method in methods
+                 when (equal (method-qualifiers method) (list qualifier))
+                   collect (list method role))))
+    (let ((primary (remove-if #'method-qualifiers methods)))
+      (append (those :around :around)
+              (those :before :before)
+              (loop for method in primary
+                    for role = :primary then :next
+                    collect (list method role))
+              (reverse (those :after :after))))))
+
+;;; Names
+
+(defun function-named (name)
+  "Return the function or macro function of NAME, or NIL."
+  (or (and (symbolp name) (macro-function name))
+      (and (fboundp name)
+           (not (and (symbolp name) (special-operator-p name)))
+           (fdefinition name))))
+
+(defun definitions-named (name)
+  "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
+:FUNCTION, and OBJECT what is defined, or NIL where that is no object."
+  (flet ((entry (kind object)
+           (list kind object (place-as name kind object))))
+    (let ((function (function-named name))
+          (compiler-macro (compiler-macro-function name)))
+      (append
+       (cond ((and (symbolp name) (special-operator-p name)) (list (list :special-operator nil '())))
+             ((null function) '())
+             ((and (symbolp name) (macro-function name)) (list (entry :macro function)))
+             ((typep function 'generic-function)
+              (cons (entry :generic-function function)
+                    (loop for method in (methods-of-function function)
+                          collect (entry :method method))))
+             (t (list (entry :function function))))
+       (if compiler-macro (list (entry :compiler-macro compiler-macro)) '())
+       (if (symbolp name)
+           (let ((class (find-class name nil))
+                 (kind (variable-kind name))
+                 (package (find-package (symbol-name name))))
+             (append
+              (if kind (list (entry (if (member kind '(:constant :symbol-macro)) kind :variable) nil)) '())
+              (if (and class (eq (class-name class) name)) (list (entry (class-kind class) class)) '())
+              (loop for kind in (special-definitions name)
+                    collect (entry kind nil))
+              (if (nth-value 1 (expanders name)) (list (entry :setf-expander nil)) '())
+              (if package (list (entry :package package)) '())))
+           '())))))

@@ -731,9 +731,12 @@ redefinition; NIL for what is not defined."
 :EVALUATION and perhaps :START and :END, as CALL-WITH-ORIGIN got them; or :FILE, a namestring, perhaps with
 :POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
 
-(define-port-operation definitions-named (name)
-  "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
-:FUNCTION, and OBJECT what is defined, or NIL where that is no object.")
+(define-port-operation place-as (name kind object)
+  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is what is defined, or NIL where that is no object.")
+
+(define-port-operation special-definitions (symbol)
+  "List as what SYMBOL is defined besides what the standard's functions tell, as keywords."
+  '())
 
 (define-port-operation file-text (namestring position limit)
   "Return the text of a file from POSITION, in octets, on, at most LIMIT characters of it; NIL if it cannot

@@ -454,25 +454,21 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let ((*evaluating* t))
     (multiple-value-list (catch 'form-values (funcall function)))))
 
+(defmacro retrying (report &body body)
+  "Evaluate BODY, with a restart RETRY, described by REPORT, that evaluates it again."
+  `(loop
+     (restart-case (return (progn ,@body))
+       (retry ()
+         :report ,report))))
+
 (defun evaluate-with-retry (form)
-  (loop
-    (restart-case
-        (return (evaluate-form form))
-      (retry ()
-        :report "Evaluate the form again."))))
+  (retrying "Evaluate the form again."
+    (evaluate-form form)))
 
 (defun read-form (stream)
   "Read a form; return STREAM itself at the end. *READ-SUPPRESS*, which a program may have left true, makes any form NIL."
   (let ((*read-suppress* nil))
     (read stream nil stream)))
-
-(defun call-with-retry (function)
-  "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
-  (loop
-    (restart-case
-        (return (evaluate-form-by function))
-      (retry ()
-        :report "Evaluate the form again."))))
 
 (defun evaluate-text (text &key (evaluate #'evaluate-with-retry) is-whole)
   "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each

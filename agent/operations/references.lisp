@@ -8,13 +8,6 @@
       `(setf ,symbol)
       symbol))
 
-(defun function-named (name)
-  "Return the function or macro function of NAME, or NIL."
-  (or (and (symbolp name) (macro-function name))
-      (and (fboundp name)
-           (not (and (symbolp name) (special-operator-p name)))
-           (fdefinition name))))
-
 (defun referrer-text (object name)
   "Return the name of OBJECT, a method or a function called NAME, as a reader would call it."
   (cond ((typep object 'method)

@@ -7,6 +7,8 @@
 (defconstant +source-limit+ (* 16 1024 1024))
 (defconstant +source-files-kept+ 8)
 (defconstant +places-kept+ 50)
+(defconstant +longest-form+ 30000
+  "The most characters of a file that are read to find a form.")
 
 (defstruct (source-file (:copier nil) (:predicate nil))
   "What was found out about a file: KEY is its true name; PLACES has for the last positions asked for what
@@ -106,6 +108,26 @@ within one."
     (push file *source-files*)
     file))
 
+(defun call-with-source-file (namestring function)
+  "Call FUNCTION with what is known of the file NAMESTRING; return NIL if the file cannot be read."
+  (declare (type function function))
+  (call-locked
+   (lambda ()
+     (sb-sys:without-interrupts
+       (let ((file (ignore-errors (source-file namestring))))
+         (and file
+              (renew-source-file file)
+              (funcall function file)))))))
+
+(defun text-of-file (native position &optional (limit +longest-form+))
+  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
+  (with-open-file (stream (sb-ext:parse-native-namestring native)
+                          :external-format '(:utf-8 :replacement #\ufffd))
+    (file-position stream position)
+    (let* ((text (make-string (max 0 (min limit (- (file-length stream) position)))))
+           (end (read-sequence text stream)))
+      (subseq text 0 end))))
+
 (defun newlines-before (file position)
   (declare (type index position))
   (with-open-file (stream (sb-ext:parse-native-namestring (source-file-native file)) :element-type '(unsigned-byte 8))
@@ -126,6 +148,7 @@ or NIL."
     (values-list
      (or (cdr (assoc position places))
          (ignore-errors
+          (assert (<= position (source-file-size file)))
           (let* ((line (1+ (newlines-before file position)))
                  (text (text-of-file (source-file-native file) position))
                  (lines (list line (+ line (count #\newline text :end (or (code-start text) 0))))))
@@ -137,13 +160,8 @@ or NIL."
 
 (defun line-where-text-begins (namestring position)
   "Return the line of the file NAMESTRING in which POSITION is, or NIL."
-  (call-locked
-   (lambda ()
-     (sb-sys:without-interrupts
-       (let ((file (source-file namestring)))
-         (and (renew-source-file file)
-              (<= position (source-file-size file))
-              (values (lines-at file position))))))))
+  (call-with-source-file namestring (lambda (file)
+                                      (values (lines-at file position)))))
 
 (defun source-text (namestring position created)
   "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
@@ -156,7 +174,6 @@ there was made from, or NIL for what is read just now."
               (changed (and readable created (source-file-changed-p file created)))
               (line (and readable
                          position
-                         (<= position (source-file-size file))
                          (not changed)
                          (line-at file position))))
          (cond (line

@@ -75,45 +75,16 @@
 
 ;;; Definitions
 
-(defun place-by-name (name kind)
-  "Return the place that the backend has for NAME as a KIND, a word in its description of definitions."
-  (loop for (description location) in (ignore-errors (backend find-definitions name))
-        when (search kind (princ-to-string description) :test #'char-equal)
-          return (place-of-location location)))
+(defparameter *words-for-kinds*
+  '(:generic-function "generic" :function "fun" :variable "var" :structure "class" :condition "class")
+  "What the backend's descriptions of definitions contain, where it is not the kind itself.")
 
-(defun function-definitions (name)
-  (let* ((macro (and (symbolp name) (macro-function name)))
-         (special (and (symbolp name) (special-operator-p name)))
-         (function (and (fboundp name) (not macro) (not special) (fdefinition name)))
-         (expander (compiler-macro-function name)))
-    (append
-     (cond (special (list (list :special-operator nil '())))
-           (macro (list (list :macro macro (or (place-of macro) (place-by-name name "macro")))))
-           ((typep function 'generic-function)
-            (cons (list :generic-function function (place-by-name name "generic"))
-                  (loop for method in (methods-of-function function)
-                        collect (list :method method (place-of method)))))
-           (function (list (list :function function (or (place-of function) (place-by-name name "fun"))))))
-     (if expander (list (list :compiler-macro expander (place-of expander))) '()))))
-
-(defun other-definitions (symbol)
-  (let ((class (find-class symbol nil))
-        (package (find-package (symbol-name symbol))))
-    (append
-     (case (variable-kind symbol)
-       (:special (list (list :variable nil (place-by-name symbol "var"))))
-       (:constant (list (list :constant nil (place-by-name symbol "constant")))))
-     (if class
-         (list (list (class-kind class)
-                     class
-                     (or (place-of class) (place-by-name symbol "class"))))
-         '())
-     (if package (list (list :package package '())) '()))))
-
-(implement definitions-named (name)
-  (if (symbolp name)
-      (append (function-definitions name) (other-definitions name))
-      (function-definitions name)))
+(implement place-as (name kind object)
+  (or (place-of object)
+      (loop with word = (getf *words-for-kinds* kind (string kind))
+            for (description location) in (ignore-errors (backend find-definitions name))
+            when (search word (princ-to-string description) :test #'char-equal)
+              return (place-of-location location))))
 
 (implement variable-kind (symbol)
   (cond ((keywordp symbol) nil)
@@ -180,24 +151,15 @@
 (implement all-methods-on-class (class)
   (methods-on-class class))
 
-(implement effective-order (function methods)
-  (flet ((those (qualifier role)
-           (loop for method in methods
-                 when (equal (method-qualifiers method) (list qualifier))
-                   collect (list method role))))
-    (let ((primary (remove-if #'method-qualifiers methods)))
-      (values 'standard
-              (if (typep function 'standard-generic-function)
-                  (append (those :around :around)
-                          (those :before :before)
-                          (and primary (list (list (first primary) :primary)))
-                          (mapcar (lambda (method) (list method :next)) (rest primary))
-                          (reverse (those :after :after)))
-                  (mapcar (lambda (method) (list method :combined)) methods))
-              nil))))
-
 (implement method-code (method)
   (ignore-errors (mop method-function method)))
+
+(implement effective-order (function methods)
+  (values 'standard
+          (if (typep function 'standard-generic-function)
+              (standard-order methods)
+              (mapcar (lambda (method) (list method :combined)) methods))
+          nil))
 
 ;;; Classes
 
