@@ -48,17 +48,6 @@ a function, and structures and conditions are classes."
                 (look)
                 (look)))))))
 
-(defun words (text)
-  "List the blank-separated words of TEXT in lower case."
-  (let ((text (common-string (string-downcase text))))
-    (loop with start = 0
-          for end = (position #\space text :start start)
-          for word = (common-string (subseq text start end))
-          when (plusp (length word))
-            collect word
-          while end
-          do (setf start (1+ end)))))
-
 (defun external-p (symbol)
   (let ((package (symbol-package symbol)))
     (and package
@@ -110,7 +99,7 @@ internal symbols that were omitted because they were not requested."
 (define-operation :find-symbols (arguments)
   (let* ((pattern (getf arguments :pattern))
          (colon (position #\: pattern))
-         (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
+         (words (mapcar #'common-string (words (string-downcase (string-left-trim ":" (subseq pattern (or colon 0)))))))
          (arguments (if colon
                         (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
                         arguments))
@@ -144,11 +133,7 @@ internal symbols that were omitted because they were not requested."
 
 (defun parts (name)
   "List the parts of NAME between hyphens."
-  (loop with start = 0
-        for end = (position #\- name :start start)
-        collect (subseq name start end)
-        while end
-        do (setf start (1+ end))))
+  (uiop:split-string name :separator "-"))
 
 (defun begins-parts-p (parts name)
   "True if PARTS begin parts of NAME, in order, the first the first: m-v-b is multiple-value-bind."

@@ -211,25 +211,16 @@
 
 (defun threads-in-the-way ()
   "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
-  (let ((named '())
-        (others 0))
-    (dolist (thread (all-threads))
-      (unless (own-thread-p thread)
-        (let* ((name (label-of thread))
-               (entry (assoc name named :test #'string=)))
-          (cond (entry
-                 (incf (cdr entry)))
-                ((< (length named) +threads-named+)
-                 (push (cons name 1) named))
-                (t
-                 (incf others))))))
-    (when named
-      (format nil "~{~a~^, ~}~@[ and ~d more~]"
-              (loop for (name . count) in (reverse named)
-                    collect (if (= count 1)
-                                name
-                                (format nil "~a (~d times)" name count)))
-              (if (plusp others) others nil)))))
+  (let ((named '()))
+    (dolist (thread (remove-if #'own-thread-p (all-threads)))
+      (let ((entry (assoc (label-of thread) named :test #'string=)))
+        (if entry
+            (incf (cdr entry))
+            (push (cons (label-of thread) 1) named))))
+    (and named
+         (listed (loop for (name . count) in (reverse named)
+                       collect (format nil "~a~@[ (~d times)~]" name (if (= count 1) nil count)))
+                 +threads-named+))))
 
 (defun end-of-request (evaluation text)
   "Return the reply to the running request for EVALUATION, which cannot be finished for the reason TEXT."
