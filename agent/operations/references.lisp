@@ -143,13 +143,13 @@
 
 (defconstant +listing-characters+ 2000000)
 
-(defun listing (functions)
-  "Return the disassembly of FUNCTIONS, and whether it was cut."
+(defun listing (print objects)
+  "Return what PRINT prints for OBJECTS, and whether it was cut."
+  (declare (type function print))
   (multiple-value-bind (text count)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))
-          (dolist (function functions)
-            (disassemble function))))
+          (mapc print objects)))
     (values text (> count (length text)))))
 
 (defun frame-listing (arguments)
@@ -157,14 +157,10 @@
   (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame))
     (if (null frame)
         (list *id* :refused (or refusal "The last frame stands for the form that was evaluated, which has no code of its own."))
-        (multiple-value-bind (text count)
-            (guarded (stream +listing-characters+)
-              (let ((*standard-output* stream))
-                (frame-disassembly frame)))
-          (if (zerop count)
+        (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
+          (if (string= text "")
               (list *id* :refused "No Lisp code runs in this frame.")
-              (list *id* :ok :name (name-text (frame-call frame)) :methods '()
-                         :text text :cut (> count (length text))))))))
+              (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))))
 
 (define-operation :disassemble (arguments)
   (if (and (getf arguments :frame) *error-frame*)
@@ -183,9 +179,9 @@
               (let ((methods (and (typep function 'generic-function)
                                   (methods-of-function function))))
                 (multiple-value-bind (text cut)
-                    (listing (if methods
-                                 (remove nil (mapcar #'method-code methods))
-                                 (list function)))
+                    (listing #'disassemble (if methods
+                                               (remove nil (mapcar #'method-code methods))
+                                               (list function)))
                   (list *id* :ok
                         :name (name-text name)
                         :methods (mapcar #'method-text methods)

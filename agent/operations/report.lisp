@@ -473,9 +473,7 @@ do not show the line."
   "Return where the unfinished form at the end of the text began, in words, or NIL."
   (when (typep condition 'end-of-file)
     (let* ((text (first *source*))
-           (start (position-if-not (lambda (character)
-                                     (member character '(#\space #\newline #\tab #\return)))
-                                   text :start (min (length text) (third *source*)))))
+           (start (code-start text (min (length text) (third *source*)))))
       (when start
         (multiple-value-bind (line column) (line-and-column text start)
           (format nil "The form that begins at line ~d, column ~d is not finished."

@@ -29,25 +29,6 @@ a function, and structures and conditions are classes."
                   (:variable '(:variable :constant))
                   (t (list type)))))
 
-(defun contains-p (name part)
-  "True if the simple string NAME contains the simple string PART, which has no upper-case letters."
-  (declare (type (simple-array character (*)) part) (type simple-string name)
-           (optimize (speed 2) (safety 1)))
-  (let ((m (length part))
-        (n (length name)))
-    (or (zerop m)
-        (let ((first (schar part 0)))
-          (macrolet ((look ()
-                       `(loop for start of-type fixnum from 0 to (- n m)
-                              thereis (and (char= first (char-downcase (schar name start)))
-                                           (loop for index of-type fixnum from 1 below m
-                                                 always (char= (schar part index)
-                                                               (char-downcase
-                                                                (schar name (+ start index)))))))))
-            (if (typep name '(simple-array character (*)))
-                (look)
-                (look)))))))
-
 (defun external-p (symbol)
   (let ((package (symbol-package symbol)))
     (and package
@@ -76,7 +57,7 @@ internal symbols that were omitted because they were not requested."
                          (eq (symbol-package symbol) package)
                          (symbol-package symbol))
                      (loop for word in words
-                           always (contains-p (symbol-name symbol) word))
+                           always (search word (symbol-name symbol) :test #'char-equal))
                      (or (not external)
                          (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
                      (or (null type) (of-type-p symbol type)))
@@ -99,7 +80,7 @@ internal symbols that were omitted because they were not requested."
 (define-operation :find-symbols (arguments)
   (let* ((pattern (getf arguments :pattern))
          (colon (position #\: pattern))
-         (words (mapcar #'common-string (words (string-downcase (string-left-trim ":" (subseq pattern (or colon 0)))))))
+         (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
          (arguments (if colon
                         (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
                         arguments))

@@ -24,12 +24,6 @@
 request end the process, and the debugger is the agent."
   nil)
 
-(defun remove-debugger ()
-  (sb-ext:with-unlocked-packages ("SB-DEBUG" "SB-EXT")
-    (handler-bind ((warning #'muffle-warning))
-      (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger
-            (fdefinition 'sb-ext:disable-debugger) #'leave-debugger))))
-
 (implement call-with-debugger (function debugger)
   (declare (type function function))
   (let ((*debugger* debugger)

@@ -79,12 +79,6 @@
       (let ((*package* #.(find-package "KEYWORD")))
         (prin1 symbol stream))))
 
-(defun replace-name-printer ()
-  (sb-ext:unlock-package "SB-EXT")
-  (handler-bind ((warning #'muffle-warning))
-    (setf (fdefinition 'sb-ext:print-symbol-with-prefix) #'print-name))
-  (sb-ext:lock-package "SB-EXT"))
-
 (implement call-printing-plainly (function)
   (declare (type function function))
   (let ((*plain-names* t)
