@@ -39,10 +39,9 @@ signals an error."
 (defconstant +fact-characters+ 1000)
 
 (defun fact-text (value)
-  (cond ((not (stringp value)) (item-text value 300))
-        ((> (length value) +fact-characters+)
-         (concatenate 'string (subseq value 0 +fact-characters+) "..."))
-        (t value)))
+  (if (stringp value)
+      (cut-text value +fact-characters+)
+      (item-text value 300)))
 
 ;;; Kinds. An object has the first kind whose test is true for it.
 

@@ -13,10 +13,7 @@
 
 (defun short-line (name)
   "Return NAME, a thread's, as one short line."
-  (substitute-if-not #\Space #'graphic-char-p
-                     (if (> (length name) +name-characters+)
-                         (concatenate 'string (subseq name 0 +name-characters+) "...")
-                         name)))
+  (substitute-if-not #\Space #'graphic-char-p (cut-text name +name-characters+)))
 
 (defun label-of (thread)
   "Return the name of THREAD as replies show it."
