@@ -663,7 +663,7 @@ class Errors(AgentTest):
                 ("(make-instance 'point :x 1)", "No slot of POINT has an initarg."),
                 ("(slot-value (make-condition 'error) 'x)", "ERROR has no slots."),
                 ("(flet ((g () 1)) (g 1))", "(FLET G) takes no arguments."),
-                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (class)?"),
+                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (condition)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
                  "This looks like the path of a file: load it with LOAD or the tool load-file."),
