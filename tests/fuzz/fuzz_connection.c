@@ -43,7 +43,6 @@ static void on_over(void *arg, struct transport_origin *origin)
 {
     struct answers *answers = arg;
     size_t n = (size_t)(origin - answers->origins);
-
     CHECK(n < ORIGINS && answers->is_under_way[n]);
     answers->is_under_way[n] = false;
 }
@@ -52,7 +51,6 @@ static void on_over(void *arg, struct transport_origin *origin)
 static struct transport_origin *new_origin(struct answers *answers, const struct transport_headers *headers)
 {
     size_t n = 0;
-
     while (n < ORIGINS && answers->is_under_way[n])
         n++;
     if (n == ORIGINS)
@@ -75,7 +73,6 @@ static void abandon_all(struct connection *c, struct answers *answers)
 static void note_secret(char secret[SECRET], const json_t *answer, const char *name)
 {
     const char *value = json_string_value(json_object_get(json_object_get(answer, "result"), name));
-
     if (value && strlen(value) == SECRET)
         memcpy(secret, value, SECRET);
 }
@@ -83,7 +80,6 @@ static void note_secret(char secret[SECRET], const json_t *answer, const char *n
 static void fill_in(char *bytes, size_t len, char mark, const char secret[SECRET])
 {
     char marks[SECRET], *found;
-
     memset(marks, mark, SECRET);
     while ((found = memmem(bytes, len, marks, SECRET)) && memcmp(marks, secret, SECRET))
         memcpy(found, secret, SECRET);
@@ -94,7 +90,6 @@ static void on_send(void *arg, const struct transport_message *message)
     struct answers *answers = arg;
     const char *bytes = message->bytes;
     size_t len = message->len;
-
     CHECK(!memchr(bytes, '\n', len));
     CHECK(!message->origin || answers->is_under_way[message->origin - answers->origins]);
     json_t *answer = json_loadb(bytes, len, JSON_ALLOW_NUL, NULL);
@@ -127,7 +122,6 @@ static void come_or_go(struct sessions *sessions, const char *line, size_t len)
 {
     char name[100];
     struct err err;
-
     snprintf(name, sizeof name, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
     struct session *s = sessions_find(sessions, name);
     if (*line == '+' && !s && sessions_count(sessions) < 20)
@@ -139,7 +133,6 @@ static void come_or_go(struct sessions *sessions, const char *line, size_t len)
 static void ask(const char *line, size_t len)
 {
     char prompt[100];
-
     snprintf(prompt, sizeof prompt, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
     fake_ask(prompt);
 }

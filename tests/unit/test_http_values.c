@@ -46,7 +46,6 @@ TEST(accept_lists)
                                      ";;;",
                                      "text /*",
                                      "*/json"};
-
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!accept_admits(yes[i], "text/event-stream"))
             fail_msg("%s", yes[i]);
@@ -94,7 +93,6 @@ TEST(hosts_of_this_machine)
                                      "[::]",
                                      "2130706433",
                                      "evil"};
-
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!is_loopback(yes[i]))
             fail_msg("%s", yes[i]);
@@ -117,7 +115,6 @@ TEST(origins_of_this_machine)
                                      "http://localhost/x",
                                      "file://",
                                      "http://evil.example:80"};
-
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!origin_is_loopback(yes[i]))
             fail_msg("%s", yes[i]);
@@ -153,7 +150,6 @@ TEST(event_ids)
                                      "1-a",
                                      "1234567890123456789-1"};
     uint64_t stream, sequence;
-
     assert_true(event_id_parse("0-0", &stream, &sequence));
     assert_true(stream == 0 && sequence == 0);
     assert_true(event_id_parse("123456789012345678-17", &stream, &sequence));
@@ -171,7 +167,6 @@ TEST(token_files_are_taken_apart)
     static const char text[] = "# who\n\nada:" SECRET_A "\r\n" SECRET_B "\nada:AAAAAAAAAAAAAAAA~+/=  ";
     struct tokens t;
     struct err err;
-
     assert_true(tokens_parse(&t, text, sizeof text - 1, &err));
     assert_int_equal(t.count, 3);
     assert_string_equal(tokens_find(&t, SECRET_A)->name, "ada");
@@ -201,7 +196,6 @@ TEST(token_files_that_are_wrong)
     char large[400];
     struct tokens t;
     struct err err;
-
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         if (tokens_parse(&t, no[i], strlen(no[i]), &err))
             fail_msg("%s", no[i]);
@@ -221,7 +215,6 @@ TEST(a_token_file_is_its_owners_alone)
     int fd = mkstemp(path);
     struct tokens t;
     struct err err;
-
     assert_true(fd >= 0);
     assert_int_equal(write(fd, SECRET_A "\n", 17), 17);
     close(fd);
@@ -243,7 +236,6 @@ static struct sockaddr_storage address_of(const char *text)
     struct sockaddr_storage address = {0};
     struct sockaddr_in *ipv4 = (void *)&address;
     struct sockaddr_in6 *ipv6 = (void *)&address;
-
     if (inet_pton(AF_INET, text, &ipv4->sin_addr) == 1)
         address.ss_family = AF_INET;
     else if (inet_pton(AF_INET6, text, &ipv6->sin6_addr) == 1)
@@ -297,7 +289,6 @@ TEST(text_that_is_no_network_is_refused)
                                      "10.0.0.0/-1",
                                      "10.0.0.0/+8",
                                      "10.0.0.0/8 ",
-
                                      "10.0.0/8",
                                      "::1/129",
 
@@ -373,7 +364,6 @@ TEST(events_are_kept_and_forgotten)
 {
     struct event_log log;
     struct strbuf out;
-
     strbuf_init(&out, 0);
     event_log_init(&log, 3, 10);
     event_log_add(&log, 1, 1, "a", 1);

@@ -80,7 +80,6 @@ static const char *refuse_request(const struct transport_headers *headers, const
 TEST(method_and_name_must_be_those_of_the_body)
 {
     struct transport_headers headers = {.method = "tools/call", .name = "x"};
-
     assert_null(refuse_request(NULL, "tools/call", "{\"name\":\"y\"}"));
     assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"x\"}"));
     assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"y\"}"));
@@ -99,7 +98,6 @@ TEST(method_and_name_must_be_those_of_the_body)
 TEST(the_session_meant_must_be_in_its_header)
 {
     struct transport_headers headers = {.method = "tools/call", .name = "evaluate-lisp", .session = "work"};
-
     assert_null(refuse_request(&headers, "tools/call",
                                "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
     assert_non_null(refuse_request(&headers, "tools/call",
@@ -141,7 +139,6 @@ static const char *refuse_version(const struct transport_headers *headers, const
 TEST(the_version_must_be_that_of_the_body)
 {
     struct transport_headers headers = {.version = "2026-07-28"};
-
     assert_null(refuse_version(NULL, "tools/list", "{\"" META_VERSION "\":\"x\"}"));
     assert_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2026-07-28\"}"));
     assert_non_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2025-11-25\"}"));

@@ -64,7 +64,6 @@ TEST(strbuf_addf_formats_text_longer_than_its_buffer)
 {
     struct strbuf b;
     char *text = malloc(5001);
-
     memset(text, 'x', 5000);
     text[5000] = '\0';
     strbuf_init(&b, 0);
@@ -87,7 +86,6 @@ TEST(strbuf_addf_formats_text_longer_than_its_buffer)
 TEST(strbuf_fills_exactly_to_its_cap)
 {
     struct strbuf b;
-
     for (size_t limit = 1; limit < 200; limit++) {
         strbuf_init(&b, limit);
         for (size_t i = 0; i < limit; i++)
@@ -105,7 +103,6 @@ TEST(strbuf_fills_exactly_to_its_cap)
 TEST(strbuf_appends_nothing_of_text_that_does_not_fit)
 {
     struct strbuf b;
-
     strbuf_init(&b, 5);
     assert_true(strbuf_adds(&b, "abc"));
     assert_false(strbuf_adds(&b, "def"));
@@ -135,7 +132,6 @@ TEST(strbuf_appends_nothing_of_text_that_does_not_fit)
 TEST(strbuf_adds_nothing_more_after_an_overflow)
 {
     struct strbuf b;
-
     strbuf_init(&b, 5);
     assert_true(strbuf_adds(&b, "abc"));
     assert_false(strbuf_adds(&b, "def"));
@@ -154,7 +150,6 @@ TEST(strbuf_adds_nothing_more_after_an_overflow)
 TEST(strbuf_survives_sizes_that_wrap_around)
 {
     struct strbuf b;
-
     strbuf_init(&b, 100);
     assert_true(strbuf_adds(&b, "abc"));
     assert_null(strbuf_reserve(&b, SIZE_MAX));
@@ -174,7 +169,6 @@ TEST(strbuf_survives_sizes_that_wrap_around)
 TEST(strbuf_reserve_makes_room_at_the_end)
 {
     struct strbuf b;
-
     strbuf_init(&b, 1000);
     strbuf_adds(&b, "ab");
     char *room = strbuf_reserve(&b, 998);
@@ -217,7 +211,6 @@ TEST(strbuf_steal_hands_over_and_starts_again)
 {
     struct strbuf b;
     size_t len = 99;
-
     strbuf_init(&b, 6);
     char *bytes = strbuf_steal(&b, &len);
     assert_string_equal(bytes, "");
@@ -240,7 +233,6 @@ TEST(strbuf_steal_hands_over_and_starts_again)
 STRBUF_TEST(b, strbuf_clear_keeps_the_memory)
 {
     char *bytes;
-
     strbuf_clear(b);
     assert_holds(b, "");
     strbuf_adds(b, "abc");
