@@ -11,12 +11,10 @@
  * One bit of the first byte makes the messages arrive as over HTTP: each with an origin, and a line that
  * begins with ! abandons those in progress. Each origin is over once, and nothing is sent to it afterwards.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
+#include "fuzz.h"
 #define FAKE_READABLE_TOOLS
 #include "../unit/fake_tools.h"
 #include "mcp/connection.h"
@@ -24,8 +22,6 @@
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
 
@@ -137,7 +133,7 @@ static void ask(const char *line, size_t len)
     fake_ask(prompt);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(data, size)
 {
     static const struct limits limits;
     static struct session_host *host; /* one for all: making it reads files of the system */
@@ -152,11 +148,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .send = on_send,
                                          .on_over = on_over,
                                          .arg = &answers};
-    const char *at = (const char *)data + 1, *end = (const char *)data + size, *newline, *revision;
+    const char *at = data + 1, *end = data + size, *newline, *revision;
     char hello[200];
 
     if (size < 2)
-        return 0;
+        return;
     if (!host)
         host = session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     toolbox.sessions = sessions_new(host, &(struct sessions_options){0});
@@ -200,5 +196,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sessions_free(toolbox.sessions);
     uv_run(uv_default_loop(), UV_RUN_NOWAIT);
     CHECK(fake_call_count == 0);
-    return 0;
 }
