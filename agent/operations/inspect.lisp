@@ -83,18 +83,13 @@ is none."
 (defun one-line (text)
   (substitute #\space #\newline text))
 
+(defun words (text)
+  "List the words of TEXT between blanks."
+  (remove "" (uiop:split-string text :separator '(#\space #\newline #\tab #\return)) :test #'string=))
+
 (defun one-line-text (text)
   "Return TEXT with each run of blanks as one."
-  (with-output-to-string (stream)
-    (loop with blank = nil
-          for character across text
-          do (cond ((member character '(#\space #\newline #\tab #\return))
-                    (setf blank t))
-                   (t
-                    (when blank
-                      (write-char #\space stream))
-                    (setf blank nil)
-                    (write-char character stream))))))
+  (format nil "~{~a~^ ~}" (words text)))
 
 (defun part-entry (part number index)
   "Return the wire form of PART: its label, its text, and the handles of the part and of its key, or NIL."

@@ -156,13 +156,12 @@ the function does not accept that number. The call of a generic function has no 
                                            (loop for slot in slots collect (getf slot :name))
                                            (loop for slot in slots append (getf slot :initargs)))
                                        :from-end t)))
-        (format nil (cond (names "The slots of ~a ~:[take~;are~] ~{~a~^, ~}~@[ and ~d more~].")
+        (format nil (cond (names "The slots of ~a ~:[take~;are~] ~a.")
                           ((eq misuse :slot) "~a has no slots.")
                           (t "No slot of ~a has an initarg."))
                 (name-text (class-name class))
                 (eq misuse :slot)
-                (mapcar #'name-text (some-of names 0 +slots-told+))
-                (and (nthcdr +slots-told+ names) (- (length names) +slots-told+)))))))
+                (listed (mapcar #'name-text names) +slots-told+))))))
 
 (defun call-hint (condition frame)
   "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
@@ -183,10 +182,8 @@ the function does not accept that number. The call of a generic function has no 
                (fit-hint name lambda-list))
               ((and (eq misuse :methods) (typep function 'generic-function))
                (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
-                 (format nil "~a has ~[no methods~:;~:*the method~p ~{~a~^, ~}~@[ and ~d more~]~]."
-                         (name-text name) (length texts)
-                         (subseq texts 0 (min +methods-told+ (length texts)))
-                         (and (> (length texts) +methods-told+) (- (length texts) +methods-told+))))))))))
+                 (format nil "~a has ~[no methods~:;~:*the method~p ~a~]."
+                         (name-text name) (length texts) (listed texts +methods-told+)))))))))
 
 (defun encoding-hint (condition)
   "Return a sentence if CONDITION reports octets that are not in the encoding of their stream or conversion."

@@ -296,12 +296,14 @@ which can be larger than the heap has room for: so it prints the first elements 
        (list (list "ABORT" "Return to top level." nil))
        '())))
 
+(defun cut-text (text limit)
+  "Return TEXT, or its first LIMIT characters and three dots."
+  (if (<= (length text) limit)
+      text
+      (concatenate 'string (subseq text 0 limit) "...")))
+
 (defun restart-name-text (restart)
-  (let* ((symbol (restart-name restart))
-         (name (if symbol (symbol-name symbol) "NIL")))
-    (if (<= (length name) +symbol-characters+)
-        name
-        (concatenate 'string (subseq name 0 +symbol-characters+) "..."))))
+  (cut-text (symbol-name (restart-name restart)) +symbol-characters+))
 
 (defun restart-text (restart)
   (multiple-value-bind (text count outcome)
@@ -475,9 +477,7 @@ do not show the line."
   "Return where the unfinished form at the end of the text began, in words, or NIL."
   (when (typep condition 'end-of-file)
     (let* ((text (first *source*))
-           (start (position-if-not (lambda (character)
-                                     (member character '(#\space #\newline #\tab #\return)))
-                                   text :start (min (length text) (third *source*)))))
+           (start (code-start text (min (length text) (third *source*)))))
       (when start
         (multiple-value-bind (line column) (line-and-column text start)
           (format nil "The form that begins at line ~d, column ~d is not finished."

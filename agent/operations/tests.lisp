@@ -301,7 +301,7 @@ Throw a sentence if there are none."
                                                     collect (if (symbolp test)
                                                                 (symbol-name test)
                                                                 (shown-in-result test))))))
-                    (subseq near 0 (min (length near) +names-offered+))))))))
+                    (some-of near 0 +names-offered+)))))))
 
 (define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 #include "http/limits.h"
 
 /* A buffer that one large message has grown beyond this is freed. */
@@ -135,9 +135,10 @@ void stream_detach(struct stream *s)
         stream_free(s);
 }
 
-static void replay_event(void *arg, uint64_t sequence, const char *bytes, size_t len)
+static bool replay_event(void *arg, uint64_t sequence, const char *bytes, size_t len)
 {
     add_event(arg, sequence, bytes, len);
+    return true;
 }
 
 void stream_replay(struct stream *s, uint64_t after)

@@ -5,11 +5,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -140,19 +138,6 @@ static void on_event(uv_poll_t *poll, int status, int events)
         hear(p);
 }
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = path == NULL ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static bool pass_header(void *arg, const char *name, const char *value)
 {
     if (strncasecmp(name, "mcp-", 4) == 0 || strcasecmp(name, "accept") == 0 ||
@@ -161,16 +146,15 @@ static bool pass_header(void *arg, const char *name, const char *value)
     return true;
 }
 
-struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, const char *socket)
+struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, int socket)
 {
-    int fd = connect_to(socket);
-    if (fd < 0) {
+    if (socket < 0) {
         answer_ended(e);
         return NULL;
     }
     struct passage *p = xcalloc(1, sizeof *p);
     p->exchange = e;
-    p->socket = fd;
+    p->socket = socket;
     /* HTTP/1.0: the end of the connection ends the answer, which has no chunks. */
     strbuf_addf(&p->message,
                 "POST /mcp HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nContent-Type: "
@@ -179,7 +163,7 @@ struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, const char *s
     exchange_each_header(e, pass_header, &p->message);
     strbuf_adds(&p->message, "\r\n");
     strbuf_add(&p->message, e->body.bytes, e->body.len);
-    p->poll = loop_handle_poll(loop, fd, p);
+    p->poll = loop_handle_poll(loop, socket, p);
     uv_poll_start(p->poll, UV_WRITABLE, on_event);
     return p;
 }

@@ -16,10 +16,10 @@ struct passage;
  * Pass the request of ${e} on, and answer it: with what the server answers, or with an error of MCP that says
  * that the server has ended.
  *
- * socket      the path of the server's socket; borrowed; NULL: the server has ended
+ * socket      connected to the server; taken; -1: the server has ended
  * Returns     what passage_end() takes; NULL: it is answered already
  */
-struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, const char *socket);
+struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, int socket);
 
 /* passage_end(p): the exchange has ended, and with it the call. NULL ${p}: do nothing. */
 void passage_end(struct passage *p);

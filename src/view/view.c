@@ -35,27 +35,19 @@ struct view_options {
     const char *address, *linger;
 };
 
-/* "--name VALUE" or "--name=VALUE" */
-static bool takes(const char **place, const char *name, char **argv, int *i)
-{
-    size_t len = strlen(name);
-    if (strncmp(argv[*i], name, len) != 0 || strchr("=", argv[*i][len]) == NULL)
-        return false;
-    *place = argv[*i][len] == '=' ? argv[*i] + len + 1 : argv[++*i];
-    return *place != NULL;
-}
-
 static bool parse(struct view_options *options, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
+        const char *value;
         if (strcmp(argv[i], "--no-open") == 0)
             options->opens_nothing = true;
         else if (strcmp(argv[i], "--read-only") == 0)
             options->is_read_only = true;
-        else if (argv[i + 1] == NULL && strchr(argv[i], '=') == NULL)
-            return false;
-        else if (!takes(&options->address, "--listen", argv, &i) &&
-                 !takes(&options->linger, "--linger", argv, &i))
+        else if ((value = command_option(argv, &i, "--listen")) != NULL)
+            options->address = value;
+        else if ((value = command_option(argv, &i, "--linger")) != NULL)
+            options->linger = value;
+        else
             return false;
     }
     return options->linger[0] != '\0' && strspn(options->linger, "0123456789") == strlen(options->linger) &&

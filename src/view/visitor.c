@@ -116,7 +116,7 @@ static void pass_on(struct visitors *all, struct exchange *e)
     if (all->is_read_only && !read_only_allows(strbuf_string(&e->body), e->body.len))
         refuse(e, MHD_HTTP_FORBIDDEN, "The view was opened with --read-only.\n");
     else
-        e->arg = passage_begin(all->loop, e, servers_socket(all->servers, id, len));
+        e->arg = passage_begin(all->loop, e, servers_connect(all->servers, id, len));
 }
 
 static void on_request(void *arg, struct exchange *e)

@@ -9,7 +9,6 @@ import collections
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -92,16 +91,13 @@ class AgentTest(unittest.TestCase):
     def file_with(self, text):
         return write(os.path.join(self.folder(), "code.lisp"), text)
 
-    def interrupted(self, code, again=None, begun=False):
+    def interrupted(self, code, begun=False):
         """Evaluate and interrupt. BEGUN: CODE prints "begun" when it has been read and compiled."""
         identifier, token = self.session.start_evaluation(code)
         if begun:
             self.session.await_output(b"begun")
         self.session.await_work()
         self.session.interrupt(token)
-        if again is not None:
-            time.sleep(again)
-            self.session.interrupt(token)
         reply = self.session.answer(identifier)
         if reply.status == "error":
             self.assertEqual(self.session.ask("abort").status, "ok")
@@ -449,14 +445,6 @@ class Evaluation(AgentTest):
         value = self.ok("(list 1 (make-instance 'bad) \"two\" (vector 3 (make-instance 'bad)))").values[0]
         self.assertRegex(value, r'^\(1 #<error printing a BAD: .*> "two" #\(3 #<error printing a BAD: .*>\)\)$')
 
-    def test_a_print_object_that_never_ends_is_bounded(self):
-        self.ok("(defclass bad () ())"
-                "(defmethod print-object ((b bad) s) (loop (write-string \"again \" s)))")
-        reply = self.ok("(make-instance 'bad)", max_chars=60)
-        self.assertEqual(reply.values, ["again " * 10])
-        self.ok("(defmethod print-object ((b bad) s) (print-object b s) 1)")
-        self.assertIn("EXHAUSTED", self.ok("(make-instance 'bad)").values[0])
-
     def test_time_is_measured_when_asked_for(self):
         reply = self.ok("(progn (sleep 0.05) (length (make-array 1000000)))", capture_time=True)
         real, run, collecting, octets = reply.timing
@@ -675,7 +663,7 @@ class Errors(AgentTest):
                 ("(make-instance 'point :x 1)", "No slot of POINT has an initarg."),
                 ("(slot-value (make-condition 'error) 'x)", "ERROR has no slots."),
                 ("(flet ((g () 1)) (g 1))", "(FLET G) takes no arguments."),
-                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (class)?"),
+                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (condition)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
                  "This looks like the path of a file: load it with LOAD or the tool load-file."),
@@ -761,14 +749,6 @@ class Errors(AgentTest):
         self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
         self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
         self.assertIn("reset-session starts over without it.", self.session.evaluate("(a)").hint)
-
-    def test_debugger_hooks_of_the_user_are_honoured(self):
-        self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"
-                    "  (catch 'out (error \"x\")))", "7")
-        self.fails("(let ((*debugger-hook* (lambda (c h) c h nil))) (error \"x\"))", "SIMPLE-ERROR", "x")
-        self.fails("(let ((sb-ext:*invoke-debugger-hook* nil)) (error \"x\"))", "SIMPLE-ERROR", "x")
-        reply = self.fails("(let ((*break-on-signals* 'error)) (ignore-errors (error \"x\")))")
-        self.assertEqual(reply.kind, "break")
 
     def test_errors_nest_and_abort_returns_to_the_top(self):
         self.assertEqual(self.session.evaluate("(car 1)").status, "error")
@@ -1257,11 +1237,6 @@ class Interrupts(AgentTest):
         reply = self.interrupted("(f (make-instance 'bad) (make-instance 'bad))")
         self.assertEqual(self.frames(reply)[0], "(F #<...> #<...>)")
 
-    def test_a_second_interrupt_unwinds_at_once(self):
-        reply = self.interrupted("(let ((*print-pretty* nil)) (handler-bind"
-                                 " ((condition (lambda (c) c (loop)))) (error \"x\")))", again=0.1)
-        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
-
     def test_an_interrupt_with_another_token_is_ignored(self):
         identifier, token = self.session.start_evaluation("(progn (sleep 0.3) :done)")
         self.session.await_work()
@@ -1283,14 +1258,6 @@ class Interrupts(AgentTest):
         self.assertEqual(self.interrupted("(loop)").kind, "interrupt")
         self.ok("(sb-sys:enable-interrupt sb-unix:sigurg (lambda (a b c) (list a b c)))")
         self.assertEqual(self.interrupted("(loop)").kind, "interrupt")
-
-    def test_a_sigint_is_an_error_like_another(self):
-        identifier, _ = self.session.start_evaluation("(sleep 10)")
-        self.session.await_work()
-        os.kill(self.session.pid, signal.SIGINT)
-        reply = self.session.answer(identifier)
-        self.assertEqual(reply.type, "SB-SYS:INTERACTIVE-INTERRUPT")
-        self.session.ask("abort")
 
     def test_writing_to_a_closed_pipe_is_an_error(self):
         reply = self.fails("(let* ((process (sb-ext:run-program \"/bin/true\" '() :input :stream :wait t)))"
@@ -1329,20 +1296,6 @@ class Streams(AgentTest):
 
 
 class Survival(AgentTest):
-    def test_packages_may_be_deleted_and_renamed(self):
-        self.ok("(delete-package :cl-user)")
-        self.values("(list 1 'a)", "(1 A)")
-        self.fails("(car 1)", "TYPE-ERROR")
-        self.ok("(rename-package *package* :other)")
-        self.values("(list 1 'a)", "(1 A)")
-        self.ok("(defpackage :empty (:use)) (cl:in-package :empty)")
-        self.values("(cl:list 'a)", "(A)")
-        self.assertEqual(self.ok("(cl:delete-package :empty)").package, "CL-USER")
-
-    def test_the_package_of_the_user_may_be_made_anew(self):
-        self.ok("(progn (delete-package :cl-user) (make-package :cl-user :use '(:cl)))")
-        self.values("(list 1 'a (package-name *package*))", '(1 A "CL-USER")')
-
     def test_a_reply_that_cannot_be_made_is_replaced(self):
         self.assertEqual(self.session.evaluate("(setf cl-mcp-agent::*tools* '(5) cl-mcp-agent::*tools-told* nil)").status, "refused")
         self.values("(setf cl-mcp-agent::*tools* nil)", "NIL")
@@ -1369,12 +1322,6 @@ class Survival(AgentTest):
                 self.fails("(car 1)", "TYPE-ERROR", "not of type")
                 self.fails("(undefined-one 1)", "UNDEFINED-FUNCTION")
                 self.session.close()
-
-    def test_functions_that_never_return_do_not_hold_the_agent_up(self):
-        for name in ("prin1", "princ", "print", "write", "format"):
-            self.broken(name, "(loop)")
-        self.values("(list 1 2)", "(1 2)")
-        self.fails("(error \"x ~a\" 1)", "SIMPLE-ERROR", "x 1")
 
     def test_the_user_sees_the_functions_that_the_user_defined(self):
         self.ok("(defun early (x) (reverse x))")
@@ -1403,10 +1350,6 @@ class Survival(AgentTest):
         self.values("(list 1 'a \"b\")", '(1 A "b")')
         reply = self.fails("(car (list 1 2 3) 4 5)")
         self.assertNotIn("#", reply.message[:30])
-
-    def test_a_hook_may_be_cleared_for_good(self):
-        self.ok("(setf sb-ext:*invoke-debugger-hook* nil *debugger-hook* nil)")
-        self.fails("(car 1)", "TYPE-ERROR")
 
     def test_the_debugger_may_be_disabled(self):
         for where in ("(progn {})", "(sb-thread:join-thread (sb-thread:make-thread (lambda () {})) :default 1)"):

@@ -194,7 +194,7 @@ class Fleet:
         if session is not None:
             arguments["session"] = session
         headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
-        headers.update(own or {"Authorization": "Bearer " + who * 12})
+        headers.update(own or mcp_http.bearer(who * 12))
         try:
             response = self.request(which, headers=headers, body=message, seconds=seconds)
         except (OSError, mcp.Gone):

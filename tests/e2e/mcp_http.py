@@ -220,6 +220,10 @@ def initialize(version=mcp.LEGACY):
     return legacy("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}})
 
 
+def bearer(token):
+    return {"Authorization": "Bearer " + token}
+
+
 def text_of(result):
     return "\n".join(block.get("text", "") for block in result["content"])
 

@@ -128,7 +128,7 @@ class Units(mcp.TestCase):
         project = self.folder()
         program = self.filtered_server(project)
         client = self.start_server(program=program, cwd=project)
-        created = self.assertSucceeds(client.call("create-session", name="strict", sandbox="read-only"))
+        self.assertSucceeds(client.call("create-session", name="strict", sandbox="read-only"))
         self.assertIn("FILE-ERROR", client.evaluate('(open "x" :direction :output)', session="strict").text)
         self.assertErrorReport(client.evaluate("(car 42)"), "TYPE-ERROR")
         self.assertFalse(client.call("save-session").is_error)
@@ -172,7 +172,7 @@ class Units(mcp.TestCase):
 
     def test_the_server_knows_the_options_of_the_unit(self):
         options = self.setting("ExecStart")
-        known = subprocess.run([mcp.SERVER, "--help", "all"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
+        known = mcp.run("--help", "all").stdout
         for option in re.findall(r"--[a-z-]+", options):
             self.assertIn(option + " ", known)
 

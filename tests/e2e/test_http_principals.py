@@ -15,15 +15,11 @@ import warnings
 
 import mcp
 import mcp_http
-from mcp_http import Session, initialize, legacy, modern, notification, request_bytes, text_of
+from mcp_http import Session, bearer, initialize, legacy, modern, notification, request_bytes, text_of
 
 ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
 PRINCIPAL_CONNECTIONS = 512
 FILE = "# who may come in\n\nada:%s\nbob:%s\n%s\n" % (ADA, BOB, ANY)
-
-
-def bearer(token):
-    return {"Authorization": "Bearer " + token}
 
 
 def lan_address():
@@ -246,7 +242,7 @@ class Tokens(WithTokens):
         for refused, directory, mode in ((outside, folder, 0o440), (link, folder, 0o440), (path, os.path.dirname(path), 0o444)):
             os.chmod(path, mode)
             self.assertDoesNotStart("chmod 600", "--http", "127.0.0.1:0", "--token-file", refused,
-                                    environment=dict(environment, CREDENTIALS_DIRECTORY=directory))
+                                    env=dict(environment, CREDENTIALS_DIRECTORY=directory))
 
     def test_a_secret_of_kubernetes_is_read(self):
         """Root's file, which a group of the pod's may read, through the links of a kubelet."""
@@ -269,7 +265,7 @@ class Tokens(WithTokens):
                 # It reads the tokens, then ends because of the address.
                 said = self.assertDoesNotStart(
                     message or "/no/such/folder/socket", "--http", "127.0.0.1:0", "--http", "unix:/no/such/folder/socket", "--token-file", path,
-                    under=("setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group), cwd="/", environment=mcp.clean_environment(HOME="/nonexistent"))
+                    under=("setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group), cwd="/", env=mcp.clean_environment(HOME="/nonexistent"))
                 if not message:
                     self.assertNotIn("tokens", said)
 
@@ -373,6 +369,12 @@ class Principals(WithTokens):
                 self.assertEqual(("notifications/resources/updated", uri), (first["method"], first["params"].get("uri")))
         response = server.ask("resources/read", {"uri": uri}, bearer(BOB))
         self.assertNotIn(b"(+ 1 2)", response.body)
+        # Nor does one see the tools that another's code defines.
+        self.eval_as(server, ADA, "(cl-mcp:define-tool secret () 1)")
+        for token, is_listed in ((ADA, True), (BOB, False)):
+            self.assertEqual(is_listed, b"user-secret" in server.ask("tools/list", headers=bearer(token)).body)
+        self.assertEqual(["lisp://guide"], [resource["uri"] for resource in server.ask("resources/list", headers=bearer(ANY)).json["result"]["resources"]])
+        self.assertNotIn("logging", server.ask("server/discover", headers=bearer(ANY)).json["result"]["capabilities"])
         self.assertStatus(200, server.ask("resources/read", {"uri": "lisp://session/bobs/transcript"}, bearer(ADA)), -32602)
 
     def test_a_task_outlives_its_connection_and_is_its_principals(self):

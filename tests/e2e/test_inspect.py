@@ -204,9 +204,7 @@ class Paths(Inspecting):
         for path, what in (("[", "unmatched"), ('"', "unmatched"), ("a,", "step is missing"), (",a", "step is missing"), ("[x]", "not a number"), ("[-1]", "not a number"),
                            ("[1]" * 100, "steps"), ("a" * 2000, "longer than"), ("[" + "9" * 30 + "]", "not a number")):
             with self.subTest(path[:20]):
-                reply = self.inspect("(list 1)", path=path)
-                self.assertTrue(reply.is_error, reply.text)
-                self.assertIn(what, reply.text)
+                reply = self.assertIsError(self.inspect("(list 1)", path=path), what)
                 self.assertLess(len(reply.text), 300)
 
     def test_bad_paths_evaluate_nothing(self):
@@ -330,13 +328,9 @@ class Setting(Inspecting):
         self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")
         self.assertErrorReport(self.inspect("*p*", path="x", set="(error \"in it\")"), "SIMPLE-ERROR")
         self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(+ 1 1)"), "2")
-        reply = self.inspect("*p*", path="x", set=":no-fixnum")
-        self.assertTrue(reply.is_error)
-        self.assertIn("[ERROR] TYPE-ERROR", reply.text)
+        self.assertIsError(self.inspect("*p*", path="x", set=":no-fixnum"), "[ERROR] TYPE-ERROR")
         for code, path in (("'car", "name"), ("(find-package :cl)", "car"), ("1", "[0]"), ("*p*", "nowhere"), ("*p*", None)):
-            reply = self.inspect(code, set="1", **({"path": path} if path else {}))
-            self.assertTrue(reply.is_error, reply.text)
-            self.assertIn("Nothing was set.", reply.text)
+            self.assertIsError(self.inspect(code, set="1", **({"path": path} if path else {})), "Nothing was set.")
         self.assertEvaluates("*p*", "#S(POINT :X 0)")
 
 

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import unittest
 
 import mcp
@@ -68,17 +67,9 @@ class Install(mcp.TestCase):
         os.mkdir(self.project)
 
     def run_with(self, *arguments, status=0, **environment):
-        done = subprocess.run(
-            [mcp.SERVER, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.project,
-            timeout=60 * mcp.STRETCH,
-            # No Lisp is to be found, and of the clients only those that a test puts there.
-            env={"PATH": self.home + "/bin", "HOME": self.home, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        )
+        # No Lisp is to be found, and of the clients only those that a test puts there.
+        env = {"PATH": self.home + "/bin", "HOME": self.home, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+        done = mcp.run(*arguments, cwd=self.project, env=env)
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done
 

@@ -108,9 +108,7 @@ class Directories(mcp.TestCase):
         os.rename(os.path.join(self.top, "b"), os.path.join(self.top, "gone"))
         self.client.call("reset-session", session="b")
         for _ in range(2):
-            reply = self.client.evaluate("1", session="b")
-            self.assertTrue(reply.is_error)
-            self.assertIn("The session's directory %s/b does not exist any more." % self.top, reply.text)
+            self.assertIsError(self.client.evaluate("1", session="b"), "The session's directory %s/b does not exist any more." % self.top)
         os.rename(os.path.join(self.top, "gone"), os.path.join(self.top, "b"))
         self.assertIsIn("b")
 
@@ -173,7 +171,7 @@ class Closing(mcp.TestCase):
     def test_a_closed_session_is_gone_with_its_process(self):
         self.s.call("create-session", name="short")
         pid = int(self.s.evaluate("(sb-posix:getpid)", session="short").value)
-        reply = self.assertSucceeds(self.s.call("close-session", session="short"))
+        self.assertSucceeds(self.s.call("close-session", session="short"))
         mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's process")
         self.assertNotIn("short", self.s.call("list-sessions").text)
 

@@ -225,8 +225,7 @@ class LoadFile(mcp.SessionTest):
     def test_a_file_is_loaded_into_the_session(self):
         path = self.file('(defun loaded () "é")\n(format t "loading")\n')
         for arguments in ({"path": path}, {"path": path, "compile": True}):
-            report = self.assertSucceeds(self.s.call("load-file", arguments))
-            self.assertIn("loading", report.text)
+            self.assertSucceeds(self.s.call("load-file", arguments), "loading")
             self.assertEvaluates("(loaded)", '"é"')
 
     def test_the_package_may_be_given_and_in_package_stays_in_the_file(self):

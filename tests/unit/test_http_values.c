@@ -11,7 +11,7 @@
 
 #include "../cases.h"
 #include "base/strbuf.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 #include "http/header_values.h"
 #include "http/networks.h"
 #include "http/principals.h"
@@ -350,9 +350,10 @@ TEST(users_have_names_that_folders_can_have)
     assert_false(principal_name(user, name));
 }
 
-static void add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)
+static bool add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)
 {
     strbuf_addf(arg, "%d:%.*s ", (int)sequence, (int)len, bytes);
+    return bytes[0] != 's'; /* stop */
 }
 
 TEST(events_are_kept_and_forgotten)
@@ -374,6 +375,13 @@ TEST(events_are_kept_and_forgotten)
     strbuf_clear(&out);
     event_log_replay(&log, 1, 0, add_sequence, &out);
     assert_string_equal(strbuf_string(&out), "2:c 3:d ");
+    strbuf_clear(&out);
+    event_log_replay(&log, 1, 3, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "");
+    event_log_add(&log, 2, 2, "stop", 4);
+    event_log_add(&log, 2, 3, "e", 1);
+    event_log_replay(&log, 2, 0, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "2:stop ");
     event_log_add(&log, 1, 4, "0123456789012345", 16);
     assert_int_equal(log.count, 1);
     assert_int_equal(log.bytes, 16);
