@@ -76,15 +76,23 @@ the debugger shows: it has others of its own, which return to it."
                                        (learn-held-condition thread)
                                        (note-held-error thread)))))
 
+(defconstant +noting-seconds+ 1/5
+  "How long a request waits for the reports of errors that it has found, so that its own reply tells of them.")
+
 (defun note-held-errors ()
   "List the errors that stand in the person's debuggers now, and note those that no longer do: not each end is told by an event."
-  (let ((debuggers (debuggers)))
+  (let ((debuggers (debuggers))
+        (noters '()))
     (dolist (standing (remove nil *standing-errors* :key #'standing-held))
       (unless (eq (standing-held standing) (held-condition (standing-thread standing) debuggers))
         (note-ended (standing-number standing))))
     (dolist (thread (all-threads))
       (when (and (held-condition thread debuggers) (not (standing-in thread)))
-        (note-held-error-aside thread)))))
+        (push (note-held-error-aside thread) noters)))
+    (loop with end = (+ (get-internal-real-time) (* +noting-seconds+ internal-time-units-per-second))
+          for noter in noters
+          do (await-thread noter (max 0 (/ (- end (get-internal-real-time))
+                                           internal-time-units-per-second))))))
 
 (defun note-release (thread)
   "Note that THREAD has left the person's debugger."

@@ -60,12 +60,6 @@ there is one."
 
 (defconstant +announced-characters+ 60)
 
-(defun shortened (text)
-  (let ((line (string-trim " " (one-line-text text))))
-    (if (> (length line) +announced-characters+)
-        (concatenate 'string (subseq line 0 +announced-characters+) "...")
-        line)))
-
 (defun refused-p (message)
   "True if MESSAGE concerns an error that stands no longer, or one that is only touched by force."
   (let* ((number (getf (cddr message) :standing))
@@ -84,7 +78,7 @@ there is one."
                  (:invoke-restart (format nil "the restart ~a" (getf arguments :restart)))
                  ((:return-from-frame :restart-frame) "leave a frame"))))
     (when (and text (session-announces session) (not (refused-p message)))
-      (announce (format nil "~a: ~a" (session-client session) (shortened text))))))
+      (announce (format nil "~a: ~a" (session-client session) (cut-text (one-line-text text) +announced-characters+))))))
 
 ;;; What the person does
 

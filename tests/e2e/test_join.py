@@ -215,6 +215,8 @@ class Evaluating(ImageTest):
         self.assertIn("(if x", self.s.call("macroexpand-form", form="(when x 1)").text)
         self.assertIn("control-thread", self.s.call("list-threads").text)
         self.assertIn(":SIZE", self.s.call("inspect-object", code="'(:size 3)").text)
+        self.s.evaluate("(list :size 4)")
+        self.assertIn(":SIZE", self.s.call("inspect-object", handle="v5").text)
         self.assertIn("evaluation 3", self.s.call("find-definition", name="area", type="method").text)
 
 
@@ -429,6 +431,13 @@ class WithoutEditor(ImageTest):
         self.s.evaluate("(defun inverse (x) (if (zerop x) :none (/ 1 x)))")
         self.assertSucceeds(self.s.call("restart-frame", dict(where, force=True)))
         mcp.wait_until(lambda: self.s.evaluate("*result*").values == [":NONE"], 20, "the thread has continued")
+
+    def test_the_next_reply_tells_of_it(self):
+        self.s.evaluate('(progn (defvar *gate* (sb-thread:make-semaphore)) (defvar *waits* (sb-thread:make-thread (lambda () (sb-thread:wait-on-semaphore *gate*) (error "not seen yet")) :name "waits")) :started)')
+        self.s.evaluate("(progn (sb-thread:signal-semaphore *gate*) nil)")
+        self.image.await_print("not seen yet")
+        self.assertIn("In thread waits (error 1): SIMPLE-ERROR: not seen yet", self.s.evaluate("(+ 1 2)").text)
+        self.s.evaluate("(sb-thread:terminate-thread *waits*)")
 
     def test_leaving_lets_it_stand(self):
         self.s.evaluate('(progn (sb-thread:make-thread (lambda () (error "of the program")) :name "program") :started)')

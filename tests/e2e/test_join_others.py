@@ -144,6 +144,10 @@ class Joined:
         for part in ("to out", "to err", "mind"):
             self.assertIn(part, report.text)
         self.assertEvaluates("(read-line)", '"a line"', "T", stdin="a line")
+        number = len(re.findall(r"(?m)^\d+\. ", self.s.call("session-history").text))
+        self.s.evaluate("(list :older 1)")
+        self.s.evaluate("2")
+        self.assertIn(":OLDER", self.s.call("inspect-object", handle="v%d" % (number + 1)).text)
         self.s.evaluate("(defpackage :of-the-agent (:use :cl))")
         self.s.evaluate("(in-package :of-the-agent)")
         self.assertEvaluates("(package-name *package*)", '"OF-THE-AGENT"')
