@@ -10,7 +10,8 @@
   "The hook that the Lisp calls before it enters its debugger.")
 
 (defvar *is-entering* nil
-  "True until the agent has been reached. An error there is the agent's own, and ends the thread.")
+  "True until the agent has been reached, so that an error there is the agent's own: on an exhausted stack there may be no room
+for that. :WITHOUT-FRAMES when that has happened.")
 
 (declaim (notinline enter-agent))
 (defun enter-agent (condition hook)
@@ -20,14 +21,20 @@
     (when (and hook (not (eq hook #'enter-agent)))
       (let ((*debugger-hook* nil))
         (funcall hook condition hook))))
-  (when *is-entering*
-    (throw 'thread-ended nil))
+  (case *is-entering*
+    ((t) (throw 'not-entered nil))
+    (:without-frames (throw 'thread-ended nil)))
   ;; The Lisp has bound it to NIL.
   (progv (list *debugger-hook-name*) (list #'enter-agent)
-    (let ((*is-entering* t))
-      (call-with-frames (lambda ()
-                          (let ((*is-entering* nil))
-                            (funcall *debugger* condition)))))))
+    (catch 'not-entered
+      (let ((*is-entering* t))
+        (call-with-frames (lambda ()
+                            (let ((*is-entering* nil))
+                              (funcall *debugger* condition))))))
+    (let ((*is-entering* :without-frames))
+      (if *id*
+          (leave (append (minimal-report *id* (kind-of-condition condition) condition) '(:left t)))
+          (throw 'thread-ended nil)))))
 
 (implement call-with-debugger (function debugger)
   (let ((*debugger* debugger))
