@@ -1,6 +1,5 @@
 """Errors that are stepped into after the call has returned: frames and locals, evaluation there, restarts, time limits that are extended."""
 
-import os
 import re
 
 import mcp
@@ -351,11 +350,7 @@ class Several(Entering):
         pid = int(self.s.evaluate("(sb-posix:getpid)").value)
         visit = self.s.call("evaluate-in-frame", frame=0, code="1", index=1)
         self.assertValue(visit, "1")
-        for frozen in set(self.s.processes()) - before - {pid}:
-            try:
-                os.kill(frozen, 9)
-            except OSError:
-                pass
+        mcp.kill(*set(self.s.processes()) - before - {pid})
         mcp.wait_until(lambda: "can be entered" not in self.s.call("list-errors").text, 5, "the end of the frozen error")
         self.assertIsError(self.restart("GO-ON", index=1), "cannot be entered")
         self.assertEvaluates("(sb-posix:getpid)", str(pid))
