@@ -611,11 +611,16 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual(["(1)", "(2)"], self.fails(code).earlier)
 
+    def test_a_slot_that_repeats_the_message_is_left_out(self):
+        self.ok("(define-condition told (error) ((text :initarg :text) (line :initarg :line)) (:report (lambda (c s) (princ (slot-value c 'text) s))))")
+        self.assertEqual([["LINE", "3"]], self.fails("(error 'told :text \"too long\" :line 3)").slots)
+
     def test_mistakes_have_a_hint(self):
         self.ok("(defun two (a b &key c) (list a b c))"
                 "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
                 "(defgeneric nothing (x))"
                 "(defclass point () ()) (defclass pair () ((left :initarg :left) (right :initarg :right)))"
+                "(defgeneric spread (x y)) (defmethod spread ((x point) y) y) (defmethod spread ((x pair) (y integer)) y)"
                 "(defun maker () (flet ((made (a) a)) #'made))")
         system = write(os.path.join(self.folder(), "unloaded.asd"), "(defsystem :unloaded)")
         self.ok('(push #p"%s/" asdf:*central-registry*)' % os.path.dirname(system))
@@ -650,12 +655,15 @@ class Errors(AgentTest):
                 ("(ql:quickload \"x\")", "Quicklisp is not loaded. The tool load-system loads a system of this machine."),
                 ("(nothing 1)", "NOTHING has no methods."),
                 ("(progn (kind 1) (kind 2))\n(kind 1 2)", "The arguments of KIND are (X)."),
+                # With methods on several classes the dispatching code has a frame of its own.
+                ("(progn (spread (make-instance 'point) 1) (spread (make-instance 'pair) 1))\n(spread 1)", "The arguments of SPREAD are (X Y)."),
+                ("(list (spread 1))", "A generic function that takes 2 arguments was called with 1."),
                 ("(make-instance 'pair :lift 1)", "The slots of PAIR take :LEFT, :RIGHT."),
                 ("(slot-value (make-instance 'pair) 'lift)", "The slots of PAIR are LEFT, RIGHT."),
                 ("(make-instance 'point :x 1)", "No slot of POINT has an initarg."),
                 ("(slot-value (make-condition 'error) 'x)", "ERROR has no slots."),
                 ("(flet ((g () 1)) (g 1))", "(FLET G) takes no arguments."),
-                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (class)?"),
+                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (condition)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
                  "This looks like the path of a file: load it with LOAD or the tool load-file."),

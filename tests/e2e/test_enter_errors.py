@@ -256,6 +256,22 @@ class Restarts(Entering):
         self.assertEqual("; No values: the restart ABORT ended the evaluation", report.text)
         self.assertEvaluates("*x*", "2")
 
+    def test_abort_of_an_error_that_was_left_already_takes_nothing_back(self):
+        self.s.evaluate("(defvar *x* 1)")
+        self.assertFails("(progn (setf *x* 2) (error \"x\"))")
+        self.assertEvaluates("(setf *x* 3)", "3")
+        for restart in ("ABORT", ":abort", "[ABORT]", "2"):
+            reply = self.assertSucceeds(self.restart(restart))
+            self.assertIn("The session has left error 1 already and is at the top level. Nothing was changed;", reply.text, restart)
+            self.assertEvaluates("*x*", "3")
+        self.assertSucceeds(self.s.call("rollback-session", to="2"))
+        self.assertEvaluates("*x*", "2")
+
+    def test_an_abort_of_the_programs_own_is_invoked_in_a_copy(self):
+        self.assertFails("(progn (restart-case (error \"x\") (abort () (list :own))))")
+        self.assertEvaluates("1", "1")
+        self.assertValue(self.restart("ABORT"), "(:OWN)")
+
     def test_a_death_of_what_was_resumed_leaves_session_and_error_as_they_were(self):
         self.s.evaluate("(defvar *kept* :kept)")
         self.assertFails("(restart-case (error \"x\") (die () (sb-ext:exit :abort t)) (live () :lives))")

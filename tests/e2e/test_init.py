@@ -2,12 +2,29 @@
 
 import glob
 import os
+import pty
 import shlex
 import shutil
 import subprocess
 import time
 
 import mcp
+
+
+class Terminal(mcp.TestCase):
+    def test_a_person_who_starts_it_in_a_terminal_is_told_that_a_client_is_expected(self):
+        person, terminal = pty.openpty()
+        process = subprocess.Popen([mcp.SERVER], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=mcp.clean_environment(**{mcp.MARK: mcp.file_mark()}))
+        os.close(terminal)
+        try:
+            self.assertIn("standard input is a terminal, where a client is expected", process.stderr.readline())
+        finally:
+            os.close(person)  # which ends the input
+            self.assertEqual(("", 0), (process.communicate(timeout=20 * mcp.STRETCH)[0], process.returncode))
+
+    def test_a_client_is_not(self):
+        self.assertEqual("", self.s.stderr())
 
 
 class UserInit(mcp.TestCase):

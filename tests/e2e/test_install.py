@@ -272,6 +272,10 @@ class Install(mcp.TestCase):
         self.run_with("install", "gemini", "--scope", "project")
         self.assertEqual({"lisp": shape("gemini", mcp.SERVER, ())}, self.servers("project/.gemini/settings.json"))
 
+    def test_options_of_the_server_without_their_mark_are_refused_with_it(self):
+        done = self.run_with("install", "cursor", "--sandbox", "workspace", status=2)
+        self.assertIn("unknown argument '--sandbox'; options for the server follow --", done.stderr)
+
     def test_a_missing_command_leaves_the_user_what_to_paste(self):
         for client, program, name in (("claude-code", "claude", ".claude.json"), ("gemini", "gemini", ".gemini/settings.json"), ("vscode", "code", ".config/Code/User/mcp.json")):
             done = self.run_with("install", client, "--", *OPTIONS, status=1)

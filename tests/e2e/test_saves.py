@@ -197,6 +197,7 @@ class Named(saves.Saves):
         text = self.restore(name="before").text
         self.assertIn("Restored session before, the state after evaluation 1.", text)
         self.assertIn("\nNamed checkpoints, which this save does not hold: one (evaluation 1).", text)
+        self.assertRegex(text, r"\nPass its name as session to other tools\.$")
         self.assertNotIn("Discarded", text, "there was no session of that name")
         self.assertEvaluates("*n*", "2")
         self.assertValue(self.s.evaluate("*n*", session="before"), "1")
