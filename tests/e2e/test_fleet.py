@@ -280,7 +280,6 @@ class Scaling(Base):
         self.assertRegex(text, r"^=> 2\b")
         self.assertEqual(1, len(self.homes()[key]))
 
-
     def test_a_node_is_stopped_for_less_than_a_minute(self):
         f = self.fleet
         homes = self.start()

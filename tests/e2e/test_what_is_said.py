@@ -338,7 +338,6 @@ class Journal(mcp.SessionTest):
         self.assertIn("7 definitions were evaluated again, 1 of them failed;", report.session)
         self.assertIn('failed: (DEFPARAMETER *MADE* (IF # 1 #)): not there', report.session)
 
-
     def test_the_forms_whose_effects_are_lost_are_marked(self):
         client = self.start_server("--checkpoints", "off")
         client.evaluate("(defparameter *x* 10)")
