@@ -368,9 +368,10 @@ class Input(mcp.TestCase):
 
     def test_it_is_for_one_evaluation(self):
         self.s.call("evaluate-lisp", code="(read-line)", stdin="a\nb\n")
-        report = self.s.evaluate("(read-line)")
-        self.assertEqual("END-OF-FILE", report.error_type)
-        self.assertIn("Pass the text to be read as the argument stdin", report.text)
+        for code in ("(read-line)", "(read)", '(y-or-n-p "?")', "(read-char *query-io*)", "(read *debug-io*)", "(read *terminal-io*)"):
+            with self.subTest(code):
+                self.assertEqual("END-OF-FILE", self.s.evaluate(code).error_type)
+        self.assertIn("Pass the text to be read as the argument stdin", self.s.evaluate("(read-line)").text)
 
 
 class Tasks(mcp.TestCase):
