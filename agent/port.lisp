@@ -722,6 +722,11 @@ redefinition; NIL for what is not defined."
   "Return the weakness of TABLE, or NIL."
   nil)
 
+(define-port-operation weak-reference (object)
+  "Return a function that returns OBJECT in a list while something else refers to it, and NIL later. NIL: this Lisp
+is not known to have such references."
+  nil)
+
 (define-port-operation call-with-origin (origin function)
   "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file."
   (funcall function))

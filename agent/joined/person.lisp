@@ -60,6 +60,12 @@ there is one."
 
 (defconstant +announced-characters+ 60)
 
+(defun refused-p (message)
+  "True if MESSAGE concerns an error that stands no longer, or one that is only touched by force."
+  (let* ((number (getf (cddr message) :standing))
+         (standing (find number *standing-errors* :key #'standing-number)))
+    (and number (or (null standing) (needs-force-p standing message)))))
+
 (defun announce-request (session message)
   "Announce MESSAGE, if it is a request of SESSION that evaluates."
   (let* ((arguments (cddr message))
@@ -71,20 +77,19 @@ there is one."
                  (:call-tool (format nil "the tool ~a" (getf arguments :name)))
                  (:invoke-restart (format nil "the restart ~a" (getf arguments :restart)))
                  ((:return-from-frame :restart-frame) "leave a frame"))))
-    (when (and text (session-announces session))
+    (when (and text (session-announces session) (not (refused-p message)))
       (announce (format nil "~a: ~a" (session-client session) (cut-text (one-line-text text) +announced-characters+))))))
 
 ;;; What the person does
 
-(defun tell-sessions (text &optional except)
-  "Tell each session, except that of the connection EXCEPT, what the person did."
+(defun tell-sessions (text)
+  "Tell each session what the person did."
   (dolist (session *sessions*)
-    (unless (eq except (session-connection session))
-      (call-in-session session
-                       (lambda ()
-                         (let ((*output-octets* (make-buffer +buffer-length+))
-                               (*output-end* 0))
-                           (send-message (list 0 :person :text text))))))))
+    (call-in-session session
+                     (lambda ()
+                       (let ((*output-octets* (make-buffer +buffer-length+))
+                             (*output-end* 0))
+                         (send-message (list 0 :person :text text)))))))
 
 (defun form-name-and-text (form)
   "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
@@ -138,28 +143,43 @@ there is one."
      (let ((text (case (first event)
                    (:emacs-rex (text-of-request (second event)))
                    (:emacs-channel-send (text-of-listener (third event)))
-                   (:debug
-                    (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
-                      (declare (ignore thread more others))
-                      (and (eql level 1)
-                           (format nil "An error stands in the person's debugger: ~a ~a"
-                                   (one-line-text message) (string-trim " " type))))))))
+                   (:debug (text-of-error event)))))
        (when text
          (tell-sessions text))
        (follow-debugger event))))
   nil)
 
+(defvar *debugged* '()
+  "The threads that stand in the person's debugger, by the editor's numbers.")
+
+(defun text-of-error (event)
+  "Return a sentence on the error that the debugger shows by EVENT; NIL when it shows it again, because a later one was left."
+  (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
+    (declare (ignore more others))
+    (and (eql level 1)
+         (not (member thread *debugged*))
+         (format nil "An error stands in the person's debugger: ~a ~a" (one-line-text message) (string-trim " " type)))))
+
 (defun follow-debugger (event)
   "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
-  (when (and (member (first event) '(:debug :debug-return)) (eql 1 (third event)))
-    (let ((thread (thread-of-editor (second event))))
-      (when thread
-        (dolist (session *sessions*)
-          (call-in-session session
-                           (lambda ()
-                             (if (eq :debug (first event))
-                                 (note-held-error-aside thread)
-                                 (note-release thread)))))))))
+  (destructuring-bind (kind &optional number level &rest more) event
+    (declare (ignore more))
+    (case kind
+      (:debug
+       (pushnew number *debugged*)
+       (tell-of-debugger number #'note-held-error-aside))
+      (:debug-return
+       (when (eql 1 level)
+         (setf *debugged* (remove number *debugged*))
+         (tell-of-debugger number #'note-release))))))
+
+(defun tell-of-debugger (number note)
+  "Call NOTE in each session with the thread that editors know by NUMBER."
+  (declare (type function note))
+  (let ((thread (thread-of-editor number)))
+    (when thread
+      (dolist (session *sessions*)
+        (call-in-session session (lambda () (funcall note thread)))))))
 
 (defun thread-of-editor (number)
   "Return the thread that Swank or Slynk knows by NUMBER, perhaps one that has ended; or NIL."
@@ -198,6 +218,7 @@ connections (in 2.27 it is the one thread that closes and lists them), nobody ca
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
 (defun add-server-hooks ()
+  (setf *debugged* '())
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))

@@ -417,6 +417,31 @@ thread that was started and failed meanwhile may have ended, and the server woul
         (push text *printed-values*)
         (push cut *cuts*)))))
 
+;;; The values of earlier evaluations
+
+(defconstant +evaluations-kept+ 1000)
+(defconstant +values-kept+ 20)
+
+(define-session-variable *earlier-values* '()
+  "(NUMBER FUNCTION ...) for each evaluation, newest first: each function returns a value in a list, or NIL.")
+
+(defun remember-values (number values)
+  "Remember which VALUES evaluation NUMBER had, without keeping them alive if this Lisp can do that; otherwise those
+of the last three evaluations, which * and its like keep."
+  (push (cons number
+              (loop for value in values
+                    repeat +values-kept+
+                    collect (or (weak-reference value) (constantly (list value)))))
+        *earlier-values*)
+  (let ((end (nthcdr (if (weak-reference nil) (1- +evaluations-kept+) 2) *earlier-values*)))
+    (when end
+      (setf (rest end) '()))))
+
+(defun earlier-value (number index)
+  "Return value INDEX of evaluation NUMBER in a list; NIL if it no longer exists or is not known."
+  (let ((recall (nth index (rest (assoc number *earlier-values*)))))
+    (if recall (funcall (the function recall)) nil)))
+
 ;;; Evaluation
 
 (declaim (notinline evaluate-form evaluate-form-by))
@@ -570,12 +595,15 @@ added to the reply."
                                  (evaluate)))))
                (when *readings*
                  (setf *timing* (time-taken)))
+               (when *evaluation*
+                 (remember-values *evaluation* values))
                (print-values values max-characters length level)
                (append (evaluation-reply :done) (funcall (the function more)))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
-        (call-in-compilation-unit (lambda () (append (evaluation-reply :left) '(:aborted t))))))))
+        (call-in-compilation-unit (lambda () (append (evaluation-reply :left)
+                                                       (list :aborted t :hooked (and *debugger-hook* t)))))))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))

@@ -255,11 +255,12 @@ has no file. If several have the same name, the first is the one that ASDF uses.
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 
 (defun system-hint (condition)
-  "Return a correction or similar names if CONDITION reports an unknown system."
+  "Return a correction, similar names or where to look if CONDITION reports an unknown system."
   (when (typep condition 'asdf:missing-component)
     (let ((name (princ-to-string (asdf/find-component:missing-requires condition))))
       (or (file-as-system-hint name)
-          (offer-systems name)))))
+          (offer-systems name)
+          "list-systems lists the systems that are found here; quickload can download others."))))
 
 (defun meant-system-name (name)
   "Return the system's actual name for NAME, which may be in upper case."

@@ -37,7 +37,7 @@ if IMAGE is true."
 
 (defun object-meant (text)
   "Return the object of TEXT, a handle or forms. Signals a PATH-ERROR."
-  (if (parse-handle text)
+  (if (parse-handle text #\h)
       (first (object-with-handle text))
       (let ((value nil))
         (dolist (form (read-forms text) value)

@@ -138,6 +138,12 @@ the function does not accept that number. The call of a generic function has no 
          (not (accepts-p lambda-list count))
          (fit-hint name lambda-list))))
 
+(defun dispatching-p (lambda-list)
+  "True if LAMBDA-LIST is that of the code by which the Lisp dispatches a generic function, which has no name."
+  (and (consp lambda-list)
+       (symbolp (first lambda-list))
+       (eql 0 (search ".ARG" (symbol-name (first lambda-list))))))
+
 (defconstant +slots-told+ 12)
 
 (defun slot-hint (condition)
@@ -162,7 +168,13 @@ the function does not accept that number. The call of a generic function has no 
   (multiple-value-bind (misuse callee count) (call-misuse condition)
     (when misuse
       (multiple-value-bind (name lambda-list function arguments) (function-that-was-called frame callee)
-        (cond ;; The function that was called has no frame that is shown, and called by that one.
+        (cond ((and count (dispatching-p lambda-list))
+               (or (form-hint count)
+                   (format nil "A generic function that takes ~d argument~:p was called with ~d."
+                           (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list)
+                               (length lambda-list))
+                           count)))
+              ;; The function that was called has no frame that is shown, and called by that one.
               ((and count (or (accepts-p lambda-list count)
                               (not (eql count (ignore-errors (list-length arguments))))))
                (form-hint count))

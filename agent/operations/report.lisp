@@ -312,10 +312,12 @@ which can be larger than the heap has room for: so it prints the first elements 
     (declare (ignore count))
     (if (or (null outcome) (eq outcome :stopped)) text "#<...>")))
 
-(defun slot-texts (condition)
+(defun slot-texts (condition message)
+  "List names and values of CONDITION's slots, without what its MESSAGE says whole."
   (loop for (name . value) in (condition-slots condition)
         repeat 20
-        collect (list (symbol-name name) (item-text value 200))))
+        unless (and (stringp value) (string= value message))
+          collect (list (symbol-name name) (item-text value 200))))
 
 (defun file-reading-text (failure)
   "Return the message of FAILURE, of the reader of a file, without the stream and the place."
@@ -428,7 +430,7 @@ do not show the line."
                      :classes (class-texts class)
                      :restarts (restart-texts restarts) :more-restarts more-restarts
                      :frames frames :total-frames total
-                     :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
+                     :slots (if (or failure (eq kind :reader)) '() (slot-texts condition message))
                      :hint (hint-of kind condition message frame readtable-hint)
                      :unread (unread-file failure)
                      ;; A computation that a restart continued has already reported these.

@@ -127,7 +127,8 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
       (handler-case
           (with-agent-syntax (:length 20 :level 5 :package (shown-package))
             (list :type (type-name-text (class-of condition))
-                  :message (message-text condition +warning-limit+)))
+                  :message (message-text condition +warning-limit+)
+                  :hint (ignore-errors (or (mistake-hint condition nil) (name-hint condition)))))
         (error () '()))))
 
 (defun note-condition (condition)

@@ -70,6 +70,12 @@
                            (cons "FUNCTION" (sb-kernel:fdefn-fun object))))
     (t '())))
 
+(implement weak-reference (object)
+  (let ((pointer (sb-ext:make-weak-pointer object)))
+    (lambda ()
+      (multiple-value-bind (value alive) (sb-ext:weak-pointer-value pointer)
+        (if alive (list value) nil)))))
+
 (implement hash-table-weak (table)
   (sb-ext:hash-table-weakness table))
 

@@ -136,15 +136,15 @@
              (unless (listp references)
                (lack "tell who refers to a name in this way"))
              (loop for (name) in references
-                   do (let ((name (if (and (consp name) (eq :method (first name))) (second name) name)))
+                   ;; (DEFUN NAME), (:METHOD NAME SPECIALIZER)
+                   do (let ((name (if (consp name) (second name) name)))
                         (when (and (symbolp name) (fboundp name))
                           (funcall function (or (macro-function name) (fdefinition name)) name 1))))))
-      (cond ((and ask (implements-p ask))
-             (tell (funcall (backend-name ask) name)))
-            ((and (eq kind :calls) (implements-p 'list-callers))
-             (tell (backend list-callers name)))
-            (t
-             (lack "tell who refers to a name in this way"))))))
+      ;; A backend that lacks WHO-CALLS returns a keyword.
+      (let ((references (if (and ask (implements-p ask)) (funcall (backend-name ask) name) :unknown)))
+        (tell (if (and (eq kind :calls) (not (listp references)) (implements-p 'list-callers))
+                  (backend list-callers name)
+                  references))))))
 
 ;;; Generic functions
 
