@@ -62,12 +62,7 @@
              (or (eq (symbol-package name) #.(find-package "CL-MCP-AGENT"))
                  (own-package-p (symbol-package name)))
              (not (eq (symbol-package name) (find-package "COMMON-LISP"))))
-        (or (find-if (lambda (class)
-                       (let ((name (class-name class)))
-                         (and (eq (symbol-package name) (find-package "COMMON-LISP"))
-                              (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
-                     (rest (class-ancestors class)))
-            class)
+        (standard-ancestor class)
         class)))
 
 (implement storage-kind (condition)
@@ -107,18 +102,7 @@
 (implement restart-asker (restart)
   (call-own "RESTART-INTERACTIVE-FUNCTION" restart))
 
-(implement restart-takes-value-p (restart)
-  (if (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t nil))
-
 (implement restart-lambda-list (restart)
   (let ((function (call-own "RESTART-FUNCTION" restart)))
     (if (functionp function) (function-lambda-list function) :unknown)))
 
-(implement restart-needs-value-p (restart)
-  (let ((parameters (restart-lambda-list restart)))
-    (and (consp parameters)
-         (not (member (first parameters) lambda-list-keywords)))))
-
-(implement restart-argument (restart value)
-  (declare (ignore restart))
-  value)
