@@ -163,11 +163,10 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
 {
     unsigned long long key = key_of(lisp);
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    size_t self_size = sizeof self;
     *exists = true;
     char path[2 * PATH_MAX];
-    if (n > 0) {
-        self[n] = '\0';
+    if (uv_exepath(self, &self_size) == 0) {
         *strrchr(self, '/') = '\0';
         for (size_t i = 0; i < 2; i++) {
             if (i == 0)
