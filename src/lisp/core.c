@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
@@ -219,27 +220,6 @@ static void remove_leftovers(const char *path)
     free(directory);
 }
 
-static bool write_file(const char *path, const void *bytes, size_t len, struct err *err)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
-    const char *p = bytes;
-    while (len > 0) {
-        ssize_t n = write(fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            int e = errno;
-            close(fd);
-            return err_set_errno(err, ERR_SYSTEM, e, "cannot write %s", path);
-        }
-        p += n;
-        len -= (size_t)n;
-    }
-    return close(fd) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
-}
-
 static void build_free(struct core_build *b)
 {
     child_free(b->child);
@@ -340,7 +320,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     b->path = xstrdup(path);
     b->done = done;
     b->arg = arg;
-    bool is_written = write_file(b->source, agent_source, agent_source_len, err);
+    bool is_written = regular_file_write(b->source, agent_source, agent_source_len, err);
     int log = is_written ? open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (is_written && log < 0)
         err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", b->log);
