@@ -318,24 +318,24 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 (defun serve-for-ever ()
   "Serve, with local bindings for the variables that each request sets: their symbols lie on many pages, each
 of which would be copied after each copy of the process."
-  (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
-        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
+  (let ((*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
         (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()))
-    (restore-values)
-    (loop
-      (let ((message (catch 'top-level (serve-from-top))))
-        (unless *pending*
-          (call-atomically
-           (lambda ()
-             ;; User code can throw anything to this tag, too.
-             (reply (cond ((not (and (consp message) (integerp (first message))))
-                           (minimal-report *id* :error nil))
-                          ((equal '(:ok) (rest message)) ; An error was left.
-                           (append message (list :package (session-package-name))))
-                          (t
-                           message)))
-             (when (shiftf *is-silent* nil)
-               (restore-outputs)))))))))
+    (progv *listener-variables* (mapcar (constantly nil) *listener-variables*)
+      (restore-values)
+      (loop
+        (let ((message (catch 'top-level (serve-from-top))))
+          (unless *pending*
+            (call-atomically
+             (lambda ()
+               ;; User code can throw anything to this tag, too.
+               (reply (cond ((not (and (consp message) (integerp (first message))))
+                             (minimal-report *id* :error nil))
+                            ((equal '(:ok) (rest message)) ; An error was left.
+                             (append message (list :package (session-package-name))))
+                            (t
+                             message)))
+               (when (shiftf *is-silent* nil)
+                 (restore-outputs))))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."

@@ -214,7 +214,8 @@ false if that failed on a system that can do it.")
   nil)
 
 (define-port-operation thread-names ()
-  "List the names of the running threads, except the calling one.")
+  "List the names of the running threads, except the calling one."
+  (mapcar #'thread-name-of (remove (current-thread) (all-threads))))
 
 (define-port-operation all-threads ()
   "List the running threads, including the calling one.")
@@ -515,9 +516,6 @@ own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lis
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
 begins with user-")
 
-(define-port-operation special-variable-p (symbol)
-  "True if SYMBOL is proclaimed special.")
-
 (define-port-operation walk-heap ()
   "Visit the live objects of the heap, so that damage to it is detected."
   nil)
@@ -550,7 +548,8 @@ to their values, so that setting one ends with the call.")
   "Return the CPU time of this process in microseconds.")
 
 (define-port-operation thread-name ()
-  "Return the name of the calling thread.")
+  "Return the name of the calling thread."
+  (thread-name-of (current-thread)))
 
 (define-port-operation nodes-searched ()
   "Return how many conses, elements and slots of a long value may be searched for a cycle: as many as a fraction of a second
@@ -564,9 +563,6 @@ allows."
 (define-port-operation call-printing-past-errors (function)
   "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues."
   (funcall function))
-
-(define-port-operation class-ancestors (class)
-  "List the classes in the precedence list of CLASS.")
 
 (define-port-operation start-port ()
   "Prepare a process that has just started from a saved core."
@@ -606,9 +602,6 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
 
 (define-port-operation unwrap-methods (name)
   "Remove the wrapper from the methods of the generic function NAME, if there is one.")
-
-(define-port-operation system-package-p (package)
-  "True if PACKAGE belongs to the Lisp itself.")
 
 (define-port-operation call-without-handlers (function)
   "Call FUNCTION without any outer handlers.")
@@ -717,12 +710,6 @@ redefinition; NIL for what is not defined."
   "Return a text about the type SYMBOL names by DEFTYPE, or NIL."
   nil)
 
-(define-port-operation direct-slot-names (class)
-  "List the names of the direct slots of CLASS.")
-
-(define-port-operation slot-names (object)
-  "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class.")
-
 (define-port-operation closed-over-values (function)
   "List the values that FUNCTION closes over; assigned variables have their current values."
   nil)
@@ -735,30 +722,10 @@ redefinition; NIL for what is not defined."
   "Return the weakness of TABLE, or NIL."
   nil)
 
-(define-port-operation direct-superclasses (class)
-  "List the direct superclasses of CLASS.")
-
-(define-port-operation direct-subclasses (class)
-  "List the direct subclasses of CLASS.")
-
-(define-port-operation forward-reference-p (class)
-  "True if CLASS is only known as a superclass of others and is not defined yet.")
-
-(define-port-operation direct-superclass-names (class)
-  "List the names of the direct superclasses of CLASS.")
-
-(define-port-operation direct-subclass-names (class)
-  "List the names of the direct subclasses of CLASS.")
-
-(define-port-operation methods-of-function (function)
-  "List the methods of FUNCTION, a generic function.")
-
-(define-port-operation methods-on-class (class)
-  "List the methods that specialize on CLASS.")
-
-(define-port-operation method-parts (method)
-  "Return the name of the function METHOD belongs to, its qualifiers, and its lambda list with
-specializers; NIL for a method that only reads or writes a slot.")
+(define-port-operation weak-reference (object)
+  "Return a function that returns OBJECT in a list while something else refers to it, and NIL later. NIL: this Lisp
+is not known to have such references."
+  nil)
 
 (define-port-operation call-with-origin (origin function)
   "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file."
@@ -769,9 +736,12 @@ specializers; NIL for a method that only reads or writes a slot.")
 :EVALUATION and perhaps :START and :END, as CALL-WITH-ORIGIN got them; or :FILE, a namestring, perhaps with
 :POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
 
-(define-port-operation definitions-named (name)
-  "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
-:FUNCTION, and OBJECT what is defined, or NIL where that is no object.")
+(define-port-operation place-as (name kind object)
+  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is what is defined, or NIL where that is no object.")
+
+(define-port-operation special-definitions (symbol)
+  "List as what SYMBOL is defined besides what the standard's functions tell, as keywords."
+  '())
 
 (define-port-operation file-text (namestring position limit)
   "Return the text of a file from POSITION, in octets, on, at most LIMIT characters of it; NIL if it cannot
@@ -809,13 +779,6 @@ those of ASDF unless NAME is ASDF's.")
 (define-port-operation expand-everywhere (form)
   "Return FORM with all macros expanded, also those in its subforms.")
 
-(define-port-operation method-signature (method)
-  "Return the name of the function METHOD belongs to, its qualifiers, its specializers as names or (EQL object),
-its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL.")
-
-(define-port-operation specializer-fits-p (method number object)
-  "True if OBJECT fits the specializer of the required argument NUMBER, from 0, of METHOD.")
-
 (define-port-operation effective-order (function methods)
   "Return the name of the method combination of FUNCTION, and how it arranges METHODS, the applicable ones in
 order of precedence: a list of (METHOD ROLE), in the order in which they run, ROLE being :AROUND, :BEFORE,
@@ -827,15 +790,15 @@ call TELL with its text and the list of its values. STEP-INTO enters the functio
 call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
   nil)
 
+(define-port-operation slot-of-method (method)
+  "Return :READS or :WRITES if METHOD only reads or writes a slot, or NIL."
+  nil)
+
+(define-port-operation slot-readers (slot)
+  "List the names of the functions that read SLOT, a direct slot of a class.")
+
 (define-port-operation class-precedence (class)
   "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final.")
-
-(define-port-operation direct-slots (class)
-  "List the direct slots of CLASS as property lists: :NAME :INITARGS :INITFORM, a list of the form, or NIL,
-:READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION.")
-
-(define-port-operation direct-default-initargs (class)
-  "List the default initargs that CLASS itself gives, as (INITARG FORM).")
 
 (define-port-operation method-code (method)
   "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL.")

@@ -1,5 +1,5 @@
-;;;; The wire format, the twin of src/wire: s-expressions as octets. The reader makes no symbols: a keyword it does not
-;;;; know becomes :UNKNOWN.
+;;;; The wire format, the twin of src/wire: s-expressions as octets. The reader makes no symbols: a keyword that the image
+;;;; does not have becomes :UNKNOWN.
 
 (in-package #:cl-mcp-agent)
 
@@ -16,48 +16,6 @@
 (defvar *input-end* 0)
 (defvar *output-octets* (make-buffer +buffer-length+))
 (defvar *output-end* 0)
-
-;;; Keywords
-
-(defparameter *wire-keywords*
-  '(:left-out :hello :configure :warm :fork :silent :evaluate :abort :again :frames :list-definitions :describe-symbol
-    :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
-    :return-from-frame :restart-frame
-    :probe :replay :save
-    :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
-    :max-chars :print-length :print-level :capture-time :stdin :token :from :count :locals :type :name
-    :system :force :path :compile :frame :restart :value :definitions :compressed
-    :time :runs :inspect :handle :handle-number :local :set
-    :trace :tally :action :functions :condition :break :methods :within
-    :describe-system :system-dependencies :list-systems :transitive :pattern
-    :run-tests :framework :test :quickload :quicklisp-search :verbose
-    :asks :input :question :text :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition
-    :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
-    :disassemble :macroexpand :depth :explain-dispatch
-    :profile :mode :graph :max-samples :interval-us :memory :collect :types :image
-    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors :limit-thread-errors
-    :end-standing :call-hooks :reason :look :request :running-frames :variable :retainers))
-
-(declaim (type simple-vector *keyword-table*))
-(defvar *keyword-table* (make-array 256 :initial-element '()))
-
-(defun octets-of-name (name)
-  (map 'octets #'char-code (string-downcase name)))
-
-(declaim (inline next-hash))
-(defun next-hash (hash octet)
-  (declare (type (unsigned-byte 24) hash) (type (unsigned-byte 8) octet))
-  (logand #xffffff (+ octet (* 31 hash))))
-
-(defun learn-keyword (keyword)
-  "Make the reader of the wire know KEYWORD."
-  (let* ((octets (octets-of-name keyword))
-         (hash (reduce #'next-hash octets :initial-value 0))
-         (place (logand hash 255)))
-    (unless (rassoc keyword (svref *keyword-table* place))
-      (push (cons octets keyword) (svref *keyword-table* place)))))
-
-(mapc #'learn-keyword *wire-keywords*)
 
 ;;; Reading
 
@@ -120,38 +78,26 @@
                 (t (incf at))))))
     (values (decode-string start at escapes) (1+ at))))
 
+(defun token-end (start limit)
+  "Return where the keyword or number that begins at START of *INPUT* ends."
+  (or (position-if (lambda (octet) (or (= octet 32) (= octet 41))) (the octets *input*) :start start :end limit)
+      limit))
+
 (defun parse-keyword (position limit)
-  (declare (type index position limit))
-  (let ((input *input*)
-        (hash 0)
-        (at (1+ position)))
-    (declare (type octets input) (type index at) (type (unsigned-byte 24) hash))
-    (fast
-      (loop while (< at limit)
-            do (let ((octet (aref input at)))
-                 (when (or (= octet 32) (= octet 41))
-                   (return))
-                 (setf hash (next-hash hash octet))
-                 (incf at))))
-    (let ((length (- at position 1)))
-      (values (or (loop for (octets . keyword) in (svref *keyword-table* (logand hash 255))
-                        when (and (= length (length (the octets octets)))
-                                  (fast
-                                    (loop for index of-type index below length
-                                          always (= (aref (the octets octets) index)
-                                                    (aref input (+ position 1 index))))))
-                          return keyword)
-                  :unknown)
-              at))))
+  (let* ((end (token-end position limit))
+         (name (make-string (- end position 1))))
+    (loop for index below (length name)
+          do (setf (schar name index) (char-upcase (code-char (aref *input* (+ position 1 index))))))
+    ;; What no operation looks for is in no code of the agent's.
+    (values (or (find-symbol name #.(find-package "KEYWORD")) :unknown)
+            end)))
 
 (defun parse-atom (position limit)
   "Read an integer, NIL or T; a float is read as the integer part, as no request has one."
   (declare (type index position limit))
   (let* ((input *input*)
          (first (aref input position))
-         (end (or (position-if (lambda (octet) (or (= octet 32) (= octet 41)))
-                               input :start position :end limit)
-                  limit)))
+         (end (token-end position limit)))
     (declare (type octets input) (type index end))
     (cond ((= first 110) (values nil end))
           ((= first 116) (values t end))

@@ -42,11 +42,17 @@ the debugger shows: it has others of its own, which return to it."
 (defun number-held-error (thread condition)
   "List CONDITION, for which THREAD stands in the person's debugger, and return its number; NIL if it is listed already."
   (call-locked (lambda ()
-                 (unless (standing-in thread)
-                   (let ((number (next-error-number)))
-                     (push (make-standing :number number :thread thread :of-program :person :held condition)
-                           *standing-errors*)
-                     number)))))
+                 (let ((standing (standing-in thread)))
+                   (when (and standing (standing-held standing) (not (eq condition (standing-held standing))))
+                     ;; A later error stands there now.
+                     (note-ended (standing-number standing))
+                     (setf standing nil))
+                   (if standing
+                       nil
+                       (let ((number (next-error-number)))
+                         (push (make-standing :number number :thread thread :of-program :person :held condition)
+                               *standing-errors*)
+                         number))))))
 
 (defun note-held-error (thread)
   "List the error in which THREAD stands in the person's debugger among those of this session, and report it."
@@ -65,20 +71,32 @@ the debugger shows: it has others of its own, which return to it."
 
 (defun note-held-error-aside (thread)
   "Do so in a thread of the agent's: the caller must not wait."
-  (make-thread "the person's error" (lambda () (ignore-errors (note-held-error thread)))))
+  (make-thread "the person's error" (lambda ()
+                                      (ignore-errors
+                                       (learn-held-condition thread)
+                                       (note-held-error thread)))))
+
+(defconstant +noting-seconds+ 1/5
+  "How long a request waits for the reports of errors that it has found, so that its own reply tells of them.")
 
 (defun note-held-errors ()
   "List the errors that stand in the person's debuggers now, and note those that no longer do: not each end is told by an event."
-  (let ((debuggers (debuggers)))
+  (let ((debuggers (debuggers))
+        (noters '()))
     (dolist (standing (remove nil *standing-errors* :key #'standing-held))
       (unless (eq (standing-held standing) (held-condition (standing-thread standing) debuggers))
         (note-ended (standing-number standing))))
     (dolist (thread (all-threads))
       (when (and (held-condition thread debuggers) (not (standing-in thread)))
-        (note-held-error-aside thread)))))
+        (push (note-held-error-aside thread) noters)))
+    (loop with end = (+ (get-internal-real-time) (* +noting-seconds+ internal-time-units-per-second))
+          for noter in noters
+          do (await-thread noter (max 0 (/ (- end (get-internal-real-time))
+                                           internal-time-units-per-second))))))
 
 (defun note-release (thread)
   "Note that THREAD has left the person's debugger."
+  (forget-held-condition thread)
   (let ((standing (standing-in thread)))
     (when (and standing (standing-held standing))
       (note-ended (standing-number standing)))))
@@ -87,6 +105,10 @@ the debugger shows: it has others of its own, which return to it."
   (case (second message)
     (:frames t)
     (:inspect (null (getf (cddr message) :set)))))
+
+(defun needs-force-p (standing message)
+  "True if MESSAGE, for STANDING, is only performed by force."
+  (and (standing-held standing) (not (only-looks-p message)) (not (getf (cddr message) :force))))
 
 (defun left-refusal (id number)
   (note-ended number)
@@ -109,7 +131,7 @@ the debugger shows: it has others of its own, which return to it."
         (session *session*))
     (cond ((not (eq condition (held-condition thread)))
            (left-refusal (first message) number))
-          ((not (or (only-looks-p message) (getf (cddr message) :force)))
+          ((needs-force-p standing message)
            (list (first message) :refused
                  "This error stands in the debugger of the person who runs the image. Pass force to act on it all the same."))
           (t

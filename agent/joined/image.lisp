@@ -13,10 +13,18 @@
           do (add-method function method))
     (add-server-hooks)))
 
+(defun exit-if-meant (exit &rest arguments)
+  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
+  (when *is-agents-thread*
+    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
+  (let ((*is-agents-thread* nil))
+    (apply (the function exit) arguments)))
+
 (defun restore-shared-image ()
   (when *is-prepared*
     (setf *is-prepared* nil)
-    (remove-server-hooks)
+    (unless *own-connections*
+      (remove-server-hooks))
     (loop for (function . method) in *asdf-methods*
           do (remove-method function method))
     (remove-encapsulations)))
@@ -41,4 +49,5 @@
       nil))
 
 (defun leave-image ()
-  (restore-shared-image))
+  (restore-shared-image)
+  (remove-server-hooks))

@@ -50,6 +50,8 @@
   (call-locked (lambda ()
                  (setf (session-number new) (incf *sessions-numbered*))
                  (push new *sessions*)
+                 (when (session-connection new)
+                   (pushnew (session-connection new) *own-connections*))
                  (prepare-shared-image)))
   (call-in-session new
                    (lambda ()

@@ -34,8 +34,11 @@ there is one."
       (when (and symbol (fboundp symbol))
         (return (values (ignore-errors (funcall symbol connection)) t))))))
 
+(defun socket-stream (connection package)
+  (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO"))
+
 (defun speed-connection (connection package)
-  (send-at-once (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO")))
+  (send-at-once (socket-stream connection package)))
 
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a thread of its own."
@@ -57,11 +60,11 @@ there is one."
 
 (defconstant +announced-characters+ 60)
 
-(defun shortened (text)
-  (let ((line (string-trim " " (one-line-text text))))
-    (if (> (length line) +announced-characters+)
-        (concatenate 'string (subseq line 0 +announced-characters+) "...")
-        line)))
+(defun refused-p (message)
+  "True if MESSAGE concerns an error that stands no longer, or one that is only touched by force."
+  (let* ((number (getf (cddr message) :standing))
+         (standing (find number *standing-errors* :key #'standing-number)))
+    (and number (or (null standing) (needs-force-p standing message)))))
 
 (defun announce-request (session message)
   "Announce MESSAGE, if it is a request of SESSION that evaluates."
@@ -74,20 +77,19 @@ there is one."
                  (:call-tool (format nil "the tool ~a" (getf arguments :name)))
                  (:invoke-restart (format nil "the restart ~a" (getf arguments :restart)))
                  ((:return-from-frame :restart-frame) "leave a frame"))))
-    (when (and text (session-announces session))
-      (announce (format nil "~a: ~a" (session-client session) (shortened text))))))
+    (when (and text (session-announces session) (not (refused-p message)))
+      (announce (format nil "~a: ~a" (session-client session) (cut-text (one-line-text text) +announced-characters+))))))
 
 ;;; What the person does
 
-(defun tell-sessions (text &optional except)
-  "Tell each session, except that of the connection EXCEPT, what the person did."
+(defun tell-sessions (text)
+  "Tell each session what the person did."
   (dolist (session *sessions*)
-    (unless (eq except (session-connection session))
-      (call-in-session session
-                       (lambda ()
-                         (let ((*output-octets* (make-buffer +buffer-length+))
-                               (*output-end* 0))
-                           (send-message (list 0 :person :text text))))))))
+    (call-in-session session
+                     (lambda ()
+                       (let ((*output-octets* (make-buffer +buffer-length+))
+                             (*output-end* 0))
+                         (send-message (list 0 :person :text text)))))))
 
 (defun form-name-and-text (form)
   "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
@@ -141,28 +143,43 @@ there is one."
      (let ((text (case (first event)
                    (:emacs-rex (text-of-request (second event)))
                    (:emacs-channel-send (text-of-listener (third event)))
-                   (:debug
-                    (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
-                      (declare (ignore thread more others))
-                      (and (eql level 1)
-                           (format nil "An error stands in the person's debugger: ~a ~a"
-                                   (one-line-text message) (string-trim " " type))))))))
+                   (:debug (text-of-error event)))))
        (when text
          (tell-sessions text))
        (follow-debugger event))))
   nil)
 
+(defvar *debugged* '()
+  "The threads that stand in the person's debugger, by the editor's numbers.")
+
+(defun text-of-error (event)
+  "Return a sentence on the error that the debugger shows by EVENT; NIL when it shows it again, because a later one was left."
+  (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
+    (declare (ignore more others))
+    (and (eql level 1)
+         (not (member thread *debugged*))
+         (format nil "An error stands in the person's debugger: ~a ~a" (one-line-text message) (string-trim " " type)))))
+
 (defun follow-debugger (event)
   "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
-  (when (and (member (first event) '(:debug :debug-return)) (eql 1 (third event)))
-    (let ((thread (thread-of-editor (second event))))
-      (when thread
-        (dolist (session *sessions*)
-          (call-in-session session
-                           (lambda ()
-                             (if (eq :debug (first event))
-                                 (note-held-error-aside thread)
-                                 (note-release thread)))))))))
+  (destructuring-bind (kind &optional number level &rest more) event
+    (declare (ignore more))
+    (case kind
+      (:debug
+       (pushnew number *debugged*)
+       (tell-of-debugger number #'note-held-error-aside))
+      (:debug-return
+       (when (eql 1 level)
+         (setf *debugged* (remove number *debugged*))
+         (tell-of-debugger number #'note-release))))))
+
+(defun tell-of-debugger (number note)
+  "Call NOTE in each session with the thread that editors know by NUMBER."
+  (declare (type function note))
+  (let ((thread (thread-of-editor number)))
+    (when thread
+      (dolist (session *sessions*)
+        (call-in-session session (lambda () (funcall note thread)))))))
 
 (defun thread-of-editor (number)
   "Return the thread that Swank or Slynk knows by NUMBER, perhaps one that has ended; or NIL."
@@ -171,12 +188,29 @@ there is one."
       (when (and symbol (fboundp symbol))
         (return (ignore-errors (funcall symbol number)))))))
 
+(defvar *own-connections* '()
+  "The connections by which sessions came, until Swank has closed them. The hooks stay as long as the last of them.")
+
+(defun drop-unsent (connection &rest more)
+  "Close the socket of CONNECTION, which Swank is about to close, without what waits to be written. Swank would write that first:
+if the other end is gone, this fails, the error opens in the person's debugger, and since the thread holds the lock of all
+connections (in 2.27 it is the one thread that closes and lists them), nobody can connect any more."
+  (declare (ignore more))
+  (dolist (package *servers*)
+    (let ((stream (socket-stream connection package)))
+      (when (streamp stream)
+        (ignore-errors (close stream :abort t))))))
+
 (defun note-connection-closed (connection &rest more)
   "End the sessions that came by CONNECTION, which is cut."
   (declare (ignore more))
   (dolist (session *sessions*)
     (when (eq connection (session-connection session))
-      (end-session-aside session))))
+      (end-session-aside session)))
+  (call-locked (lambda ()
+                 (setf *own-connections* (remove connection *own-connections*))
+                 (unless (or *sessions* *own-connections*)
+                   (remove-server-hooks)))))
 
 (defparameter *hooks-of-servers*
   '(("*EVENT-HOOK*" . note-event)
@@ -184,15 +218,22 @@ there is one."
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
 (defun add-server-hooks ()
+  (setf *debugged* '())
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
-    ;; Slynk has no hook for events.
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch) (null (its "*EVENT-HOOK*" package)))
-        (watch-calls dispatch #'note-event)))))
+    (loop for (symbol . function) in (watched-functions package)
+          do (watch-calls symbol (fdefinition function)))))
+
+(defun watched-functions (package)
+  "List (SYMBOL . FUNCTION) for each function of PACKAGE that is watched because there is no hook."
+  (loop for (name hook function) in '(("CLOSE-CONNECTION%" nil drop-unsent)
+                                      ("DISPATCH-EVENT" "*EVENT-HOOK*" note-event))
+        for symbol = (its name package)
+        when (and symbol (fboundp symbol) (null (and hook (its hook package))))
+          collect (cons symbol function)))
 
 (defun remove-server-hooks ()
   (dolist (package *servers*)
@@ -200,6 +241,5 @@ there is one."
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (let ((dispatch (its "DISPATCH-EVENT" package)))
-      (when (and dispatch (fboundp dispatch))
-        (unwatch-calls dispatch)))))
+    (loop for (symbol) in (watched-functions package)
+          do (unwatch-calls symbol))))

@@ -35,6 +35,9 @@
   "The session for which this thread works. In other threads it is one that nobody uses, so that what watches the program
 does no harm there.")
 
+(defvar *is-agents-thread* nil
+  "True in the threads of a session.")
+
 (defvar *sessions* '()
   "The sessions that are open.")
 (defvar *sessions-numbered* 0)

@@ -111,7 +111,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   "Read and return the condition of TRACING, in the package in which the function NAME was most likely written."
   (let* ((symbol (home-symbol name))
          (package (and symbol (symbol-package symbol)))
-         (*package* (if (or (null package) (system-package-p package)) (session-package) package)))
+         (*package* (if (or (null package) (own-package-p package)) (session-package) package)))
     (list* 'progn (read-forms (tracing-condition tracing)))))
 
 (defun compile-quietly (form)
@@ -252,7 +252,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
          (fboundp symbol)
          (not (macro-function symbol))
          (not (special-operator-p symbol))
-         (not (system-package-p (symbol-package symbol)))
+         (not (own-package-p (symbol-package symbol)))
          symbol)))
 
 (defun tell-step-problem (text)

@@ -46,10 +46,7 @@ the same slot; each has an entry, the most specific first."
           collect (cons (name-text name) (reverse entries)))))
 
 (defun class-kind-text (class)
-  (cond ((typep class 'structure-class) "structure")
-        ((subtypep class 'condition) "condition")
-        ((typep class 'built-in-class) "built-in class")
-        (t "class")))
+  (if (typep class 'built-in-class) "built-in class" (string-downcase (class-kind class))))
 
 (define-operation :class-info (arguments)
   (call-with-named-symbol
@@ -69,15 +66,15 @@ the same slot; each has an entry, the most specific first."
 (defun class-reply (class arguments)
   (multiple-value-bind (precedence final) (class-precedence class)
     (let ((slots (inherited-slots class))
-          (subclasses (direct-subclass-names class))
+          (subclasses (class-names (direct-subclasses class)))
           (documentation (documentation class t)))
       (list* *id* :ok
              :name (class-name-text class)
              :kind (class-kind-text class)
              :metaclass (class-name-text (class-of class))
-             :supers (mapcar #'name-text (direct-superclass-names class))
+             :supers (mapcar #'name-text (class-names (direct-superclasses class)))
              :subclasses (mapcar #'name-text
-                                 (subseq subclasses 0 (min 50 (length subclasses))))
+                                 (some-of subclasses 0 50))
              :subclass-count (length subclasses)
              :precedence (class-names-text precedence)
              :final (and final t)
@@ -89,10 +86,7 @@ the same slot; each has an entry, the most specific first."
                                                         (item-text form +form-characters+)
                                                         (class-name-text ancestor))))
              :methods (length (all-methods-on-class class))
-             :place (with-line (place-of class) (class-name class)
-                               (cond ((typep class 'structure-class) :structure)
-                                     ((subtypep class 'condition) :condition)
-                                     (t :class)))
+             :place (with-line (place-of class) (class-name class) (class-kind class))
              (if (stringp documentation)
                  (list :documentation (item-text documentation 4000 :escape nil))
                  '())))))
@@ -151,10 +145,7 @@ the same slot; each has an entry, the most specific first."
        (append (list :name (getf arguments :function)) arguments) :function
        (lambda (symbol)
          (let* ((name (if (setf-name-p (getf arguments :function)) `(setf ,symbol) symbol))
-                (function (and (fboundp name)
-                               (not (and (symbolp name)
-                                         (or (macro-function name) (special-operator-p name))))
-                               (fdefinition name))))
+                (function (function-named name)))
            (if (typep function 'generic-function)
                (methods-reply (name-text name) (methods-of-function function) arguments
                               :arguments (lambda-list-text function)

@@ -123,14 +123,8 @@ defines."
                   (mapcar #'name-text (nreverse names))))))))
 
 (define-operation :compile-form (arguments)
-  (let* ((text (getf arguments :code))
-         (package-name (getf arguments :package))
-         (package (if package-name (find-meant-package package-name) *package*)))
-    (if (null package)
-        (with-agent-syntax ()
-          (no-package-reply package-name))
-        (call-in-compilation-unit
-         (lambda ()
-           (let ((*package* package))
-             (multiple-value-bind (failed notes lost names) (compile-and-note text)
-               (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names))))))))
+  (call-in-package-for-code
+   arguments
+   (lambda ()
+     (multiple-value-bind (failed notes lost names) (compile-and-note (getf arguments :code))
+       (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names)))))

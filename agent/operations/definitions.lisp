@@ -61,22 +61,23 @@ nothing."
             collect (if (member place places) nil part)))))
 
 (defun new-symbols ()
-  "List the symbols of the user's packages whose meaning has changed, with their old meaning."
+  "List (SYMBOL OLD NEW) for the symbols of the user's packages whose meaning has changed."
   (let ((found '()))
     (dolist (package (user-packages))
       (do-symbols (symbol package)
         (when (eq (symbol-package symbol) package)
-          (let ((old (gethash symbol *snapshot*)))
-            (unless (and old (same-meaning-p old (meaning symbol)))
-              (push (cons symbol old) found))))))
+          (let ((old (gethash symbol *snapshot*))
+                (new (meaning symbol)))
+            (unless (and old (same-meaning-p old new))
+              (push (list symbol old new) found))))))
     (dolist (package (set-difference (list-all-packages) *known-packages*))
       (when (library-package-p package)
         (do-present-symbols (symbol package)
           (when (eq (symbol-package symbol) package)
             (let ((old (meaning-before symbol)))
               (when old
-                (push (cons symbol old) found)))))))
-    (sort found #'string< :key (lambda (entry) (symbol-name (car entry))))))
+                (push (list symbol old (meaning symbol)) found)))))))
+    (sort found #'string< :key #'first)))
 
 (defconstant +elements-copied+ 100)
 (defconstant +levels-copied+ 10)
@@ -115,59 +116,44 @@ to be shown is not copied: a default value can be any object, a circular list to
          (let ((*print-gensym* nil) (*print-length* 30) (*print-level* 5))
            (item-text (without-packages list) 300)))))
 
+(defun new-part (entry place)
+  "Return the object at PLACE of the meaning of the symbol of ENTRY, as NEW-SYMBOLS lists it, if it is new, or NIL."
+  (destructuring-bind (symbol old new) entry
+    (declare (ignore symbol))
+    (if (eq (nth place old) (nth place new)) nil (nth place new))))
+
+(defun entries-at (place symbols text)
+  "List those of SYMBOLS that have something new at PLACE of their meaning, each with what TEXT returns for it."
+  (loop for entry in symbols
+        when (new-part entry place)
+          collect (list (symbol-text (first entry)) (funcall (the function text) (first entry)))))
+
 (defun function-entries (symbols)
-  (loop for (symbol . old) in symbols
-        when (and (fboundp symbol)
-                  (not (macro-function symbol))
-                  (not (special-operator-p symbol))
-                  (not (eq (first old) (fdefinition symbol))))
-          collect (list (symbol-text symbol) (lambda-list-text (fdefinition symbol)))
-        when (and (fboundp `(setf ,symbol))
-                  (not (eq (third old) (fdefinition `(setf ,symbol)))))
-          collect (list (item-text `(setf ,symbol) 200)
-                        (lambda-list-text (fdefinition `(setf ,symbol))))))
+  (loop for entry in symbols
+        for (symbol) = entry
+        for function = (new-part entry 0)
+        for setter = (new-part entry 2)
+        when (and function (not (macro-function symbol)))
+          collect (list (symbol-text symbol) (lambda-list-text function))
+        when setter
+          collect (list (item-text `(setf ,symbol) 200) (lambda-list-text setter))))
 
 (defun variable-entries (symbols)
-  (loop for (symbol . old) in symbols
-        for kind = (variable-kind symbol)
-        when (and (or kind (boundp symbol))
+  (loop for (symbol old (nil nil nil bound kind)) in symbols
+        when (and (or kind bound)
                   (not (and (fourth old) (eq kind (fifth old)))))
           collect (list (symbol-text symbol)
                         (cond ((eq kind :symbol-macro)
                                (format nil "~a (a symbol macro)" (item-text (macroexpand-1 symbol) 80)))
-                              ((boundp symbol) (item-text (symbol-value symbol) 80))
+                              (bound (item-text (symbol-value symbol) 80))
                               (t "unbound")))))
-
-(defun macro-entries (symbols)
-  (loop for (symbol . old) in symbols
-        when (and (macro-function symbol)
-                  (not (eq (second old) (macro-function symbol))))
-          collect (list (symbol-text symbol) (lambda-list-text (macro-function symbol)))))
-
-(defun compiler-macro-entries (symbols)
-  (loop for (symbol . old) in symbols
-        for function = (compiler-macro-function symbol)
-        when (and function (not (eq (seventh old) function)))
-          collect (list (symbol-text symbol) (lambda-list-text function))))
-
-(defun deftype-entries (symbols)
-  (loop for (symbol . old) in symbols
-        for expander = (expanders symbol)
-        when (and expander (not (eq (eighth old) expander)))
-          collect (list (symbol-text symbol) (lambda-list-words (type-lambda-list symbol)))))
-
-(defun setf-entries (symbols)
-  (loop for (symbol . old) in symbols
-        for expander = (nth-value 1 (expanders symbol))
-        when (and expander (not (eq (ninth old) expander)))
-          collect (symbol-text symbol)))
 
 (defun new-classes (symbols)
   "List (SYMBOL CLASS) for the classes that the session has defined, or has given a name."
-  (loop for (symbol . old) in symbols
-        for class = (find-class symbol nil)
-        when (and class (not (eq (sixth old) class)) (not (forward-reference-p class)))
-          collect (list symbol class)))
+  (loop for entry in symbols
+        for class = (new-part entry 5)
+        when (and class (not (forward-reference-p class)))
+          collect (list (first entry) class)))
 
 (defun other-name-p (symbol class)
   (and (class-name class) (not (eq symbol (class-name class)))))
@@ -190,7 +176,7 @@ to be shown is not copied: a default value can be any object, a circular list to
                (let ((entry (method-entry method)))
                  (when entry
                    (push entry entries))))))
-      (loop for (symbol . old) in symbols
+      (loop for (symbol) in symbols
             do (loop for name in (list symbol `(setf ,symbol))
                      for function = (and (fboundp name) (fdefinition name))
                      when (typep function 'generic-function)
@@ -202,11 +188,16 @@ to be shown is not copied: a default value can be any object, a circular list to
 
 (defun method-entry (method)
   "Return the name and the lambda list of METHOD with its specializers, or NIL for accessors."
-  (multiple-value-bind (name qualifiers parameters) (method-parts method)
-    (when name
+  (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
+    (when (and name (null slot))
       (list (format nil "~s~{ ~s~}" name qualifiers)
             (let ((*print-length* 30) (*print-level* 5))
-              (if parameters (item-text parameters 300) "()"))))))
+              (if lambda-list
+                  (item-text (loop for parameter in lambda-list
+                                   for specializer = (pop specializers)
+                                   collect (if (member specializer '(nil t)) parameter (list parameter specializer)))
+                             300)
+                  "()"))))))
 
 (defun package-entries ()
   (sort (loop for package in (list-all-packages)
@@ -235,10 +226,13 @@ to be shown is not copied: a default value can be any object, a circular list to
                        (push (list name (- (length entries) next) next) left-out))))))
           (part "functions" :functions (lambda () (function-entries symbols)))
           (part "variables" :variables (lambda () (variable-entries symbols)))
-          (part "macros" :macros (lambda () (macro-entries symbols)))
-          (part "compiler-macros" :compiler-macros (lambda () (compiler-macro-entries symbols)))
-          (part "setf-expanders" :setf-expanders (lambda () (setf-entries symbols)))
-          (part "types" :types (lambda () (deftype-entries symbols)))
+          (part "macros" :macros (lambda () (entries-at 1 symbols (lambda (symbol) (lambda-list-text (macro-function symbol))))))
+          (part "compiler-macros" :compiler-macros
+                (lambda () (entries-at 6 symbols (lambda (symbol) (lambda-list-text (compiler-macro-function symbol))))))
+          (part "setf-expanders" :setf-expanders
+                (lambda () (mapcar #'first (entries-at 8 symbols (constantly nil)))))
+          (part "types" :types
+                (lambda () (entries-at 7 symbols (lambda (symbol) (lambda-list-words (type-lambda-list symbol))))))
           (part "classes" :classes (lambda () (class-entries symbols)))
           (part "methods" :methods (lambda () (method-entries symbols)))
           (part "tools" :tools #'tool-names)

@@ -157,17 +157,14 @@ its name."
   (let ((class (find-class symbol nil)))
     (when class
       (format stream "~%~s names a ~a~%" symbol
-              (cond ((typep class 'structure-class) "structure")
-                    ((subtypep class 'condition) "condition")
-                    ((typep class 'built-in-class) "built-in class")
-                    (t "class")))
-      (let ((supers (direct-superclass-names class))
-            (subclasses (direct-subclass-names class))
+              (class-kind-text class))
+      (let ((supers (class-names (direct-superclasses class)))
+            (subclasses (class-names (direct-subclasses class)))
             (slots (direct-slot-names class)))
         (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
                         ~@[  Direct slots: ~{~s~^ ~}~%~]"
                 supers
-                (if (> (length subclasses) 20) (subseq subclasses 0 20) subclasses)
+                (some-of subclasses 0 20)
                 slots))
       (put-documentation (documentation symbol 'type) stream)
       (put-place-as symbol '(:class :structure :condition) stream))))
@@ -241,25 +238,20 @@ same name in other packages and similar names here; if there are none, similar n
                                                 :from-end t))))))
 
 (define-operation :describe-symbol (arguments)
-  (let* ((name (getf arguments :name))
-         (package-name (getf arguments :package))
-         (package (if package-name
-                      (find-meant-package package-name)
-                      (session-package))))
-    (if (null package)
-        (with-agent-syntax ()
-          (no-package-reply package-name))
-        (with-agent-syntax (:package package :length 50 :level 6)
-          (multiple-value-bind (symbol found) (find-named-symbol name package)
-            (let ((named (find-package (nth-value 1 (split-name name)))))
-              (if (or found named)
-                  (list *id* :ok
-                        :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
-                        :standard (and found
-                                       (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
-                                       (string-downcase symbol))
-                        :found t)
-                  (no-symbol-reply name))))))))
+  (call-in-named-package
+   arguments
+   (lambda (package)
+     (let ((name (getf arguments :name)))
+       (multiple-value-bind (symbol found) (find-named-symbol name package)
+         (let ((named (find-package (nth-value 1 (split-name name)))))
+           (if (or found named)
+               (list *id* :ok
+                     :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+                     :standard (and found
+                                    (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
+                                    (string-downcase symbol))
+                     :found t)
+               (no-symbol-reply name))))))))
 
 (define-operation :session-info (arguments)
   (multiple-value-bind (used limit) (heap-readings)

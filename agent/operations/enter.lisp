@@ -45,7 +45,7 @@ The second value is a sentence if there is no such frame."
       (funcall (the function
                     (form-function
                      `(let ,bindings
-                        (declare (ignorable ,@(remove-if #'special-variable-p names)))
+                        (declare (ignorable ,@(remove :special names :key #'variable-kind)))
                         (multiple-value-prog1 ,form
                           (funcall ,#'write-back (list ,@names))))))))))
 
@@ -232,11 +232,10 @@ is an error inside the error, reported like any other."
                     (append (mapcar #'restart-name-text (shown-restarts *error-condition*))
                             (and *aborts-to-top* (list "ABORT"))))))
     (if names
-        (format nil "~{~a~^, ~}~@[ and ~d more~]"
-                (loop for name in (some-of names 0 +restarts-offered+)
+        (listed (loop for name in names
                       for number from 1
                       collect (format nil "~d. ~a" number name))
-                (and (nthcdr +restarts-offered+ names) (- (length names) +restarts-offered+)))
+                +restarts-offered+)
         nil)))
 
 (defun check-restart-values (restart values)

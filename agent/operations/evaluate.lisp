@@ -107,43 +107,20 @@ finding them reads the form again."
 (defun note-warning (condition)
   (cond
     ((typep condition 'uiop:compile-warned-warning)) ; ASDF repeats what the compiler said
-    ((repeats-last-warning-p condition)
-     (destructuring-bind (class message &optional place form (times 1)) (rest (first *warnings*))
-       (setf (rest (first *warnings*)) (list class message place form (1+ (the fixnum times))))))
     ((>= (length (the list *warnings*)) +warnings-kept+)
      (incf *warnings-lost*))
     (t
-     (push (let* ((*capture* (make-capture))
-                  (entry (append (warning-entry condition) (place-entry condition)))
-                  (place (third entry)))
-             ;; Those of files are counted, errors and warnings apart, by this text.
-             (when (and place (string/= ":" place :end2 1) (typep condition 'warning) (not (search "WARNING" (first entry))))
-               (setf (first entry)
-                     (format nil "~:[~;STYLE-~]WARNING ~a" (typep condition 'style-warning) (first entry))))
-             (cons condition entry))
-           *warnings*))))
-
-(defconstant +arguments-compared+ 20)
-
-(defun repeats-last-warning-p (condition)
-  "True if CONDITION certainly says the same as the warning before it, and neither has a place in a text."
-  (let ((last (first (first *warnings*))))
-    (and last
-         (typep condition 'simple-condition)
-         (eq (class-of last) (class-of condition))
-         (null (fourth (first *warnings*)))
-         (equal (simple-condition-format-control last) (simple-condition-format-control condition))
-         ;; The lists are the program's: they may be circular.
-         (loop for these = (simple-condition-format-arguments last) then (rest these)
-               for those = (simple-condition-format-arguments condition) then (rest those)
-               repeat +arguments-compared+
-               always (or (and (null these) (null those))
-                          (and (consp these) (consp those)
-                               (simple-object-p (first these))
-                               (eql (first these) (first those))))
-               until (null these)
-               finally (return (null these)))
-         (null (place-entry condition)))))
+     (let* ((*capture* (make-capture))
+            (entry (append (warning-entry condition) (place-entry condition)))
+            (place (third entry)))
+       ;; Those of files are counted, errors and warnings apart, by this text.
+       (when (and place (string/= ":" place :end2 1) (typep condition 'warning) (not (search "WARNING" (first entry))))
+         (setf (first entry)
+               (format nil "~:[~;STYLE-~]WARNING ~a" (typep condition 'style-warning) (first entry))))
+       (destructuring-bind (&optional class message last-place form (times 1)) (rest (first *warnings*))
+         (if (and (null place) (null last-place) (equal entry (list class message)))
+             (setf (rest (first *warnings*)) (list class message last-place form (1+ (the fixnum times))))
+             (push (cons condition entry) *warnings*)))))))
 
 (defconstant +conses-searched+ 100000)
 
@@ -348,7 +325,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let ((name (class-name (class-of structure))))
     (and (symbolp name)
          (symbol-package name)
-         (not (system-package-p (symbol-package name)))
+         (not (own-package-p (symbol-package name)))
          (loop for slot in (slot-names structure)
                when (slot-boundp structure slot)
                  collect (slot-value structure slot)))))
@@ -440,6 +417,31 @@ thread that was started and failed meanwhile may have ended, and the server woul
         (push text *printed-values*)
         (push cut *cuts*)))))
 
+;;; The values of earlier evaluations
+
+(defconstant +evaluations-kept+ 1000)
+(defconstant +values-kept+ 20)
+
+(define-session-variable *earlier-values* '()
+  "(NUMBER FUNCTION ...) for each evaluation, newest first: each function returns a value in a list, or NIL.")
+
+(defun remember-values (number values)
+  "Remember which VALUES evaluation NUMBER had, without keeping them alive if this Lisp can do that; otherwise those
+of the last three evaluations, which * and its like keep."
+  (push (cons number
+              (loop for value in values
+                    repeat +values-kept+
+                    collect (or (weak-reference value) (constantly (list value)))))
+        *earlier-values*)
+  (let ((end (nthcdr (if (weak-reference nil) (1- +evaluations-kept+) 2) *earlier-values*)))
+    (when end
+      (setf (rest end) '()))))
+
+(defun earlier-value (number index)
+  "Return value INDEX of evaluation NUMBER in a list; NIL if it no longer exists or is not known."
+  (let ((recall (nth index (rest (assoc number *earlier-values*)))))
+    (if recall (funcall (the function recall)) nil)))
+
 ;;; Evaluation
 
 (declaim (notinline evaluate-form evaluate-form-by))
@@ -454,25 +456,21 @@ thread that was started and failed meanwhile may have ended, and the server woul
   (let ((*evaluating* t))
     (multiple-value-list (catch 'form-values (funcall function)))))
 
+(defmacro retrying (report &body body)
+  "Evaluate BODY, with a restart RETRY, described by REPORT, that evaluates it again."
+  `(loop
+     (restart-case (return (progn ,@body))
+       (retry ()
+         :report ,report))))
+
 (defun evaluate-with-retry (form)
-  (loop
-    (restart-case
-        (return (evaluate-form form))
-      (retry ()
-        :report "Evaluate the form again."))))
+  (retrying "Evaluate the form again."
+    (evaluate-form form)))
 
 (defun read-form (stream)
   "Read a form; return STREAM itself at the end. *READ-SUPPRESS*, which a program may have left true, makes any form NIL."
   (let ((*read-suppress* nil))
     (read stream nil stream)))
-
-(defun call-with-retry (function)
-  "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
-  (loop
-    (restart-case
-        (return (evaluate-form-by function))
-      (retry ()
-        :report "Evaluate the form again."))))
 
 (defun evaluate-text (text &key (evaluate #'evaluate-with-retry) is-whole)
   "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each
@@ -597,12 +595,15 @@ added to the reply."
                                  (evaluate)))))
                (when *readings*
                  (setf *timing* (time-taken)))
+               (when *evaluation*
+                 (remember-values *evaluation* values))
                (print-values values max-characters length level)
                (append (evaluation-reply :done) (funcall (the function more)))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
-        (call-in-compilation-unit (lambda () (append (evaluation-reply :left) '(:aborted t))))))))
+        (call-in-compilation-unit (lambda () (append (evaluation-reply :left)
+                                                       (list :aborted t :hooked (and *debugger-hook* t)))))))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))

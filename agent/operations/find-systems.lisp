@@ -42,27 +42,32 @@
     (walk-directories root (lambda (directory)
                              (probe-file (merge-pathnames file directory))))))
 
+(defconstant +systems-listed+ 5000)
+
+(defun definition-files-below (root)
+  "List the definitions below ROOT, a directory or NIL, the nearest first."
+  (let ((files '()))
+    (when root
+      (walk-directories root (lambda (directory)
+                               (setf files (append files (ignore-errors
+                                                          (directory (merge-pathnames "*.asd" directory)))))
+                               (> (length files) +systems-listed+))))
+    files))
+
 (define-session-variable *definitions-below* '(nil)
-  "The id of a request and a table from names to the definitions below *DIRECTORY* as they were then. ASDF asks for each
-dependency, and walking a large directory each time would take seconds.")
+  "The id of a request and the definitions below *DIRECTORY* as they were then. ASDF asks for each dependency, and walking
+a large directory each time would take seconds.")
 
 (defun definitions-below-directory ()
   (unless (and *id* (eql *id* (car *definitions-below*)))
-    (let ((table (make-hash-table :test #'equal)))
-      (walk-directories *directory*
-                        (lambda (directory)
-                          (dolist (file (ignore-errors
-                                         (directory (merge-pathnames "*.asd" directory))))
-                            (unless (gethash (pathname-name file) table)
-                              (setf (gethash (pathname-name file) table) file)))
-                          nil))
-      (setf *definitions-below* (cons *id* table))))
+    (setf *definitions-below* (cons *id* (definition-files-below *directory*))))
   (cdr *definitions-below*))
 
 (defun search-directory (name)
   "Find the definition of the system NAME below *DIRECTORY*, for ASDF. It takes precedence over installed systems."
   (when *directory*
-    (probe-file* (gethash (asdf:primary-system-name name) (definitions-below-directory)))))
+    (probe-file* (find (asdf:primary-system-name name) (definitions-below-directory)
+                       :key #'pathname-name :test #'equal))))
 
 (defun probe-file* (path)
   (and path (probe-file path)))
@@ -183,18 +188,6 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 ;;; All systems
 
-(defconstant +systems-listed+ 5000)
-
-(defun definition-files-below (root)
-  (let ((files '()))
-    (when root
-      (walk-directories root (lambda (directory)
-                               (setf files (append (ignore-errors
-                                                    (directory (merge-pathnames "*.asd" directory)))
-                                                   files))
-                               (> (length files) +systems-listed+))))
-    files))
-
 (defun installed-files (home)
   (when home
     (append (ignore-errors (directory (merge-pathnames "dists/*/software/*/*.asd" home)))
@@ -251,7 +244,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
   (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
     (when near
       (format nil "Did you mean the system ~{~a~^ or ~}?"
-              (subseq near 0 (min (length near) +names-offered+))))))
+              (some-of near 0 +names-offered+)))))
 
 (defun file-as-system-hint (name)
   "Return a sentence if NAME, which names no system, looks like the name of a file."
@@ -262,11 +255,12 @@ has no file. If several have the same name, the first is the one that ASDF uses.
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 
 (defun system-hint (condition)
-  "Return a correction or similar names if CONDITION reports an unknown system."
+  "Return a correction, similar names or where to look if CONDITION reports an unknown system."
   (when (typep condition 'asdf:missing-component)
     (let ((name (princ-to-string (asdf/find-component:missing-requires condition))))
       (or (file-as-system-hint name)
-          (offer-systems name)))))
+          (offer-systems name)
+          "list-systems lists the systems that are found here; quickload can download others."))))
 
 (defun meant-system-name (name)
   "Return the system's actual name for NAME, which may be in upper case."

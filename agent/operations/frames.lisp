@@ -129,13 +129,18 @@ stopped before the last."
       (values (nreverse frames)
               (if complete number (- +frames-walked+))))))
 
+(defun frames-part (frame condition arguments package)
+  "Return the part of a reply with those of the frames from FRAME on that ARGUMENTS request, with names as in PACKAGE."
+  (with-agent-syntax (:package package :length 10 :level 4)
+    (multiple-value-bind (frames total)
+        (frame-texts frame condition
+                     :from (getf arguments :from 0)
+                     :count (min +frames-walked+ (getf arguments :count +frames-sent+))
+                     :locals (getf arguments :locals))
+      (list :frames frames :total total))))
+
 (define-operation :frames (arguments)
   (if *error-frame*
-      (multiple-value-bind (frames total)
-          (with-agent-syntax (:package (report-package) :length 10 :level 4)
-            (frame-texts *error-frame* *error-condition*
-                         :from (getf arguments :from 0)
-                         :count (min +frames-walked+ (getf arguments :count +frames-sent+))
-                         :locals (getf arguments :locals)))
-        (list *id* :ok :frames frames :total total :locals (and (getf arguments :locals) t)))
+      (list* *id* :ok :locals (and (getf arguments :locals) t)
+             (frames-part *error-frame* *error-condition* arguments (report-package)))
       (list *id* :refused "The error no longer stands: the program has left it.")))

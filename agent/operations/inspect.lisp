@@ -11,7 +11,8 @@
   "The objects behind the handles, newest first: (NUMBER OBJECT (INDEX VALUE . KEY) ...), KEY in a list.")
 
 (defun forget-inspections ()
-  (setf *inspections* '()))
+  (setf *inspections* '()
+        *earlier-values* '()))
 
 (defun remember-inspection (number object parts)
   (push (list* number object parts) *inspections*)
@@ -24,11 +25,11 @@
   (not (or (typep value '(or number character symbol))
            (and (stringp value) (<= (length value) 100)))))
 
-(defun parse-handle (text)
-  "Return the number of the handle TEXT, its index or NIL, and whether it denotes the key.
+(defun parse-handle (text letter)
+  "Return the number of the handle TEXT, which may begin with LETTER, its index or NIL, and whether it denotes the key.
 NIL if TEXT is not a handle."
   (let* ((text (string-trim " #" text))
-         (start (if (and (plusp (length text)) (char-equal #\h (char text 0))) 1 0))
+         (start (if (and (plusp (length text)) (char-equal letter (char text 0))) 1 0))
          (dot (position #\. text))
          (end (length text))
          (key (and dot (char-equal #\k (char text (1- end))))))
@@ -42,9 +43,24 @@ NIL if TEXT is not a handle."
             (values number index key)
             nil)))))
 
+(defun value-with-handle (text)
+  "Return in a list the value of an evaluation that TEXT, such as v12 or v12.1, denotes. Signals a PATH-ERROR if there
+is none."
+  (multiple-value-bind (number index) (parse-handle text #\v)
+    (or (earlier-value number (or index 0))
+        (fail-path "The value ~a is no longer kept: nothing in this state of the session refers to it. Inspect it by ~
+                    code."
+                   text))))
+
 (defun object-with-handle (text)
   "Return in a list the object that the handle TEXT denotes. Signals a PATH-ERROR if there is none."
-  (multiple-value-bind (number index key) (parse-handle text)
+  (if (eql 0 (position #\v (string-left-trim " #" text) :test #'char-equal))
+      (value-with-handle text)
+      (inspected-object text)))
+
+(defun inspected-object (text)
+  "Return in a list the object to which a reply gave the handle TEXT. Signals a PATH-ERROR if there is none."
+  (multiple-value-bind (number index key) (parse-handle text #\h)
     (let ((inspection (assoc number *inspections*)))
       (flet ((missing ()
                (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
@@ -53,7 +69,8 @@ NIL if TEXT is not a handle."
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)
-               (fail-path "~a is not a handle; handles look like h7 or h7.3." text))
+               (fail-path "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12."
+                          text))
               ((null inspection) (missing))
               ((null index) (list (second inspection)))
               (t
@@ -66,18 +83,13 @@ NIL if TEXT is not a handle."
 (defun one-line (text)
   (substitute #\space #\newline text))
 
+(defun words (text)
+  "List the words of TEXT between blanks."
+  (remove "" (uiop:split-string text :separator '(#\space #\newline #\tab #\return)) :test #'string=))
+
 (defun one-line-text (text)
   "Return TEXT with each run of blanks as one."
-  (with-output-to-string (stream)
-    (loop with blank = nil
-          for character across text
-          do (cond ((member character '(#\space #\newline #\tab #\return))
-                    (setf blank t))
-                   (t
-                    (when blank
-                      (write-char #\space stream))
-                    (setf blank nil)
-                    (write-char character stream))))))
+  (format nil "~{~a~^ ~}" (words text)))
 
 (defun part-entry (part number index)
   "Return the wire form of PART: its label, its text, and the handles of the part and of its key, or NIL."

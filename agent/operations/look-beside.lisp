@@ -152,12 +152,7 @@ may take as long."
 (define-operation :running-frames (arguments)
   (flet ((frames (frame)
            (let ((*in-a-hurry* (prints-p frame)))
-             (with-agent-syntax (:length 10 :level 4)
-               (multiple-value-list
-                (frame-texts frame nil
-                             :from (getf arguments :from 0)
-                             :count (min +frames-walked+ (getf arguments :count +frames-sent+))
-                             :locals (getf arguments :locals)))))))
+             (frames-part frame nil arguments (session-package)))))
     (multiple-value-bind (outcome frames)
         (cond (*running-frame*
                (values :done (frames *running-frame*)))
@@ -168,6 +163,4 @@ may take as long."
                   (declare (ignore finish))
                   (frames (signalling-frame)))))
               (t :idle))
-      (list* *id* :ok :outcome outcome
-             (when (eq outcome :done)
-               (list :frames (first frames) :total (second frames)))))))
+      (list* *id* :ok :outcome outcome frames))))

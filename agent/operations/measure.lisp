@@ -29,11 +29,10 @@
   "Call FUNCTION; return its values as a list and add what it took to the list TOTALS."
   (declare (type function function))
   (let* ((before '())
-         (values (call-with-retry
-                  (lambda ()
-                    ;; A call that is retried is measured from that point.
-                    (setf before (list-readings))
-                    (funcall function)))))
+         (values (retrying "Evaluate the form again."
+                   ;; A call that is retried is measured from that point.
+                   (setf before (list-readings))
+                   (evaluate-form-by function))))
     (map-into totals (lambda (total before after) (+ total (max 0 (- after before))))
               totals before (list-readings))
     values))

@@ -37,7 +37,7 @@ if IMAGE is true."
 
 (defun object-meant (text)
   "Return the object of TEXT, a handle or forms. Signals a PATH-ERROR."
-  (if (parse-handle text)
+  (if (parse-handle text #\h)
       (first (object-with-handle text))
       (let ((value nil))
         (dolist (form (read-forms text) value)
@@ -57,15 +57,14 @@ if IMAGE is true."
         append (mapcar #'rest (rest inspection))))
 
 (defun call-without-last-values (function)
-  "Call FUNCTION with a list of conses while the variables of the REPL, * and so on, are NIL; the conses hold their values."
+  "Call FUNCTION with a list of conses while the variables of the listener, * and so on, are NIL; the conses hold their
+values."
   (declare (type function function))
-  (let* ((names '(* ** *** / // /// + ++ +++ -))
-         (values (mapcar #'symbol-value names)))
+  (let ((values (listener-values)))
     (unwind-protect (progn
-                      (dolist (name names)
-                        (set name nil))
+                      (set-listener-values (mapcar (constantly nil) values))
                       (funcall function (maplist #'identity values)))
-      (mapc #'set names values))))
+      (set-listener-values values))))
 
 (define-operation :retainers (arguments)
   (call-in-package-for-code

@@ -138,6 +138,12 @@ the function does not accept that number. The call of a generic function has no 
          (not (accepts-p lambda-list count))
          (fit-hint name lambda-list))))
 
+(defun dispatching-p (lambda-list)
+  "True if LAMBDA-LIST is that of the code by which the Lisp dispatches a generic function, which has no name."
+  (and (consp lambda-list)
+       (symbolp (first lambda-list))
+       (eql 0 (search ".ARG" (symbol-name (first lambda-list))))))
+
 (defconstant +slots-told+ 12)
 
 (defun slot-hint (condition)
@@ -150,20 +156,25 @@ the function does not accept that number. The call of a generic function has no 
                                            (loop for slot in slots collect (getf slot :name))
                                            (loop for slot in slots append (getf slot :initargs)))
                                        :from-end t)))
-        (format nil (cond (names "The slots of ~a ~:[take~;are~] ~{~a~^, ~}~@[ and ~d more~].")
+        (format nil (cond (names "The slots of ~a ~:[take~;are~] ~a.")
                           ((eq misuse :slot) "~a has no slots.")
                           (t "No slot of ~a has an initarg."))
                 (name-text (class-name class))
                 (eq misuse :slot)
-                (mapcar #'name-text (some-of names 0 +slots-told+))
-                (and (nthcdr +slots-told+ names) (- (length names) +slots-told+)))))))
+                (listed (mapcar #'name-text names) +slots-told+))))))
 
 (defun call-hint (condition frame)
   "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
   (multiple-value-bind (misuse callee count) (call-misuse condition)
     (when misuse
       (multiple-value-bind (name lambda-list function arguments) (function-that-was-called frame callee)
-        (cond ;; The function that was called has no frame that is shown, and called by that one.
+        (cond ((and count (dispatching-p lambda-list))
+               (or (form-hint count)
+                   (format nil "A generic function that takes ~d argument~:p was called with ~d."
+                           (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list)
+                               (length lambda-list))
+                           count)))
+              ;; The function that was called has no frame that is shown, and called by that one.
               ((and count (or (accepts-p lambda-list count)
                               (not (eql count (ignore-errors (list-length arguments))))))
                (form-hint count))
@@ -171,10 +182,8 @@ the function does not accept that number. The call of a generic function has no 
                (fit-hint name lambda-list))
               ((and (eq misuse :methods) (typep function 'generic-function))
                (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
-                 (format nil "~a has ~[no methods~:;~:*the method~p ~{~a~^, ~}~@[ and ~d more~]~]."
-                         (name-text name) (length texts)
-                         (subseq texts 0 (min +methods-told+ (length texts)))
-                         (and (> (length texts) +methods-told+) (- (length texts) +methods-told+))))))))))
+                 (format nil "~a has ~[no methods~:;~:*the method~p ~a~]."
+                         (name-text name) (length texts) (listed texts +methods-told+)))))))))
 
 (defun encoding-hint (condition)
   "Return a sentence if CONDITION reports octets that are not in the encoding of their stream or conversion."

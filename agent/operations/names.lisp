@@ -79,29 +79,31 @@ hundred times as much, and nearly all names are far."
       string
       (coerce string '(simple-array character (*)))))
 
-(defun near-strings (name candidates)
-  "List the CANDIDATES that are similar to NAME, the most similar first."
+(defun nearness (name)
+  "Return a function of a string that returns its distance from NAME, or NIL if they are not similar."
   (let* ((name (common-string name))
          (letters (letters name))
-         (limit (allowed-distance name))
-         (found '()))
-    (dolist (candidate candidates)
+         (limit (allowed-distance name)))
+    (lambda (candidate)
       (when (and (simple-string-p candidate)
                  (worth-comparing-p candidate (length name) letters limit))
         (let ((distance (distance name (common-string candidate) limit)))
-          (when (<= distance limit)
-            (push (cons distance candidate) found)))))
-    (mapcar #'cdr (stable-sort (nreverse (remove-duplicates found :key #'cdr :test #'string=))
-                               #'< :key #'car))))
+          (if (<= distance limit) distance nil))))))
+
+(defun near-strings (name candidates)
+  "List the CANDIDATES that are similar to NAME, the most similar first."
+  (let ((nearness (nearness name)))
+    (remove-duplicates (mapcar #'cdr (stable-sort (loop for candidate in candidates
+                                                        for distance = (funcall nearness candidate)
+                                                        when distance
+                                                          collect (cons distance candidate))
+                                                  #'< :key #'car))
+                       :test #'string= :from-end t)))
 
 (defun symbol-meanings (symbol)
   "List in words what SYMBOL names."
-  (append (cond ((special-operator-p symbol) '("special operator"))
-                ((macro-function symbol) '("macro"))
-                ((fboundp symbol) '("function")))
-          (cond ((constantp symbol) (if (keywordp symbol) '() '("constant")))
-                ((boundp symbol) '("variable")))
-          (if (find-class symbol nil) '("class") '())))
+  (loop for meaning in (meanings symbol)
+        collect (substitute #\space #\- (string-downcase meaning))))
 
 (defun agent-symbol-p (symbol)
   (eq (symbol-package symbol) #.(find-package "CL-MCP-AGENT")))
@@ -110,26 +112,21 @@ hundred times as much, and nearly all names are far."
   "List symbols with names similar to NAME that satisfy TEST, the most likely first: those with the same name in any
 package, then those accessible in the session's package."
   (declare (type function test))
-  (let* ((same '())
-         (near '())
-         (limit (allowed-distance name))
-         (name (common-string name))
-         (letters (letters name))
-         (left +symbols-compared+)
-         (here (session-package)))
-    (declare (type fixnum left) (type (integer 0 8) limit))
+  (let ((same '())
+        (near '())
+        (nearness (nearness name))
+        (left +symbols-compared+))
+    (declare (type fixnum left) (type function nearness))
     (dolist (package (list-all-packages))
       (multiple-value-bind (symbol status) (find-symbol name package)
         (when (and status (funcall test symbol) (not (agent-symbol-p symbol)))
           (pushnew symbol same))))
-    (do-symbols (symbol here)
+    (do-symbols (symbol (session-package))
       (when (minusp (decf left))
         (return))
-      (let ((other (symbol-name symbol)))
-        (when (worth-comparing-p other (length name) letters limit)
-          (let ((distance (distance name (common-string other) limit)))
-            (when (and (<= 1 distance limit) (funcall test symbol))
-              (pushnew (cons distance symbol) near :key #'cdr))))))
+      (let ((distance (funcall nearness (symbol-name symbol))))
+        (when (and distance (plusp (the fixnum distance)) (funcall test symbol))
+          (pushnew (cons distance symbol) near :key #'cdr))))
     (append (sort same #'< :key #'publicity)
             (mapcar #'cdr (sort near #'< :key (lambda (entry)
                                                 (+ (* 10 (the fixnum (car entry)))
@@ -179,7 +176,7 @@ package, then those accessible in the session's package."
   (let ((near (near-strings name (package-names))))
     (when near
       (format nil "Did you mean the package ~{~a~^ or ~}?"
-              (subseq near 0 (min (length near) +names-offered+))))))
+              (some-of near 0 +names-offered+)))))
 
 (defun package-system-hint (name)
   "Return what to load so that there is a package NAME, or NIL."

@@ -81,3 +81,13 @@ interrupts and errors while it runs."
 
 (defvar *component* nil
   "What is being compiled or loaded: a verb and a component of ASDF, or all of it as a string; or NIL.")
+
+;;; What a listener keeps of the last forms and values; each thread that evaluates has its own.
+
+(defparameter *listener-variables* '(* ** *** / // /// + ++ +++ -))
+
+(defun listener-values ()
+  (mapcar #'symbol-value *listener-variables*))
+
+(defun set-listener-values (values)
+  (mapc #'set *listener-variables* values))

@@ -39,10 +39,9 @@ signals an error."
 (defconstant +fact-characters+ 1000)
 
 (defun fact-text (value)
-  (cond ((not (stringp value)) (item-text value 300))
-        ((> (length value) +fact-characters+)
-         (concatenate 'string (subseq value 0 +fact-characters+) "..."))
-        (t value)))
+  (if (stringp value)
+      (cut-text value +fact-characters+)
+      (item-text value 300)))
 
 ;;; Kinds. An object has the first kind whose test is true for it.
 
@@ -86,6 +85,11 @@ never have many."
   (loop for element in (nthcdr from list)
         repeat limit
         collect element))
+
+(defun listed (texts count)
+  "Return the first COUNT of TEXTS, and how many more there are, for use in a sentence."
+  (format nil "~{~a~^, ~}~@[ and ~d more~]" (some-of texts 0 count)
+          (and (nthcdr count texts) (- (length texts) count))))
 
 (defun kind-of (object)
   (find-if (lambda (kind) (funcall (kind-test kind) object)) *kinds*))

@@ -20,14 +20,9 @@ little else."
 
 (defun defining-text-p (text)
   "True if a form in TEXT, which cannot be read, seems to define something."
-  (loop for open = (position #\( text) then (position #\( text :start start)
+  (loop for open = (position #\( text) then (position #\( text :start (1+ open))
         while open
-        for start = (1+ open)
-        for end = (or (position-if (lambda (character) (find character " ()'\";
-")) text :start start)
-                      (length text))
-        for colon = (position #\: text :start start :end end :from-end t)
-        thereis (defining-name-p (string-upcase (subseq text (if colon (1+ colon) start) end)))))
+        thereis (defining-name-p (string-upcase (plain-token (token-at text (1+ open)))))))
 
 (defun defining-form-p (form &optional (depth 0))
   "True if FORM defines something, itself or in its body."

@@ -44,22 +44,10 @@ parentheses."
 
 (defun subscripts-in (text)
   "Return the integers in TEXT, taken from between brackets, as a list."
-  (let ((words '())
-        (word '()))
-    (flet ((end-word ()
-             (when word
-               (push (coerce (nreverse word) 'string) words)
-               (setf word '()))))
-      (loop for character across text
-            do (if (or (blank-p character) (char= character #\,))
-                   (end-word)
-                   (push character word)))
-      (end-word))
-    (loop for word in (nreverse words)
-          collect (if (and (every #'digit-char-p word) (<= (length word) 15))
-                      (parse-integer word)
-                      (fail-path "In the path, ~a between brackets is not a number from 0 up."
-                                 word)))))
+  (loop for word in (words (substitute #\space #\, text))
+        collect (if (and (every #'digit-char-p word) (<= (length word) 15))
+                    (parse-integer word)
+                    (fail-path "In the path, ~a between brackets is not a number from 0 up." word))))
 
 (defun parse-path (text)
   "Return the steps of the path TEXT: lists of subscripts, and names as strings.

@@ -86,73 +86,51 @@
           (note-call-to-evaluate form)
           (eval form)))))
 
-(defun skip-block-comment (stream)
-  "Skip the block comment that begins with the next character of STREAM. Return NIL if there is none."
-  (read-char stream)
-  (when (eql #\| (read-char stream nil))
-    (loop with depth = 1
-          with before = nil
-          for char = (read-char stream)
-          do (cond ((and (eql before #\|) (eql char #\#))
-                    (setf before nil)
-                    (when (zerop (decf depth))
-                      (return t)))
-                   ((and (eql before #\#) (eql char #\|))
-                    (setf before nil)
-                    (incf depth))
-                   (t
-                    (setf before char))))))
+(defun inside-list (text start)
+  "Return the place behind the next opening parenthesis of TEXT from START on, or NIL if something else comes first."
+  (let ((at (code-start text start)))
+    (and at (char= #\( (char text at)) (1+ at))))
 
-(defun skip-to-list (stream)
-  "Skip the next opening parenthesis of STREAM. Return NIL if something else comes first."
-  (loop for next = (peek-char t stream)
-        do (case next
-             (#\; (read-line stream))
-             (#\# (unless (skip-block-comment stream)
-                    (return nil)))
-             (#\( (read-char stream) (return t))
-             (t (return nil)))))
+(defun after-form (text start)
+  "Return the end of the next form of TEXT from START on. An error if there is none."
+  (let ((*read-suppress* t))
+    (nth-value 1 (read-from-string text t nil :start start))))
 
 (defun steps-of (form text start end)
   "Return (STEP START END) for each step of FORM, a PROGN that is in TEXT from START to END; NIL if it is none or they are not found."
   (when (eq 'progn (and (consp form) (first form)))
     (ignore-errors
-     (with-input-from-string (stream (subseq text start end))
-       (when (skip-to-list stream)
-         (let ((*read-suppress* t))
-           (read stream)
-           (loop for step in (rest form)
-                 for step-start = (+ start (file-position stream))
-                 do (read stream)
-                 collect (list step step-start (+ start (file-position stream))))))))))
+     (let* ((text (subseq text 0 end))
+            (inside (inside-list text start)))
+       (when inside
+         (loop for step in (rest form)
+               for step-start = (after-form text inside) then step-end
+               for step-end = (after-form text step-start)
+               collect (list step step-start step-end)))))))
 
 (defun note-steps-done (text progress)
   "Note which forms inside the current PROGN of TEXT have been evaluated since the last call."
   (let ((*readtable* (progress-readtable progress))
         (*package* (or (find-package (progress-package progress)) *package*))
-        (*read-suppress* t)
-        (form-start (progress-form-start progress))
         (old-depth (progress-depth progress))
-        (level 0))
-    (with-input-from-string (stream (subseq text form-start))
-      (handler-case
-          (loop for count in (reverse (progress-steps progress))
-                while (skip-to-list stream)
-                do (read stream)
-                   (incf level)
-                   (let ((start (+ form-start (file-position stream))))
-                     (loop repeat count
-                           do (read stream))
-                     (let ((end (+ form-start (file-position stream))))
-                       (when (and (plusp count) (> end (progress-start progress)))
-                         (if (< start (progress-start progress))
-                             (note-piece progress (progress-start progress) end
-                                         (max 0 (- old-depth level)))
-                             (note-piece progress start end 0)))
-                       (when (>= end (progress-start progress))
-                         (setf (progress-start progress) end
-                               (progress-depth progress) level)))))
-        (error () nil)))))
+        (end (progress-form-start progress)))
+    (handler-case
+        (loop for count in (reverse (progress-steps progress))
+              for level from 1
+              for inside = (inside-list text end)
+              while inside
+              do (let ((start (after-form text inside)))
+                   (setf end start)
+                   (loop repeat count
+                         do (setf end (after-form text end)))
+                   (when (and (plusp count) (> end (progress-start progress)))
+                     (if (< start (progress-start progress))
+                         (note-piece progress (progress-start progress) end (max 0 (- old-depth level)))
+                         (note-piece progress start end 0)))
+                   (when (>= end (progress-start progress))
+                     (setf (progress-start progress) end
+                           (progress-depth progress) level))))
+      (error () nil))))
 
 (defun done-part (ending &optional text)
   "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation has ended,

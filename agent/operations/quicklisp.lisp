@@ -45,7 +45,7 @@
     (list *id* :refused
           (format nil "Quicklisp has no system ~a, and this machine has none.~
                        ~@[~%Did you mean ~{~a~^ or ~}?~]"
-                  name (subseq near 0 (min (length near) +names-offered+))))))
+                  name (some-of near 0 +names-offered+)))))
 
 (define-operation :quickload (arguments)
   (let ((name (string-downcase (getf arguments :system))))
@@ -97,4 +97,4 @@
               :near (if (or found (null pattern))
                         '()
                         (let ((near (near-strings pattern (mapcar #'quicklisp-system-name all))))
-                          (subseq near 0 (min (length near) +names-offered+))))))))
+                          (some-of near 0 +names-offered+)))))))

@@ -8,13 +8,6 @@
       `(setf ,symbol)
       symbol))
 
-(defun function-named (name)
-  "Return the function or macro function of NAME, or NIL."
-  (or (and (symbolp name) (macro-function name))
-      (and (fboundp name)
-           (not (and (symbolp name) (special-operator-p name)))
-           (fdefinition name))))
-
 (defun referrer-text (object name)
   "Return the name of OBJECT, a method or a function called NAME, as a reader would call it."
   (cond ((typep object 'method)
@@ -97,9 +90,7 @@
 (defun callee-entry (name count)
   "Return the wire form of NAME, which is called COUNT times, with its kind and its place."
   (let* ((defined (and (or (symbolp name) (consp name)) (ignore-errors (fboundp name))))
-         (object (and defined
-                      (not (and (symbolp name) (special-operator-p name)))
-                      (or (and (symbolp name) (macro-function name)) (fdefinition name))))
+         (object (and defined (function-named name)))
          (package (let ((symbol (if (consp name) (second name) name)))
                     (and (symbolp symbol) (symbol-package symbol)))))
     (list* (name-text name) count
@@ -152,13 +143,13 @@
 
 (defconstant +listing-characters+ 2000000)
 
-(defun listing (functions)
-  "Return the disassembly of FUNCTIONS, and whether it was cut."
+(defun listing (print objects)
+  "Return what PRINT prints for OBJECTS, and whether it was cut."
+  (declare (type function print))
   (multiple-value-bind (text count)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))
-          (dolist (function functions)
-            (disassemble function))))
+          (mapc print objects)))
     (values text (> count (length text)))))
 
 (defun frame-listing (arguments)
@@ -166,14 +157,10 @@
   (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame))
     (if (null frame)
         (list *id* :refused (or refusal "The last frame stands for the form that was evaluated, which has no code of its own."))
-        (multiple-value-bind (text count)
-            (guarded (stream +listing-characters+)
-              (let ((*standard-output* stream))
-                (frame-disassembly frame)))
-          (if (zerop count)
+        (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
+          (if (string= text "")
               (list *id* :refused "No Lisp code runs in this frame.")
-              (list *id* :ok :name (name-text (frame-call frame)) :methods '()
-                         :text text :cut (> count (length text))))))))
+              (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))))
 
 (define-operation :disassemble (arguments)
   (if (and (getf arguments :frame) *error-frame*)
@@ -192,9 +179,9 @@
               (let ((methods (and (typep function 'generic-function)
                                   (methods-of-function function))))
                 (multiple-value-bind (text cut)
-                    (listing (if methods
-                                 (remove nil (mapcar #'method-code methods))
-                                 (list function)))
+                    (listing #'disassemble (if methods
+                                               (remove nil (mapcar #'method-code methods))
+                                               (list function)))
                   (list *id* :ok
                         :name (name-text name)
                         :methods (mapcar #'method-text methods)

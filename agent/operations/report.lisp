@@ -296,12 +296,14 @@ which can be larger than the heap has room for: so it prints the first elements 
        (list (list "ABORT" "Return to top level." nil))
        '())))
 
+(defun cut-text (text limit)
+  "Return TEXT, or its first LIMIT characters and three dots."
+  (if (<= (length text) limit)
+      text
+      (concatenate 'string (subseq text 0 limit) "...")))
+
 (defun restart-name-text (restart)
-  (let* ((symbol (restart-name restart))
-         (name (if symbol (symbol-name symbol) "NIL")))
-    (if (<= (length name) +symbol-characters+)
-        name
-        (concatenate 'string (subseq name 0 +symbol-characters+) "..."))))
+  (cut-text (symbol-name (restart-name restart)) +symbol-characters+))
 
 (defun restart-text (restart)
   (multiple-value-bind (text count outcome)
@@ -310,10 +312,12 @@ which can be larger than the heap has room for: so it prints the first elements 
     (declare (ignore count))
     (if (or (null outcome) (eq outcome :stopped)) text "#<...>")))
 
-(defun slot-texts (condition)
+(defun slot-texts (condition message)
+  "List names and values of CONDITION's slots, without what its MESSAGE says whole."
   (loop for (name . value) in (condition-slots condition)
         repeat 20
-        collect (list (symbol-name name) (item-text value 200))))
+        unless (and (stringp value) (string= value message))
+          collect (list (symbol-name name) (item-text value 200))))
 
 (defun file-reading-text (failure)
   "Return the message of FAILURE, of the reader of a file, without the stream and the place."
@@ -426,7 +430,7 @@ do not show the line."
                      :classes (class-texts class)
                      :restarts (restart-texts restarts) :more-restarts more-restarts
                      :frames frames :total-frames total
-                     :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
+                     :slots (if (or failure (eq kind :reader)) '() (slot-texts condition message))
                      :hint (hint-of kind condition message frame readtable-hint)
                      :unread (unread-file failure)
                      ;; A computation that a restart continued has already reported these.
@@ -473,9 +477,7 @@ do not show the line."
   "Return where the unfinished form at the end of the text began, in words, or NIL."
   (when (typep condition 'end-of-file)
     (let* ((text (first *source*))
-           (start (position-if-not (lambda (character)
-                                     (member character '(#\space #\newline #\tab #\return)))
-                                   text :start (min (length text) (third *source*)))))
+           (start (code-start text (min (length text) (third *source*)))))
       (when start
         (multiple-value-bind (line column) (line-and-column text start)
           (format nil "The form that begins at line ~d, column ~d is not finished."

@@ -7,15 +7,13 @@
   "Values that saving an image does not keep, between saving and starting.")
 
 (defun keep-values ()
-  (setf *kept-values* (list * ** *** - + ++ +++ / // /// *default-pathname-defaults*)))
+  (setf *kept-values* (cons *default-pathname-defaults* (listener-values))))
 
 (defun restore-values ()
   (when *kept-values*
-    (destructuring-bind (v1 v2 v3 form f1 f2 f3 l1 l2 l3 directory) (shiftf *kept-values* '())
-      (setf * v1 ** v2 *** v3
-            - form + f1 ++ f2 +++ f3
-            / l1 // l2 /// l3
-            *default-pathname-defaults* directory))))
+    (destructuring-bind (directory . values) (shiftf *kept-values* '())
+      (setf *default-pathname-defaults* directory)
+      (set-listener-values values))))
 
 (defun note-no-request ()
   "Forget the current request, because the process is about to be saved."

@@ -16,10 +16,7 @@
      ((nil) (if (and (boundp symbol) (not (keywordp symbol))) '(:variable) '()))
      (t '(:variable)))
    (let ((class (find-class symbol nil)))
-     (cond ((null class) '())
-           ((typep class 'structure-class) '(:structure))
-           ((subtypep class 'condition) '(:condition))
-           (t '(:class))))
+     (and class (list (class-kind class))))
    (if (type-definition symbol) '(:type) '())))
 
 (defun of-type-p (symbol type)
@@ -31,36 +28,6 @@ a function, and structures and conditions are classes."
                   (:class '(:class :structure :condition))
                   (:variable '(:variable :constant))
                   (t (list type)))))
-
-(defun contains-p (name part)
-  "True if the simple string NAME contains the simple string PART, which has no upper-case letters."
-  (declare (type (simple-array character (*)) part) (type simple-string name)
-           (optimize (speed 2) (safety 1)))
-  (let ((m (length part))
-        (n (length name)))
-    (or (zerop m)
-        (let ((first (schar part 0)))
-          (macrolet ((look ()
-                       `(loop for start of-type fixnum from 0 to (- n m)
-                              thereis (and (char= first (char-downcase (schar name start)))
-                                           (loop for index of-type fixnum from 1 below m
-                                                 always (char= (schar part index)
-                                                               (char-downcase
-                                                                (schar name (+ start index)))))))))
-            (if (typep name '(simple-array character (*)))
-                (look)
-                (look)))))))
-
-(defun words (text)
-  "List the blank-separated words of TEXT in lower case."
-  (let ((text (common-string (string-downcase text))))
-    (loop with start = 0
-          for end = (position #\space text :start start)
-          for word = (common-string (subseq text start end))
-          when (plusp (length word))
-            collect word
-          while end
-          do (setf start (1+ end)))))
 
 (defun external-p (symbol)
   (let ((package (symbol-package symbol)))
@@ -90,7 +57,7 @@ internal symbols that were omitted because they were not requested."
                          (eq (symbol-package symbol) package)
                          (symbol-package symbol))
                      (loop for word in words
-                           always (contains-p (symbol-name symbol) word))
+                           always (search word (symbol-name symbol) :test #'char-equal))
                      (or (not external)
                          (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
                      (or (null type) (of-type-p symbol type)))
@@ -147,11 +114,7 @@ internal symbols that were omitted because they were not requested."
 
 (defun parts (name)
   "List the parts of NAME between hyphens."
-  (loop with start = 0
-        for end = (position #\- name :start start)
-        collect (subseq name start end)
-        while end
-        do (setf start (1+ end))))
+  (uiop:split-string name :separator "-"))
 
 (defun begins-parts-p (parts name)
   "True if PARTS begin parts of NAME, in order, the first the first: m-v-b is multiple-value-bind."

@@ -17,17 +17,22 @@
   (let ((at start)
         (end (length text)))
     (declare (type index at end))
-    (flet ((skip-to (mark)
-             (let ((found (search mark text :start2 at)))
-               (setf at (if found (+ found (length mark)) end)))))
+    (flet ((skip-block-comment ()
+             (loop with depth = 0
+                   for open = (search "#|" text :start2 at)
+                   for close = (search "|#" text :start2 at)
+                   do (cond ((null close) (setf at end))
+                            ((and open (< open close)) (incf depth) (setf at (+ 2 open)))
+                            (t (decf depth) (setf at (+ 2 close))))
+                   until (or (null close) (zerop depth)))))
       (loop
         (setf at (or (position-if-not (lambda (character)
                                         (member character '(#\space #\newline #\tab #\return #\page)))
                                       text :start at)
                      (return nil)))
-        (cond ((char= #\; (char text at)) (skip-to (string #\newline)))
+        (cond ((char= #\; (char text at)) (setf at (or (position #\newline text :start at) end)))
               ((and (char= #\# (char text at)) (< (1+ at) end) (char= #\| (char text (1+ at))))
-               (skip-to "|#"))
+               (skip-block-comment))
               (t (return at)))
         (when (>= at end)
           (return nil))))))
@@ -46,44 +51,19 @@
           (values (or next (length text)) (and next t))))))
 
 ;;; SBCL records that a toplevel form begins where the previous one ended, so text omitted by #+ and #- can
-;;; come first. Reading it would intern the names of the features.
+;;; come first.
 
-(defconstant +feature-depth+ 20)
-
-(defun feature-holds-p (text start &optional (depth 0))
-  "Evaluate the feature expression of TEXT at START. Returns whether it is true and where it ends; NIL
-and NIL if it is not one."
-  (let ((start (position-if-not (lambda (character) (member character '(#\space #\newline #\tab)))
-                                text :start start)))
-    (cond ((or (null start) (> depth +feature-depth+)) (values nil nil))
-          ((char= #\( (char text start))
-           (multiple-value-bind (operator end) (token-at text (1+ start))
-             (let ((values '()))
-               (loop
-                 (let ((next (position-if-not (lambda (character)
-                                                (member character '(#\space #\newline #\tab)))
-                                              text :start end)))
-                   (when (null next)
-                     (return (values nil nil)))
-                   (when (char= #\) (char text next))
-                     (return
-                       (values (cond ((string-equal operator "or") (and (some #'identity values) t))
-                                     ((string-equal operator "and") (every #'identity values))
-                                     (t (notany #'identity values)))
-                               (1+ next))))
-                   (multiple-value-bind (value after) (feature-holds-p text next (1+ depth))
-                     (unless (and after (> after end))
-                       (return (values nil nil)))
-                     (push value values)
-                     (setf end after)))))))
-          (t
-           (multiple-value-bind (token end) (token-at text start)
-             (values (and (member (plain-token token) *features*
-                                  :test (lambda (name feature)
-                                          (and (symbolp feature)
-                                               (string-equal name (symbol-name feature)))))
-                          t)
-                     end))))))
+(defun feature-holds-p (text start)
+  "Evaluate the feature expression of TEXT at START. Returns whether it is true and where it ends; NIL and NIL if it is
+not one."
+  (handler-case
+      (let ((*package* #.(find-package "KEYWORD"))
+            (*read-eval* nil)
+            (*read-suppress* nil)
+            (*readtable* *standard-readtable*))
+        (multiple-value-bind (expression end) (read-from-string text t nil :start start :preserve-whitespace t)
+          (values (and (uiop:featurep expression) t) end)))
+    (error () (values nil nil))))
 
 (defun live-form-start (text start)
   "Return the start, including #+ and #-, of the first form from START on that these do not omit; or START."
@@ -242,7 +222,7 @@ KIND; otherwise START."
         start)))
 
 (defun line-number (text position)
-  (1+ (count #\newline text :end position)))
+  (values (line-and-column text position)))
 
 (defun text-by-name (place name kind)
   "Look for the definition of NAME in the file of PLACE. Returns what FILE-DEFINITION does."

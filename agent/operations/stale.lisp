@@ -45,7 +45,5 @@ NIL."
                           (sort found #'string<))
             when texts
               collect (list "STYLE-WARNING"
-                            (format nil "compiled with the earlier definition of ~a, and not since: ~{~a~^, ~}~@[ and ~d more~]"
-                                    (name-text name)
-                                    (subseq texts 0 (min +stale-told+ (length texts)))
-                                    (and (> (length texts) +stale-told+) (- (length texts) +stale-told+))))))))
+                            (format nil "compiled with the earlier definition of ~a, and not since: ~a"
+                                    (name-text name) (listed texts +stale-told+)))))))

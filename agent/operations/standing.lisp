@@ -152,7 +152,7 @@
            t)
           (t
            (when (post-evaluates post)
-             (setf (post-values post) (list * ** *** / // /// + ++ +++ -)))
+             (setf (post-values post) (listener-values)))
            (setf (post-reply post) message)
            (raise-signal (post-done post))
            t))))
@@ -169,11 +169,7 @@
        (setf *awaited* nil))
      (setf *token* 0)
      (when (post-values post)
-       (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) (post-values post)
-         (setf * v1 ** v2 *** v3
-               / l1 // l2 /// l3
-               + f1 ++ f2 +++ f3
-               - form)))
+       (set-listener-values (post-values post)))
      (shiftf (post-reply post) nil))))
 
 (defun route-interrupt (token)
@@ -215,25 +211,16 @@
 
 (defun threads-in-the-way ()
   "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
-  (let ((named '())
-        (others 0))
-    (dolist (thread (all-threads))
-      (unless (own-thread-p thread)
-        (let* ((name (label-of thread))
-               (entry (assoc name named :test #'string=)))
-          (cond (entry
-                 (incf (cdr entry)))
-                ((< (length named) +threads-named+)
-                 (push (cons name 1) named))
-                (t
-                 (incf others))))))
-    (when named
-      (format nil "~{~a~^, ~}~@[ and ~d more~]"
-              (loop for (name . count) in (reverse named)
-                    collect (if (= count 1)
-                                name
-                                (format nil "~a (~d times)" name count)))
-              (if (plusp others) others nil)))))
+  (let ((named '()))
+    (dolist (thread (remove-if #'own-thread-p (all-threads)))
+      (let ((entry (assoc (label-of thread) named :test #'string=)))
+        (if entry
+            (incf (cdr entry))
+            (push (cons (label-of thread) 1) named))))
+    (and named
+         (listed (loop for (name . count) in (reverse named)
+                       collect (format nil "~a~@[ (~d times)~]" name (if (= count 1) nil count)))
+                 +threads-named+))))
 
 (defun end-of-request (evaluation text)
   "Return the reply to the running request for EVALUATION, which cannot be finished for the reason TEXT."
@@ -241,10 +228,9 @@
               :package (session-package-name) :done-of evaluation :done '()))
 
 (defun serve-post (post values ready)
-  "Serve POST in this thread until its request is done. VALUES are the values of * and the like."
-  (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) values
-    (let ((* v1) (** v2) (*** v3) (/ l1) (// l2) (/// l3) (+ f1) (++ f2) (+++ f3) (- form)
-          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
+  "Serve POST in this thread until its request is done. VALUES are those of *LISTENER-VARIABLES*."
+  (progv *listener-variables* values
+    (let ((*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
           (*post* post)
           (*serves* t)
           (*capture* (make-capture))
@@ -264,7 +250,7 @@
   "Start a thread that serves one request, evaluation NUMBER; return its post when it can be interrupted."
   (let ((post (make-post :evaluates (or number 0)))
         (ready (make-signal))
-        (values (list * ** *** / // /// + ++ +++ -))
+        (values (listener-values))
         (failure nil))
     ;; An interrupt that was taken here would unwind past a thread that has nothing to do and would wait for ever.
     (call-undisturbed

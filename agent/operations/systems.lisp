@@ -230,11 +230,8 @@ NIL."
      arguments)))
 
 (defun load-with-retry (path compile)
-  (loop
-    (restart-case
-        (return (evaluate-form-by (lambda () (load-one-file path compile))))
-      (retry ()
-        :report "Load the file again."))))
+  (retrying "Load the file again."
+    (evaluate-form-by (lambda () (load-one-file path compile)))))
 
 ;;; The zygote
 

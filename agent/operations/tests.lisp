@@ -127,7 +127,8 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
       (handler-case
           (with-agent-syntax (:length 20 :level 5 :package (shown-package))
             (list :type (type-name-text (class-of condition))
-                  :message (message-text condition +warning-limit+)))
+                  :message (message-text condition +warning-limit+)
+                  :hint (ignore-errors (or (mistake-hint condition nil) (name-hint condition)))))
         (error () '()))))
 
 (defun note-condition (condition)
@@ -300,7 +301,7 @@ Throw a sentence if there are none."
                                                     collect (if (symbolp test)
                                                                 (symbol-name test)
                                                                 (shown-in-result test))))))
-                    (subseq near 0 (min (length near) +names-offered+))))))))
+                    (some-of near 0 +names-offered+)))))))
 
 (define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")

@@ -13,10 +13,7 @@
 
 (defun short-line (name)
   "Return NAME, a thread's, as one short line."
-  (substitute-if-not #\Space #'graphic-char-p
-                     (if (> (length name) +name-characters+)
-                         (concatenate 'string (subseq name 0 +name-characters+) "...")
-                         name)))
+  (substitute-if-not #\Space #'graphic-char-p (cut-text name +name-characters+)))
 
 (defun label-of (thread)
   "Return the name of THREAD as replies show it."
@@ -136,10 +133,7 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
             (t :slow)))))
 
 (define-operation :thread-frames (arguments)
-  (let ((from (getf arguments :from 0))
-        (count (min +frames-walked+ (getf arguments :count +frames-sent+)))
-        (locals (getf arguments :locals))
-        (package (session-package)))
+  (let ((package (session-package)))
     (call-with-thread
      (getf arguments :thread)
      (lambda (thread)
@@ -150,12 +144,8 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
               thread
               (lambda (finish)
                 (declare (ignore finish))
-                (with-agent-syntax (:package package :length 10 :level 4)
-                  (multiple-value-list
-                   (frame-texts (signalling-frame) nil :from from :count count :locals locals)))))
-           (append (list *id* :ok :thread entry :outcome outcome)
-                   (when (eq outcome :done)
-                     (list :frames (first frames) :total (second frames))))))))))
+                (frames-part (signalling-frame) nil arguments package)))
+           (list* *id* :ok :thread entry :outcome outcome frames)))))))
 
 (defun call-with-thread-to-change (arguments function)
   "Call FUNCTION with the thread that ARGUMENTS name. One that is not the session's own is only changed by :FORCE."

@@ -14,7 +14,7 @@
 (define-session-variable *records-made* 0)
 
 (defun call-recording (function)
-  "Call FUNCTION, which makes the text of a record, without the program noticing: its handlers do not see
+  "Call FUNCTION, which makes the text of a record or a stop, without the program noticing: its handlers do not see
 conditions from it, and calls made by it are not traced."
   (let* ((*watching* t)
          (*capture* (make-capture)))
@@ -62,13 +62,10 @@ conditions from it, and calls made by it are not traced."
 
 (defun text-of-call (name arguments &optional (values nil returned))
   "Return the message of a stop at the call of NAME with ARGUMENTS, or at its return with VALUES."
-  (let ((*watching* t)
-        (*capture* (make-capture)))
-    (call-without-handlers
-     (lambda ()
-       (with-agent-syntax (:length 10 :level 4)
-         (format nil "~a ~:[is called.~;returned ~:[no values~;~:*~{~a~^, ~}~].~]"
-                 (call-text name arguments) returned (result-texts values)))))))
+  (call-recording
+   (lambda ()
+     (format nil "~a ~:[is called.~;returned ~:[no values~;~:*~{~a~^, ~}~].~]"
+             (call-text name arguments) returned (result-texts values)))))
 
 (defun stop-before (tracing name stand-in function arguments failed)
   "Call FUNCTION for NAME with ARGUMENTS, after stopping if TRACING requests a stop at the call."

@@ -63,7 +63,7 @@ there are none."
     (cond ((and found (fboundp name))
            (let ((problem (function-name-problem name)))
              (if problem (values '() problem) (list name))))
-          ((and package (system-package-p package))
+          ((and package (own-package-p package))
            (values '() (format nil "The package ~a belongs to the Lisp; name its functions one ~
                                     by one."
                                (package-name package))))

@@ -202,6 +202,8 @@ static bool begin_stdio(struct server *server, const struct options *options, st
                                             .on_end = on_end,
                                             .on_broken = on_broken,
                                             .arg = server};
+    if (isatty(STDIN_FILENO))
+        log_warning("standard input is a terminal, where a client is expected; --help shows the options");
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
         return false;

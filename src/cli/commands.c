@@ -48,6 +48,16 @@ int command_usage(const char *name)
     return 2;
 }
 
+const char *command_option(char **argv, int *i, const char *option)
+{
+    size_t len = strlen(option);
+    if (strncmp(argv[*i], option, len) != 0)
+        return NULL;
+    if (argv[*i][len] == '=')
+        return argv[*i] + len + 1;
+    return argv[*i][len] == '\0' && argv[*i + 1] != NULL ? argv[++*i] : NULL;
+}
+
 int command_help(const struct command *command, FILE *out)
 {
     print_usage(command, out);

@@ -32,6 +32,15 @@ const struct command *command_find(const char *name);
  */
 int command_usage(const char *name);
 
+/*
+ * command_option(argv, &i, option):
+ * Read an option with its value, "--scope user" or "--scope=user", at ${argv}[${i}]; ${i} is moved to the
+ * value.
+ *
+ * Returns     the value, borrowed from ${argv}; NULL: it is another option, or has no value
+ */
+const char *command_option(char **argv, int *i, const char *option);
+
 /* command_help(command, out): print its usage and description. Returns 0. */
 int command_help(const struct command *command, FILE *out);
 

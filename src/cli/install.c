@@ -226,24 +226,13 @@ static bool is_name(const char *name)
     return len > 0 && len <= MOST_NAME && name[len] == '\0';
 }
 
-/* An option with its value, "--scope user" or "--scope=user"; NULL for another option, or without a value. */
-static const char *value_of(char **argv, int *i, const char *option)
-{
-    size_t len = strlen(option);
-    if (strncmp(argv[*i], option, len) != 0)
-        return NULL;
-    if (argv[*i][len] == '=')
-        return argv[*i] + len + 1;
-    return argv[*i][len] == '\0' && argv[*i + 1] != NULL ? argv[++*i] : NULL;
-}
-
 /* Fill in the arguments before `--`; the clients are moved to the beginning of ${argv}. -1: wrong usage. */
 static int read_arguments(struct request *r, int argc, char **argv)
 {
     int count = 0;
     for (int i = 1; i < argc; i++) {
-        const char *scope = value_of(argv, &i, "--scope");
-        const char *name = scope != NULL ? NULL : value_of(argv, &i, "--name");
+        const char *scope = command_option(argv, &i, "--scope");
+        const char *name = scope != NULL ? NULL : command_option(argv, &i, "--name");
         if (strcmp(argv[i], "--") == 0 && scope == NULL && name == NULL && r->is_install) {
             r->arguments = argv + i + 1;
             break;
@@ -258,7 +247,8 @@ static int read_arguments(struct request *r, int argc, char **argv)
         } else if (scope == NULL && name == NULL && argv[i][0] != '-') {
             argv[count++] = argv[i];
         } else {
-            fprintf(stderr, "cl-mcp-server: unknown argument '%s'\n", argv[i]);
+            fprintf(stderr, "cl-mcp-server: unknown argument '%s'%s\n", argv[i],
+                    r->is_install ? "; options for the server follow --" : "");
             return -1;
         }
     }

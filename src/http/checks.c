@@ -158,9 +158,8 @@ static bool check_metadata(const struct check_rules *rules, struct exchange *e)
 
 static bool check_path(const struct check_rules *rules, struct exchange *e)
 {
-    for (size_t i = 0; i < rules->file_count && e->method == EXCHANGE_GET; i++)
-        if (strcmp(e->path[1] == '\0' ? "index.html" : e->path + 1, rules->files[i].name) == 0)
-            e->file = &rules->files[i];
+    if (e->method == EXCHANGE_GET)
+        e->file = http_file_find(rules->files, rules->file_count, e->path);
     return e->file != NULL || strcmp(e->path, PATH) == 0 ||
            refuse(e, 404, "not found; the MCP endpoint is " PATH);
 }
@@ -187,6 +186,11 @@ static bool check_authorization(const struct check_rules *rules, struct exchange
     return e->principal != NULL ||
            refuse_with(e, refusal.status, refusal.message,
                        refusal.challenge != NULL ? "WWW-Authenticate" : NULL, refusal.challenge);
+}
+
+static bool check_admission(const struct check_rules *rules, struct exchange *e)
+{
+    return rules->admit == NULL || rules->admit(rules->arg, e);
 }
 
 static bool check_load(const struct check_rules *rules, struct exchange *e)
@@ -255,12 +259,14 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
            refuse(e, 404, "there is no such session: send initialize to start another");
 }
 
-typedef bool check(const struct check_rules *rules, struct exchange *e);
-
-static check *const checks[] = {
-    check_syntax,       check_framing, check_singular, check_host,          check_origin,
-    check_metadata,     check_path,    check_method,   check_authorization, check_load,
-    check_content_type, check_accept,  check_length,   check_version,       check_session,
+static const struct {
+    bool (*check)(const struct check_rules *rules, struct exchange *e);
+    bool is_of_mcp; /* otherwise it holds for every server */
+} checks[] = {
+    {check_syntax, false}, {check_framing, false},      {check_singular, false}, {check_admission, false},
+    {check_host, true},    {check_origin, true},        {check_metadata, true},  {check_path, true},
+    {check_method, true},  {check_authorization, true}, {check_load, false},     {check_content_type, false},
+    {check_accept, true},  {check_length, false},       {check_version, true},   {check_session, true},
 };
 
 struct principal *checks_principal(const struct check_rules *rules, struct exchange *e,
@@ -281,6 +287,6 @@ struct principal *checks_principal(const struct check_rules *rules, struct excha
 void checks_run(const struct check_rules *rules, struct exchange *e)
 {
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
-        if (!checks[i](rules, e))
+        if (!(checks[i].is_of_mcp && rules->admit != NULL) && !checks[i].check(rules, e))
             return;
 }

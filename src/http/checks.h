@@ -21,6 +21,10 @@ struct check_rules {
     const struct http_file *files; /* anybody may read them: a page that asks for its token itself */
     size_t file_count;
     bool is_ending;
+    /* whom a server that is not one of MCP admits: true with the principal set, or refuse. NULL: this is one
+     */
+    bool (*admit)(void *arg, struct exchange *e);
+    void *arg; /* of ${admit} */
 };
 
 /* checks_run(rules, e): run the checks up to the first that fails, which refuses the exchange. Sets the

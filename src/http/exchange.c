@@ -69,6 +69,11 @@ bool exchange_each_header(const struct exchange *e, exchange_header_visitor *eac
     return !visit.is_stopped;
 }
 
+const char *exchange_query(const struct exchange *e, const char *name)
+{
+    return daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 struct counted {
     const char *name;
     size_t count;
@@ -121,6 +126,8 @@ void exchange_refuse(struct exchange *e, const struct http_reply *reply)
     strbuf_clear(&e->answer);
     if (reply->code != 0)
         jsonrpc_add_error(&e->answer, (struct jsonrpc_slice){NULL, 0}, reply->code, reply->message, NULL);
+    else if (reply->message != NULL)
+        strbuf_adds(&e->answer, reply->message);
     e->status = reply->status;
     e->state = EXCHANGE_ANSWERED;
     resume(e);
@@ -191,14 +198,20 @@ static void on_overrun(void *arg)
     exchange_drop(e);
 }
 
-void exchange_stream(struct exchange *e, struct stream *stream)
+void exchange_pass(struct exchange *e, unsigned status, const char *type, struct stream *stream)
 {
     e->stream = stream;
+    e->stream_type = type;
     e->reader = (struct stream_reader){.on_readable = on_readable, .on_overrun = on_overrun, .arg = e};
-    e->status = MHD_HTTP_OK;
+    e->status = status;
     e->state = EXCHANGE_STREAMING;
     stream_attach(stream, &e->reader);
     resume(e);
+}
+
+void exchange_stream(struct exchange *e, struct stream *stream)
+{
+    exchange_pass(e, MHD_HTTP_OK, "text/event-stream", stream);
 }
 
 void exchange_drop(struct exchange *e)
@@ -226,6 +239,8 @@ static void add_common_headers(const struct exchange *e, struct MHD_Response *re
         add_header(e, response, "Connection", "close");
     if (e->refusal.header != NULL)
         add_header(e, response, e->refusal.header, e->refusal.value);
+    if (e->refusal.cookie != NULL)
+        add_header(e, response, "Set-Cookie", e->refusal.cookie);
 }
 
 static enum MHD_Result queue(struct exchange *e, struct MHD_Response *response)
@@ -244,6 +259,7 @@ static void add_file_headers(const struct exchange *e, struct MHD_Response *resp
     add_header(e, response, "Content-Security-Policy", HTTP_FILE_POLICY);
     add_header(e, response, "X-Content-Type-Options", "nosniff");
     add_header(e, response, "Referrer-Policy", "no-referrer");
+    add_header(e, response, "Cross-Origin-Resource-Policy", "same-origin");
     add_header(e, response, "Cache-Control", "no-cache");
 }
 
@@ -258,7 +274,9 @@ static enum MHD_Result queue_answer(struct exchange *e)
     else if (len > 0 && e->file != NULL && e->refusal.status == 0)
         add_file_headers(e, response);
     else if (len > 0)
-        add_header(e, response, "Content-Type", "application/json");
+        add_header(e, response, "Content-Type",
+                   e->refusal.status != 0 && e->refusal.code == 0 ? "text/plain; charset=utf-8"
+                                                                  : "application/json");
     if (response != NULL && e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL) {
         add_header(e, response, "Access-Control-Allow-Methods", "GET, POST, DELETE");
         add_header(e, response, "Access-Control-Allow-Headers", events_of(e)->cors_headers);
@@ -287,7 +305,7 @@ static enum MHD_Result queue_stream(struct exchange *e)
     struct MHD_Response *response = daemon_mhd(e->daemon)->create_response_from_callback(
         MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, e, NULL);
     if (response != NULL) {
-        add_header(e, response, "Content-Type", "text/event-stream");
+        add_header(e, response, "Content-Type", e->stream_type);
         add_header(e, response, "Cache-Control", "no-cache");
         add_header(e, response, "X-Accel-Buffering", "no");
     }

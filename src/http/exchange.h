@@ -35,9 +35,10 @@ enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OP
 /* A response whose body, if any, is an error. */
 struct http_reply {
     unsigned status;
-    int code;                   /* of the JSON-RPC error in the body; 0: no body */
-    const char *message;        /* of the error; borrowed, must outlive the exchange */
+    int code;                   /* of the JSON-RPC error in the body; 0: the body is the message as text */
+    const char *message;        /* borrowed, must outlive the exchange; NULL with code 0: no body */
     const char *header, *value; /* an additional header; NULL: none */
+    const char *cookie;         /* the value of Set-Cookie; NULL: none */
 };
 
 struct http_file;
@@ -68,7 +69,9 @@ struct exchange {
     char session_id[72]; /* to be sent to the client; "" for none */
     struct post *post;   /* the message in its body, until that is answered */
     struct stream *stream;
+    const char *stream_type; /* its media type; static */
     struct stream_reader reader;
+    void *arg; /* for the use of who serves it */
 };
 
 /* The callbacks that serve requests; the argument of the daemon (daemon_arg()) is one of these. */
@@ -107,14 +110,19 @@ size_t exchange_header_count(const struct exchange *e, const char *name);
 typedef bool exchange_header_visitor(void *arg, const char *name, const char *value);
 bool exchange_each_header(const struct exchange *e, exchange_header_visitor *each, void *arg);
 
+/* exchange_query(e, name): the value of "?name=value" as it was sent; borrowed; NULL if it was not. */
+const char *exchange_query(const struct exchange *e, const char *name);
+
 /* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. */
 void exchange_refuse(struct exchange *e, const struct http_reply *reply);
 
 /* exchange_answer(e, status, bytes, len): answer with a JSON body; ${len} 0: without a body. */
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len);
 
-/* exchange_stream(e, stream): answer with ${stream} until it ends. */
+/* exchange_stream(e, stream): answer with the events of ${stream} until it ends. exchange_pass(e, status,
+ * type, stream): the same for bytes of another media type, which is static. */
 void exchange_stream(struct exchange *e, struct stream *stream);
+void exchange_pass(struct exchange *e, unsigned status, const char *type, struct stream *stream);
 
 /* exchange_drop(e): close the connection. */
 void exchange_drop(struct exchange *e);

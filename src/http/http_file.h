@@ -12,6 +12,9 @@ struct http_file {
     size_t len;
 };
 
+/* http_file_find(files, count, path): the one at "/NAME"; "/" is that of index.html. NULL: none. */
+const struct http_file *http_file_find(const struct http_file *files, size_t count, const char *path);
+
 /* What a page of these files may load: nothing from elsewhere, nothing inline. */
 #define HTTP_FILE_POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src "      \

@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 #include "base/random.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 
 #define HTTP_MOST_NODE_BYTES 63
 

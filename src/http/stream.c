@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 #include "http/limits.h"
 
 /* A buffer that one large message has grown beyond this is freed. */
@@ -77,6 +77,14 @@ size_t stream_unread(const struct stream *s)
     return s->pending.len - s->taken;
 }
 
+void stream_pass(struct stream *s, const char *bytes, size_t len)
+{
+    if (s->reader == NULL)
+        return;
+    strbuf_add(&s->pending, bytes, len);
+    tell(s);
+}
+
 void stream_send(struct stream *s, const char *bytes, size_t len)
 {
     s->sequence++;
@@ -127,9 +135,10 @@ void stream_detach(struct stream *s)
         stream_free(s);
 }
 
-static void replay_event(void *arg, uint64_t sequence, const char *bytes, size_t len)
+static bool replay_event(void *arg, uint64_t sequence, const char *bytes, size_t len)
 {
     add_event(arg, sequence, bytes, len);
+    return true;
 }
 
 void stream_replay(struct stream *s, uint64_t after)
@@ -151,6 +160,8 @@ ssize_t stream_take(struct stream *s, char *bytes, size_t len)
     s->taken += len;
     if (s->taken == s->pending.len) {
         empty(s);
+        if (s->on_empty != NULL && !s->is_ended)
+            s->on_empty(s->arg);
     } else if (s->taken > s->pending.len / 2) {
         /* With a reader that is always a little behind, the queue is never empty. */
         strbuf_consume(&s->pending, s->taken);

@@ -32,6 +32,8 @@ struct stream {
     const struct stream_reader *reader; /* NULL: none */
     struct strbuf pending;              /* for the reader, from ${taken} on */
     size_t taken;
+    void (*on_empty)(void *arg); /* the reader has taken everything; NULL: nobody waits for that */
+    void *arg;
     bool ends_with_reader; /* nothing more will be sent: free it with its reader */
     bool is_ended;
 };
@@ -42,8 +44,10 @@ struct stream *stream_new(struct event_log *log, uint64_t id);
 /* stream_prime(s): send an event without data: its id lets a client resume before the first other event. */
 void stream_prime(struct stream *s);
 
-/* stream_send(s, bytes, len): send one message, which must not contain newlines. stream_keep_alive(s): send a
- * comment, if nothing is queued. */
+/* stream_pass(s, bytes, len): send bytes as they are: the stream is somebody else's answer. stream_send(s,
+ * bytes, len): send one message, which must not contain newlines. stream_keep_alive(s): send a comment, if
+ * nothing is queued. */
+void stream_pass(struct stream *s, const char *bytes, size_t len);
 void stream_send(struct stream *s, const char *bytes, size_t len);
 void stream_keep_alive(struct stream *s);
 

@@ -193,7 +193,7 @@ static void write_install_call(const struct image *image, struct strbuf *form, c
 
 static void end_call(struct strbuf *form)
 {
-    strbuf_adds(form, ")) (cl:error (#1=#:c) (cl:list :failed (cl:princ-to-string #1#))))");
+    strbuf_adds(form, ")) (cl:error (cl:condition) (cl:list :failed (cl:princ-to-string cl:condition))))");
 }
 
 static bool request(struct image *image, struct strbuf *form, swank_done *done)

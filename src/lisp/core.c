@@ -59,7 +59,7 @@ char *core_find_lisp(const char *program, struct err *err)
             return realpath(program, NULL);
         err_set(err, ERR_NO_LISP,
                 "No Lisp at %s. Give --lisp the path of an SBCL, or install one (Debian, Ubuntu: apt install "
-                "sbcl; macOS: brew install sbcl).",
+                "sbcl).",
                 program);
         return NULL;
     }
@@ -74,7 +74,7 @@ char *core_find_lisp(const char *program, struct err *err)
     }
     err_set(err, ERR_NO_LISP,
             "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install "
-            "sbcl; Fedora: dnf install sbcl; macOS: brew install sbcl) or give its path with --lisp; the "
+            "sbcl; Fedora: dnf install sbcl) or give its path with --lisp; the "
             "next call will find it.",
             program);
     return NULL;

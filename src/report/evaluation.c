@@ -62,7 +62,12 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
         return;
     }
     if (reply_flag(o->reply, "aborted"))
-        strbuf_adds(out, "; No values: the restart ABORT ended the evaluation");
+        strbuf_addf(
+            out, "; No values: the restart ABORT ended the evaluation%s",
+            reply_flag(o->reply, "hooked")
+                ? "\n; *DEBUGGER-HOOK* is set and is called at each error. While it is NIL, errors are "
+                  "reported and can be entered."
+                : "");
     else if (sexp_count(values) == 0)
         strbuf_adds(out, "; No values");
     size_t start = out->len;

@@ -97,6 +97,7 @@ static const char *const sentences[] = {
     [FACT_REPLAY_FAILED] = "\n  failed: $a",
 
     [FACT_AFTER_CANCELLED] = "After a call that was cancelled: $a",
+    [FACT_CLEANUP_FAILED] = "When error $1 was left, a cleanup form of its evaluation did not finish: $a: $b",
     [FACT_CONTINUES_UNDONE] = "The session continues from the point of the error in evaluation $1, which "
         "had been undone: its effects are there again.",
     [FACT_ENDED] = "Evaluation $1 has ended$a after $t s; evaluation-status shows its result.",

@@ -189,8 +189,9 @@ static void add_undone(const struct start_facts *f, struct strbuf *out)
             continue;
         size_t line = strcspn(entry->code, "\n");
         size_t shown = utf8_floor(entry->code, line, line > LONGEST_UNDONE ? LONGEST_UNDONE : line);
-        strbuf_addf(out, "\n  %llu: %.*s%s", (unsigned long long)entry->evaluation, (int)shown, entry->code,
-                    entry->code[shown] != '\0' ? " ..." : "");
+        bool is_lost = f->replayed > 0 && entry->is_in_pieces && entry->piece_count == 0;
+        strbuf_addf(out, "\n  %llu%s: %.*s%s", (unsigned long long)entry->evaluation, is_lost ? ", lost" : "",
+                    (int)shown, entry->code, entry->code[shown] != '\0' ? " ..." : "");
     }
 }
 

@@ -54,9 +54,15 @@ static const struct error_record *met(const struct session *session, int64_t sto
     return r;
 }
 
-/* Returns whether it names an error. */
+static bool is_same_text(const struct sexp *a, const struct sexp *b)
+{
+    const char *text = sexp_string(a, NULL), *other = sexp_string(b, NULL);
+    return text != NULL && other != NULL && strcmp(text, other) == 0;
+}
+
+/* Returns whether it names an error. ${before} is the failure before it, or NULL. */
 static bool add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
-                        size_t number)
+                        const struct sexp *before, size_t number)
 {
     const struct sexp *kind = sexp_get(failure, 0, "kind");
     const char *word = sexp_is_symbol(kind, "error")   ? "ERROR"
@@ -88,6 +94,8 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
         strbuf_adds(out, "\n    ");
         section_add_frame(out, i, sexp_nth(frames, i));
     }
+    if (!is_same_text(sexp_get(failure, 0, "hint"), sexp_get(before, 0, "hint")))
+        add_field(out, "hint", sexp_get(failure, 0, "hint"));
     const struct error_record *r = met(session, sexp_integer(sexp_get(failure, 0, "stop"), 0));
     if (r != NULL)
         strbuf_addf(out, "\n  error %d%s", r->sequence,
@@ -158,7 +166,9 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
                    ", ", "");
     bool is_one_named = false;
     for (size_t i = 0; i < sexp_count(failures); i++)
-        is_one_named = add_failure(out, session, sexp_nth(failures, i), i + 1) || is_one_named;
+        is_one_named = add_failure(out, session, sexp_nth(failures, i),
+                                   i == 0 ? NULL : sexp_nth(failures, i - 1), i + 1) ||
+                       is_one_named;
     if (is_one_named)
         strbuf_adds(
             out, "\n\nget-backtrace takes the number of an error as index, and so do evaluate-in-frame and "

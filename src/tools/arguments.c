@@ -22,7 +22,11 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
     static const struct {
         const char *other;
         const char *name;
-    } synonyms[] = {{"form", "code"}, {"expression", "code"}, {"input", "code"}, {"system-name", "system"}};
+    } synonyms[] = {
+        {"form", "code"},       {"expression", "code"}, {"input", "code"},         {"code", "form"},
+        {"expression", "form"}, {"symbol", "name"},     {"function", "name"},      {"file", "path"},
+        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"},
+    };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))
             return a;

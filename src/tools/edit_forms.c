@@ -238,6 +238,10 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
                     "changed.");
         return;
     }
+    if (changed->len == edit->len && memcmp(changed->bytes, edit->text, edit->len) == 0) {
+        call_answer(call, false, "%s already has this text. Nothing was changed.", edit->file.path);
+        return;
+    }
     if (!wants_only_diff && !regular_file_replace(&edit->file, changed->bytes, changed->len, &err)) {
         call_answer(call, true, "%s. Nothing was changed.", err.message);
         return;

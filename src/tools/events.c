@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/event_log.h"
 #include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -34,11 +35,6 @@
 
 static const struct author image = {.kind = AUTHOR_IMAGE};
 
-struct logged {
-    char *text;
-    size_t len;
-};
-
 /* The streams, in this order: those of enum worker_stream, and what is printed between operations. */
 enum { BETWEEN = 2, STREAMS };
 
@@ -47,8 +43,7 @@ struct log {
     struct hash_node by_name;
     char *session;
     struct timespec began;
-    struct logged *ring; /* ${count} from ${first} on, modulo ${capacity} */
-    size_t first, count, capacity, bytes;
+    struct event_log kept;
     uint64_t last; /* the number of the newest */
     uint64_t told[STREAMS];
     uint64_t evaluation; /* the one that runs; 0: none */
@@ -83,34 +78,11 @@ static void add_time(struct strbuf *out, const struct timespec *when)
     strbuf_addf(out, ".%03ldZ", when->tv_nsec / 1000000);
 }
 
-static void drop_oldest(struct log *log)
-{
-    struct logged *oldest = &log->ring[log->first];
-    log->bytes -= oldest->len;
-    free(oldest->text);
-    log->first = (log->first + 1) % log->capacity;
-    log->count--;
-}
-
-static void grow(struct log *log)
-{
-    size_t capacity = log->capacity == 0 ? 16 : 2 * log->capacity;
-    struct logged *ring = xcalloc(capacity, sizeof *ring);
-    for (size_t i = 0; i < log->count; i++)
-        ring[i] = log->ring[(log->first + i) % log->capacity];
-    free(log->ring);
-    log->ring = ring;
-    log->first = 0;
-    log->capacity = capacity;
-}
-
 static void log_free(struct log *log)
 {
-    while (log->count > 0)
-        drop_oldest(log);
+    event_log_fini(&log->kept);
     hash_table_remove(&log->all->by_name, &log->by_name);
     loop_handle_free(log->timer);
-    free(log->ring);
     free(log->session);
     free(log);
 }
@@ -145,15 +117,7 @@ static struct event_text begin_event(struct log *log, const char *kind, uint64_t
 static void end_event(struct log *log, struct session *s, struct strbuf *out)
 {
     strbuf_addc(out, '}');
-    while (log->count > 0 && (log->count >= MOST_EVENTS || log->bytes + out->len > MOST_BYTES))
-        drop_oldest(log);
-    if (log->count == log->capacity)
-        grow(log);
-    struct logged *newest = &log->ring[(log->first + log->count++) % log->capacity];
-    newest->text = xmemdup0(out->bytes, out->len);
-    newest->len = out->len;
-    log->bytes += out->len;
-    log->last++;
+    event_log_add(&log->kept, 0, ++log->last, out->bytes, out->len);
     strbuf_fini(out);
     notify(log, s);
 }
@@ -416,6 +380,7 @@ static void on_news(void *arg, struct session *s, enum sessions_news news)
         log->all = all;
         log->session = xstrdup(session_name(s));
         log->timer = loop_handle_timer(all->loop, log);
+        event_log_init(&log->kept, MOST_EVENTS, MOST_BYTES);
         clock_gettime(CLOCK_REALTIME, &log->began);
         hash_table_add(&all->by_name, &log->by_name, hash_text(log->session, (uintptr_t)all));
     } else if (log != NULL && news == SESSIONS_WENT) {
@@ -450,12 +415,27 @@ void events_free(struct events *all)
     free(all);
 }
 
+struct reading {
+    struct strbuf *out;
+    size_t most_len, limit;
+    uint64_t from, end;
+};
+
+static bool read_event(void *arg, uint64_t number, const char *bytes, size_t len)
+{
+    struct reading *r = arg;
+    if (number >= r->end || number - r->from >= r->limit || r->out->len >= r->most_len)
+        return false;
+    strbuf_adds(r->out, number > r->from ? "," : "");
+    return strbuf_add(r->out, bytes, len);
+}
+
 void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out)
 {
     struct log *log = find(all, session_name(s));
     size_t start = out->len;
     tell_output(log, s);
-    uint64_t oldest = log->last + 1 - log->count, end = log->last + 1, from = oldest;
+    uint64_t oldest = log->last + 1 - log->kept.count, end = log->last + 1, from = oldest;
     if (range->after >= 0) {
         from = (uint64_t)range->after + 1 > oldest ? (uint64_t)range->after + 1 : oldest;
     } else {
@@ -469,11 +449,9 @@ void events_read(struct events *all, struct session *s, const struct events_rang
                 (unsigned long long)log->last, (unsigned long long)session_at(s));
     add_undone(out, session_journal(s));
     strbuf_adds(out, ",\"events\":[");
-    for (uint64_t n = from; n < end && n - from < range->limit && out->len - start < MOST_READ_BYTES; n++) {
-        const struct logged *e = &log->ring[(log->first + (size_t)(n - oldest)) % log->capacity];
-        strbuf_adds(out, n > from ? "," : "");
-        strbuf_add(out, e->text, e->len);
-    }
+    struct reading reading = {
+        .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = range->limit};
+    event_log_replay(&log->kept, 0, from - 1, read_event, &reading);
     strbuf_adds(out, "]}");
 }
 

@@ -94,7 +94,10 @@ static void run(struct tool_call *call, struct session *s)
 {
     int ref = (int)call_integer(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
-    if (c == NULL)
+    if (c == NULL && session_next_ref(s) == 1)
+        call_answer(call, true, "No output of session %s was truncated yet, so none is kept.",
+                    session_name(s));
+    else if (c == NULL)
         call_answer(call, true,
                     "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
                     "outputs are kept, and 64 MiB in all sessions together.",

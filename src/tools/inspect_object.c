@@ -177,10 +177,11 @@ static void run(struct tool_call *call)
         call_answer(call, true, "Pass either code, handle or local.");
         return;
     }
-    if (call_has(call, "frame") && !call_has(call, "local")) {
+    if ((call_has(call, "frame") || call_has(call, "index")) && !call_has(call, "local")) {
         call_answer(call, true,
-                    "Argument frame goes with local, a variable of that frame. evaluate-in-frame evaluates "
-                    "code in a frame.");
+                    "Argument %s goes with local, a variable of that frame. evaluate-in-frame evaluates "
+                    "code in a frame.",
+                    call_has(call, "frame") ? "frame" : "index");
         return;
     }
     if (call_has(call, "local") && call_has(call, "set")) {
@@ -217,9 +218,11 @@ const struct tool tool_inspect_object = {
     .is_open_world = true,
     .arguments = {ARGUMENT("code", STRING, "Forms to evaluate; their value is inspected.",
                            .is_servers = true),
-                  ARGUMENT("handle", STRING, "Object handle, such as h7 or h7.3."),
+                  ARGUMENT("handle", STRING, "Handle: h7, h7.3; v12: evaluation 12's value."),
                   ARGUMENT("local", STRING, "Local variable of an error's frame."),
                   ARGUMENT("frame", INTEGER, "Frame of local; default: 0.", .minimum = 0, .maximum = 1000),
+                  ARGUMENT("index", INTEGER, "Number of local's error; default: the newest.", .minimum = 1,
+                           .maximum = 1000000000, .is_servers = true, .is_rare = true),
                   ARGUMENT("path", STRING, "Path to a part: slots, keys, [subscripts], such as items, [3]."),
                   ARGUMENT("limit", INTEGER, "Number of parts; default: 30.", .minimum = 0,
                            .maximum = MOST_PARTS, .key = "count"),

@@ -4,7 +4,9 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -155,10 +157,48 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     strbuf_fini(&code);
 }
 
+/* Does ${given} mean the last restart of ${r}, the return to the top level? By name it does not if a restart
+ * further in has that name too. */
+static bool is_last_restart(const struct error_record *r, const char *given)
+{
+    const struct sexp *restarts = error_record_restarts(r);
+    size_t count = sexp_count(restarts), len = strlen(given), named = 0;
+    if (count == 0)
+        return false;
+    char *end;
+    if (strtoull(given, &end, 10) == count && *end == '\0')
+        return true;
+    if (len > 0 && (given[0] == ':' || given[0] == '[')) {
+        len -= given[0] == '[' && given[len - 1] == ']' ? 2 : 1;
+        given++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *name = sexp_string(sexp_nth(sexp_nth(restarts, i), 0), NULL);
+        if (name != NULL && strlen(name) == len && strncasecmp(name, given, len) == 0) {
+            named++;
+            if (i + 1 == count)
+                return named == 1 && strcmp(name, "ABORT") == 0;
+        }
+    }
+    return false;
+}
+
+/* In a copy, a return to the top level would only take back what was evaluated since the error. */
+static bool is_left_already(const struct error_record *r, const struct tool_call *call)
+{
+    return !r->stands_here && !error_record_stands(r) && !call_has(call, "code") &&
+           is_last_restart(r, call_string(call, "restart", NULL));
+}
+
 static void invoke_restart(struct tool_call *call, struct session *s)
 {
     const struct error_record *r = error_to_enter(call, s);
-    if (r != NULL)
+    if (r != NULL && is_left_already(r, call))
+        call_answer(call, false,
+                    "The session has left error %d already and is at the top level. Nothing was changed; "
+                    "rollback-session to %" PRIu64 " returns to the state that the error left behind.",
+                    r->sequence, r->evaluation);
+    else if (r != NULL)
         go_on(call, s, r, call_string(call, "restart", NULL));
 }
 

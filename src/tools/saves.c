@@ -18,6 +18,8 @@ static void on_text(struct tool_call *call, const struct outcome *o)
 static void on_restored(struct tool_call *call, const struct outcome *o)
 {
     strbuf_adds(&call->text, o->text == NULL ? "" : o->text);
+    if (o->kind == OUTCOME_OK && strcmp(session_name(o->session), call->default_session) != 0)
+        strbuf_adds(&call->text, "\nPass its name as session to other tools.");
     report_news(&call->text, o->session, NULL);
 }
 

@@ -65,15 +65,28 @@ static void on_process(uv_poll_t *poll, int status, int events)
     server->all->on_change(server->all->arg);
 }
 
+/* -1 with errno set */
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
 /* Nobody listens at the socket of a server that was killed. */
 static bool is_answered(const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    bool is_refused = connect(probe, (struct sockaddr *)&address, sizeof address) != 0 && errno != EAGAIN;
+    int probe = connect_to(path);
+    if (probe < 0)
+        return errno == EAGAIN; /* it is busy */
     close(probe);
-    return probe >= 0 && !is_refused;
+    return true;
 }
 
 static struct server *find(const struct servers *all, const char *id, size_t len)
@@ -226,8 +239,8 @@ void servers_write(const struct servers *all, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
-const char *servers_socket(const struct servers *all, const char *id, size_t len)
+int servers_connect(const struct servers *all, const char *id, size_t len)
 {
     const struct server *server = find(all, id, len);
-    return server == NULL || server->poll == NULL ? NULL : server->socket;
+    return server == NULL || server->poll == NULL ? -1 : connect_to(server->socket);
 }

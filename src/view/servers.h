@@ -21,8 +21,8 @@ void servers_free(struct servers *all);
 size_t servers_count(const struct servers *all);
 void servers_write(const struct servers *all, struct strbuf *out);
 
-/* servers_socket(all, id, len): the path of the socket of the server with that id; borrowed until the loop
- * runs again; NULL if there is none, or it has ended. */
-const char *servers_socket(const struct servers *all, const char *id, size_t len);
+/* servers_connect(all, id, len): a descriptor, given, that is connected to the server with that id and does
+ * not block; -1 if there is none, or it has ended. */
+int servers_connect(const struct servers *all, const char *id, size_t len);
 
 #endif

@@ -21,9 +21,8 @@
 
 struct view {
     uv_loop_t *loop;
-    struct listener listener;
     struct visitors visitors;
-    uv_tcp_t listening;
+    char address[160];   /* where it listens */
     uv_process_t opener; /* of the browser */
     uv_signal_t signals[2];
     uv_timer_t *end; /* runs while there is no tab */
@@ -36,27 +35,19 @@ struct view_options {
     const char *address, *linger;
 };
 
-/* "--name VALUE" or "--name=VALUE" */
-static bool takes(const char **place, const char *name, char **argv, int *i)
-{
-    size_t len = strlen(name);
-    if (strncmp(argv[*i], name, len) != 0 || strchr("=", argv[*i][len]) == NULL)
-        return false;
-    *place = argv[*i][len] == '=' ? argv[*i] + len + 1 : argv[++*i];
-    return *place != NULL;
-}
-
 static bool parse(struct view_options *options, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
+        const char *value;
         if (strcmp(argv[i], "--no-open") == 0)
             options->opens_nothing = true;
         else if (strcmp(argv[i], "--read-only") == 0)
             options->is_read_only = true;
-        else if (argv[i + 1] == NULL && strchr(argv[i], '=') == NULL)
-            return false;
-        else if (!takes(&options->address, "--listen", argv, &i) &&
-                 !takes(&options->linger, "--linger", argv, &i))
+        else if ((value = command_option(argv, &i, "--listen")) != NULL)
+            options->address = value;
+        else if ((value = command_option(argv, &i, "--linger")) != NULL)
+            options->linger = value;
+        else
             return false;
     }
     return options->linger[0] != '\0' && strspn(options->linger, "0123456789") == strlen(options->linger) &&
@@ -92,12 +83,6 @@ static void on_tick(uv_timer_t *timer)
     visitors_keep_alive(&((struct view *)timer->data)->visitors);
 }
 
-static void on_connection(uv_stream_t *listening, int status)
-{
-    if (status == 0)
-        visitors_accept(&((struct view *)listening->data)->visitors, listening);
-}
-
 /* The browser outlives the view, and neither reads nor writes the terminal. */
 static void open_browser(struct view *view, char *link)
 {
@@ -112,22 +97,16 @@ static void open_browser(struct view *view, char *link)
 static bool begin(struct view *view, const struct view_options *options, struct err *err)
 {
     struct visitors *visitors = &view->visitors;
-    if (!listener_open(&view->listener, options->address, err))
+    struct listener listener;
+    if (!listener_open(&listener, options->address, err))
         return false;
-    if (!view->listener.is_loopback || view->listener.is_unix)
+    if (!listener.is_loopback || listener.is_unix)
         return err_set(err, ERR_INVALID, "--listen takes an address of this machine only, not %s",
                        options->address);
-    if (!random_secret(visitors->key) || !random_secret(visitors->cookie))
-        return err_set(err, ERR_SYSTEM, "the system has no random numbers available");
-    snprintf(visitors->port, sizeof visitors->port, "%.6s", strrchr(view->listener.name, ':') + 1);
-    snprintf(visitors->cookie_name, sizeof visitors->cookie_name, "cl-mcp-server-view-%s", visitors->port);
+    snprintf(view->address, sizeof view->address, "%s", listener.name);
+    if (!visitors_init(visitors, &listener, err))
+        return false;
     visitors->servers = servers_new(view->loop, on_servers, view);
-    visitors_init(visitors);
-    uv_tcp_init(view->loop, &view->listening);
-    view->listening.data = view;
-    if (uv_tcp_open(&view->listening, view->listener.descriptor) != 0 ||
-        uv_listen((uv_stream_t *)&view->listening, 128, on_connection) != 0)
-        return err_set(err, ERR_START, "cannot listen on %s", view->listener.name);
     const int numbers[] = {SIGINT, SIGTERM};
     for (size_t i = 0; i < 2; i++) {
         uv_signal_init(view->loop, &view->signals[i]);
@@ -143,7 +122,7 @@ static bool begin(struct view *view, const struct view_options *options, struct 
 static void announce(struct view *view, bool opens)
 {
     char link[300];
-    snprintf(link, sizeof link, "http://%s/?key=%s", view->listener.name, view->visitors.key);
+    snprintf(link, sizeof link, "http://%s/?key=%s", view->address, view->visitors.key);
     printf("%s\n", link);
     fflush(stdout);
     if (servers_count(view->visitors.servers) == 0)
@@ -154,11 +133,10 @@ static void announce(struct view *view, bool opens)
 
 static void end(struct view *view)
 {
-    visitors_end(&view->visitors);
+    visitors_fini(&view->visitors);
     servers_free(view->visitors.servers);
     loop_handle_free(view->end);
     loop_handle_free(view->tick);
-    uv_close((uv_handle_t *)&view->listening, NULL);
     for (size_t i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&view->signals[i], NULL);
     uv_run(view->loop, UV_RUN_DEFAULT);

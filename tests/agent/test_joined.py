@@ -134,7 +134,7 @@ class Session:
             self.cut()
 
     def cut(self):
-        self.editor.close()
+        self.editor.cut()
         self.collector.join(swank_client.LIMIT)
 
 
@@ -188,6 +188,7 @@ class Joined(unittest.TestCase):
 
     def setUp(self):
         self.sessions = []
+        self.person.events.clear()
 
     def tearDown(self):
         for session in self.sessions:
@@ -285,11 +286,10 @@ class Joined(unittest.TestCase):
         threads = self.person.request("(swank:list-threads)")
         place = next(index for index, row in enumerate(threads[1:]) if "evaluation" in row[1])
         self.person.request(f"(swank:debug-nth-thread {place})")
-        event = self.person.event("debug", lambda event: "Interrupt" in event[3][0])
+        thread = self.person.debugger("Interrupt")
         self.assertIn("taken this error over", session.request("frames", standing=number).sentence)
         session.evaluate("1")
-        self.leave_debugger(event, "(swank:sldb-continue)")
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.leave_debugger(thread, "(sldb-continue)")
         self.assertEqual(session.request("frames", standing=number).status, "ok")
 
     def test_the_agent_does_not_end_the_image_by_an_oversight(self):
@@ -326,31 +326,46 @@ class Joined(unittest.TestCase):
     def test_errors_of_the_program_open_in_the_persons_debugger(self):
         session = self.join()
         session.evaluate('(sb-thread:make-thread (lambda () (error "in the shop")) :name "till")')
-        event = self.person.event("debug")
-        self.assertEqual(event[3][0], "in the shop")
+        thread = self.person.debugger("in the shop")
         session.is_told("in the shop")
-        self.leave_debugger(event, "(swank:sldb-abort)")
-
-    def leave_debugger(self, event, form):
-        """Have the person leave the debugger, which says that the request was aborted."""
-        with self.assertRaises(Aborted):
-            self.person.request(form, thread=str(event[1]))
+        self.person.leave_debugger(thread)
 
     def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
-        """Have a thread of the program fail; return the event of the person's debugger and the agent's entry."""
+        """Have a thread of the program fail; return the number of the thread for the person, and the agent's entry."""
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
-        event = self.person.event("debug")
-        self.assertIn("sold out", event[3][0])
+        thread = self.person.debugger("sold out")
         session.is_told("stands in the person's debugger")
-        for attempt in range(100):
-            entries = session.request("threads").lists("inbox")
-            if entries:
-                return event, dict(zip(entries[0][0::2], entries[0][1::2]))
+        return thread, self.reported(session, "sold out")
+
+    def reported(self, session, text, after=0):
+        """Wait until an error of this text, later than that with the number `after`, is reported; its entry."""
+        for _ in range(200):
+            for entry in session.request("threads").lists("inbox"):
+                entry = dict(zip(entry[0::2], entry[1::2]))
+                if text in entry["message"] and entry["number"] > after:
+                    return entry
+            self.person.evaluate("(sleep 0.02)")
         raise AssertionError("the error was not reported")
+
+    def test_what_cannot_be_written_to_a_dead_socket_does_not_concern_the_person(self):
+        session = self.join()
+        for seconds in (0.5, 1):
+            session.editor.begin(f"(cl:sleep {seconds})")
+        # The thread that reads would see the end first, and there would be no writing.
+        self.person.evaluate("(sb-thread:interrupt-thread (swank::mconn.reader-thread (cl-mcp-agent::session-connection"
+                             " (first cl-mcp-agent::*sessions*))) (lambda () (sleep 100)))")
+        self.leave_by_cut(session)
+        self.assertFalse([event for event in self.person.events if event[0] == "debug"])
+
+    def leave_by_cut(self, session):
+        self.sessions.remove(session)
+        session.cut()
+        self.person.evaluate(f"(loop repeat 200 while (find {session.number} cl-mcp-agent::*sessions*"
+                             " :key #'cl-mcp-agent::session-number) do (sleep 0.05))")
 
     def test_an_error_in_the_persons_debugger_is_looked_at_and_changed_only_by_force(self):
         session = self.join()
-        event, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
+        thread, entry = self.stand(session, "(list (restart-case (error \"sold out\") (order (n) (setf *told* n))))")
         self.assertEqual((entry["message"], entry["standing"], entry["held"]), ("sold out", True, True))
         number = entry["number"]
         self.assertTrue(session.request("frames", standing=number, count=20, locals=True).frames)
@@ -361,24 +376,33 @@ class Joined(unittest.TestCase):
         self.assertEqual(value.values, ["42"])
         reply = session.request("invoke-restart", standing=number, restart="ORDER", value="5", force=True)
         self.assertTrue(reply.goes_on)
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        self.person.event("debug-return", lambda event: event[1] == thread)
         self.person.evaluate('(loop repeat 200 while (find "counter" (sb-thread:list-all-threads) :test (function equal)'
                              ' :key (function sb-thread:thread-name)) do (sleep 0.02))')
         self.assertEqual(self.person.evaluate("*told*"), "5")
         self.assertIn("no longer", session.request("frames", standing=number).sentence)
 
+    def test_an_error_is_told_once_and_a_refused_request_is_not_announced(self):
+        session = self.join(client="claude")
+        thread, entry = self.stand(session)
+        self.person.begin('(swank:eval-string-in-frame "(error \\"nested\\")" 0 "CL-USER")', thread=thread)
+        self.person.debugger("nested", level=2)
+        self.person.begin("(swank:sldb-abort)", thread=thread)
+        self.person.debugger("sold out")
+        for number in (entry["number"], self.reported(session, "sold out", after=entry["number"])["number"]):
+            self.assertEqual(session.request("evaluate-in-frame", standing=number, frame=0, code="(list 4717)").status, "refused")
+            self.assertEqual(session.request("invoke-restart", standing=number, restart="4718").status, "refused")
+        session.evaluate("(list 4719)")
+        announced = self.person.event("background-message", lambda event: "471" in event[1])[1]
+        self.assertIn("4719", announced)
+        self.assertEqual(1, len([line for line in session.told if "An error stands" in line and "sold out" in line]))
+        self.person.leave_debugger(thread)
+
     def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):
         session = self.join()
-        event, entry = self.stand(session)
-        other = self.join()
-        for attempt in range(100):
-            entries = other.request("threads").lists("inbox")
-            if entries:
-                break
-            self.person.evaluate("(sleep 0.05)")
-        self.assertIn("sold out at 7", str(entries))
-        self.leave_debugger(event, "(swank:sldb-abort)")
-        self.person.event("debug-return", lambda other: other[1] == event[1])
+        thread, entry = self.stand(session)
+        self.assertIn("sold out at 7", self.reported(self.join(), "sold out")["message"])
+        self.person.leave_debugger(thread)
         replies = (session.evaluate("(sleep 0.05)") for _ in range(200))
         self.assertIn(entry["number"], next((reply.ended_errors for reply in replies if hasattr(reply, "ended_errors")), []))
 
@@ -396,7 +420,7 @@ class Joined(unittest.TestCase):
 
     def test_leaving_leaves_the_image_as_it_was(self):
         self.leave(self.join())             # the agent itself and what it requires stay
-        before = self.person.evaluate(INVENTORY)
+        before = self.inventory()
         session, other = self.join(), self.join(announce=False)
         session.evaluate("(car 1)")
         session.evaluate("(car 2)")
@@ -407,20 +431,47 @@ class Joined(unittest.TestCase):
         self.assertEqual(self.leave(session), 2)
         self.leave(other)
         self.assertEqual(self.person.evaluate("(sb-kernel:%fun-name #'shop:price)"), "SHOP:PRICE")
-        self.assertEqual(self.person.evaluate(INVENTORY), before)
+        self.is_as(before)
+
+    def inventory(self):
+        """What the image has once Swank has closed the connections that have ended."""
+        self.person.evaluate("(do () ((null cl-mcp-agent::*own-connections*)) (sleep 0.01))")
+        return self.person.evaluate(INVENTORY)
+
+    def is_as(self, before):
+        """Compare, until it is so: the threads of an evaluation end some time after it."""
+        for attempt in range(200):
+            after = self.inventory()
+            if after == before:
+                break
+            self.person.evaluate("(sleep 0.05)")
+        self.assertEqual(after, before)
+
+    def test_an_image_can_be_joined_after_a_client_died_that_read_nothing(self):
+        self.leave(self.join())
+        before = self.inventory()
+        self.join()
+        dead = Editor(self.image.port, reads=False)
+        dead.begin("(cl-mcp-agent::joined-open %s)" % quote("dead"))
+        self.person.evaluate("(do () ((= 2 (length cl-mcp-agent::*sessions*))) (sleep 0.01))")
+        # As when the thread that writes is ended between writing and sending.
+        self.person.evaluate("(write-sequence (make-array 9 :element-type '(unsigned-byte 8))"
+                             " (swank::connection.socket-io (cl-mcp-agent::session-connection (first cl-mcp-agent::*sessions*))))")
+        dead.cut()
+        self.person.evaluate("(do () ((= 1 (length cl-mcp-agent::*sessions*))) (sleep 0.01))")
+        self.assertEqual(self.join().evaluate("(+ 1 2)").values, ["3"])
+        for session in self.sessions[:]:
+            self.leave(session)
+        self.is_as(before)
+        self.assertEqual([event for event in self.person.events if event[0] == "debug"], [])
 
     def test_a_cut_connection_leaves_too(self):
         self.leave(self.join())
-        before = self.person.evaluate(INVENTORY)
+        before = self.inventory()
         session = self.join()
         session.evaluate("(car 1)")
         session.evaluate('(sb-thread:make-thread (lambda () (sleep 0.1)) :name "short")')
         session.cut()
         self.sessions.remove(session)
-        for attempt in range(200):
-            after = self.person.evaluate(INVENTORY)
-            if after == before:
-                break
-            self.person.evaluate("(sleep 0.05)")
-        self.assertEqual(after, before)
+        self.is_as(before)
 

@@ -47,7 +47,7 @@ def is_open(address):
 class Fleet:
     """${case}, a TestCase, ends what is started here. ${addresses}: those of the nodes by name."""
 
-    def __init__(self, case, addresses, own="127.0.0.1", tokens=("ann", "bob")):
+    def __init__(self, case, addresses, own):
         for program, name in ((HAPROXY, "haproxy"), (DNSMASQ, "dnsmasq")):
             if program is None:
                 case.fail("%s is not installed: scripts/setup installs it" % name)
@@ -55,7 +55,7 @@ class Fleet:
         self.directory = case.folder()
         self.token_file = os.path.join(self.directory, "tokens")
         with open(self.token_file, "w") as file:
-            file.writelines("%s:%s\n" % (name, name * 12) for name in tokens)
+            file.writelines("%s:%s\n" % (name, name * 12) for name in ("ann", "bob"))
         os.chmod(self.token_file, 0o600)
         self.port = free_port(addresses.values())
         self.health = free_port(addresses.values())
@@ -194,7 +194,7 @@ class Fleet:
         if session is not None:
             arguments["session"] = session
         headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
-        headers.update(own or {"Authorization": "Bearer " + who * 12})
+        headers.update(own or mcp_http.bearer(who * 12))
         try:
             response = self.request(which, headers=headers, body=message, seconds=seconds)
         except (OSError, mcp.Gone):

@@ -1,8 +1,7 @@
 """What tests of joining need: a Lisp that a person runs, with Swank in it, a person at its other end, and false servers.
 
 Tunnel       carries connections to an image as ssh -L does, and can be cut
-Image        an SBCL or another Lisp with Debian's Swank (cl-swank); what it prints; what it evaluates for a person
-Person       a connection to it such as an editor has: a few forms of the protocol
+Image        an SBCL or another Lisp with Debian's Swank (cl-swank); what it prints; a connection to it such as an editor has
 Emacs        the same with SLIME, in batch mode: it evaluates what a test sends it
 FalseServer  listens like Swank and does what a test says instead
 """
@@ -17,16 +16,19 @@ import threading
 import time
 
 import mcp
+from swank_client import Editor, quote
 
 SWANK = "/usr/share/common-lisp/source/slime/swank-loader.lisp"
+# Where a test that wants Slynk finds it; Debian has no package.
+SLYNK = os.environ.get("CL_MCP_TEST_SLYNK", "")
 START = """
-(load %s)
-(setf swank-loader::*fasl-directory* %s)
-(swank-loader:init :load-contribs nil)
+(load LOADER)
+(setf swank-loader::*fasl-directory* FASLS)
+(swank-loader:init)
 (setf swank::*log-output* nil)
-(format t "~&port ~d.~%%" (swank:create-server :port %d :dont-close t))
+(format t "~&port ~d.~%" (swank:create-server :port PORT :dont-close t))
 (finish-output)
-%s
+FORMS
 (loop (sleep 1))
 """
 
@@ -47,23 +49,27 @@ def why_not(lisp="sbcl"):
     return None if shutil.which(lisp) else "%s is not installed" % lisp
 
 
+def why_no_slynk():
+    has_loader = SLYNK and os.path.exists(os.path.join(SLYNK, "slynk-loader.lisp"))
+    return None if has_loader else "CL_MCP_TEST_SLYNK names no directory with slynk-loader.lisp, which is in the source of SLY"
+
+
 def cache():
     return mcp.clean_environment()["XDG_CACHE_HOME"]
-
-
-def quoted(text):
-    return '"%s"' % text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 class Image:
     """Started when it is made; end() must be called."""
 
-    def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl"):
+    def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl", server="swank"):
         before, command = LISPS[lisp]
-        fasls = quoted(os.path.join(cache(), "swank-for-tests", "" if lisp == "sbcl" else lisp + "/"))
+        self.server = server
+        fasls = quote(os.path.join(cache(), server + "-for-tests", "" if lisp == "sbcl" else lisp + "/"))
+        loader = SWANK if server == "swank" else os.path.join(SLYNK, "slynk-loader.lisp")
+        start = before.replace("%s", fasls) + START.replace("LOADER", quote(loader)).replace("FASLS", fasls).replace("PORT", str(port))
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
-            f.write(before.replace("%s", fasls) + START % (quoted(SWANK), fasls, port, forms))
+            f.write(start.replace("swank", server).replace("FORMS", forms))
         environment = mcp.clean_environment()
         environment["HOME"] = home or folder
         self.process = subprocess.Popen(
@@ -111,7 +117,7 @@ class Image:
         return self.process.poll() is None
 
     def person(self):
-        return Person(self.port)
+        return Editor(self.port, server=self.server)
 
     def forget_definitions(self):
         """Take what was defined in COMMON-LISP-USER out of it, as a new Lisp has none of it."""
@@ -131,67 +137,6 @@ class Image:
         self.process.stdout.close()
         if self.process.stdin is not None:
             self.process.stdin.close()
-
-
-class Person:
-    """Speaks Swank as an editor does. `said` has the messages that answered nothing."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 30 * mcp.STRETCH)
-        self.said = []
-        self.number = 0
-
-    def send(self, text):
-        payload = text.encode()
-        self.socket.sendall(b"%06x" % len(payload) + payload)
-
-    def _take(self, count):
-        data = b""
-        while len(data) < count:
-            more = self.socket.recv(count - len(data))
-            if not more:
-                raise mcp.Gone("the image has closed the person's connection")
-            data += more
-        return data
-
-    def receive(self):
-        return self._take(int(self._take(6), 16)).decode()
-
-    def request(self, form, thread="t"):
-        self.number += 1
-        self.send('(:emacs-rex %s "COMMON-LISP-USER" %s %d)' % (form, thread, self.number))
-        return self.number
-
-    def answer_to(self, number):
-        while True:
-            message = self.receive()
-            match = re.fullmatch(r"\(:return (.*) (\d+)\)\s*", message, re.S)
-            if match and int(match.group(2)) == number:
-                return match.group(1)
-            self.said.append(message)
-
-    def evaluate(self, code):
-        """What the image answers when the person evaluates this as with C-x C-e."""
-        return self.answer_to(self.request("(swank:interactive-eval %s)" % quoted(code)))
-
-    def await_message(self, pattern):
-        for message in self.said:
-            if re.search(pattern, message, re.S):
-                return message
-        while True:
-            self.said.append(self.receive())
-            if re.search(pattern, self.said[-1], re.S):
-                return self.said[-1]
-
-    def close(self):
-        """As an editor leaves: a Swank that still writes would stay in the debugger of its thread for connections."""
-        try:
-            self.socket.shutdown(socket.SHUT_WR)
-            while self.socket.recv(1 << 16):
-                pass
-        except OSError:
-            pass
-        self.socket.close()
 
 
 EMACS = r"""

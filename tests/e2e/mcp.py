@@ -235,6 +235,15 @@ def clean_environment(**changes):
     return {name: value for name, value in environment.items() if value is not None}
 
 
+def run(*arguments, under=(), program=None, **named):
+    """Run the program to its end, under another one if given; what became of it. Without other arguments it has no input and a clean
+    environment, and what it writes is text."""
+    named = {"env": clean_environment(), "capture_output": True, "text": True, "timeout": 60 * STRETCH, **named}
+    if "input" not in named:
+        named["stdin"] = subprocess.DEVNULL
+    return subprocess.run([*under, program or SERVER, *arguments], **named)
+
+
 class Reply:
     """The result of a tools/call."""
 
@@ -740,6 +749,18 @@ class TestCase(unittest.TestCase):
         print("# %s: seed %d (CL_MCP_TEST_SEED=%d replays it)" % (self.id().partition(".")[2], seed, seed), flush=True)
         return random.Random(seed)
 
+    def assertDoesNotStart(self, says, *options, status=1, **named):
+        """The server ends at once with these options, and says why. Other arguments as of run()."""
+        done = run(*options, **named)
+        self.assertEqual((status, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertIn(says, done.stderr)
+        return done.stderr
+
+    def assertGrowth(self, pid, before, mib):
+        """The process takes at most this many MiB more than the KiB of before; a sanitizer has memory of its own."""
+        if not SANITIZED:
+            self.assertLess(peak_memory_kib(pid) - before, mib << 10)
+
     def enter(self, code, frame=0, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 
@@ -748,9 +769,18 @@ class TestCase(unittest.TestCase):
 
     # Assertions about reports
 
-    def assertSucceeds(self, reply):
-        """It is no error; given back."""
+    def assertSucceeds(self, reply, *words):
+        """It is no error and says these; given back."""
         self.assertFalse(reply.is_error, reply.text)
+        for word in words:
+            self.assertIn(word, reply.text)
+        return reply
+
+    def assertIsError(self, reply, *words):
+        """It is an error and says these; given back."""
+        self.assertTrue(reply.is_error, reply.text)
+        for word in words:
+            self.assertIn(word, reply.text)
         return reply
 
     def assertValue(self, report, *values):

@@ -29,7 +29,7 @@ def main():
             client.evaluate("(+ 1 2)", wait=120)
             rounds = [
                 (
-                    median_ms(lambda: person.answer_to(person.request('(swank:eval-and-grab-output "(+ 1 2)")'))),
+                    median_ms(lambda: person.evaluate("(+ 1 2)")),
                     median_ms(lambda: client.evaluate("(+ 1 2)")),
                 )
                 for _ in range(ROUNDS)

@@ -1,4 +1,4 @@
-"""A client of Swank that reads what comes in a thread and parses it: an editor, or the server without its C half."""
+"""A client of Swank or Slynk that reads what comes in a thread and parses it: an editor, or the server without its C half."""
 
 import os
 import re
@@ -56,7 +56,8 @@ class Aborted(Exception):
 class Editor:
     """A connection as SLIME makes one. A thread reads what comes; requests wait for their answer."""
 
-    def __init__(self, port):
+    def __init__(self, port, reads=True, server="swank"):
+        self.server = server
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         self.socket.settimeout(None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,29 +68,32 @@ class Editor:
         self.changed = threading.Condition()
         self.closed = False
         self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
+        if reads:
+            self.reader.start()
 
     def read(self):
         try:
-            while True:
-                header = self.file.read(6)
-                if len(header) < 6:
-                    break
-                text = self.file.read(int(header, 16)).decode()
-                message = parse(text) if not text.startswith("(:indentation-update") else [Keyword("ignored")]
-                if message[0] == "ping":
-                    self.send(f"(:emacs-pong {message[1]} {message[2]})")
-                    continue
-                with self.changed:
-                    if message[0] == "return":
-                        self.answers[message[2]] = message[1]
-                    else:
-                        self.events.append(message)
-                    self.changed.notify_all()
+            while len(header := self.file.read(6)) == 6:
+                self.take(self.file.read(int(header, 16)).decode())
         except (OSError, ValueError):
             pass
+        finally:
+            with self.changed:
+                self.closed = True
+                self.changed.notify_all()
+
+    def take(self, text):
+        if text.startswith("(:indentation-update"):
+            return
+        message = parse(text)
+        if message[0] == "ping":
+            self.send(f"(:emacs-pong {message[1]} {message[2]})")
+            return
         with self.changed:
-            self.closed = True
+            if message[0] == "return":
+                self.answers[message[2]] = message[1]
+            else:
+                self.events.append(message)
             self.changed.notify_all()
 
     def send(self, text):
@@ -119,7 +123,7 @@ class Editor:
 
     def evaluate(self, code):
         """What the person evaluates: its values as text."""
-        return self.request(f"(swank:eval-and-grab-output {quote(code)})")[1]
+        return self.request(f"({self.server}:eval-and-grab-output {quote(code)})")[1]
 
     def event(self, kind, test=lambda event: True):
         """Wait for an event of this kind, take it and return it."""
@@ -132,11 +136,35 @@ class Editor:
             self.events.remove(event)
             return event
 
+    def debugger(self, text="", level=1):
+        """Wait until the debugger opens at this level for an error whose message has this text; the number of its thread."""
+        return self.event("debug", lambda event: event[2] == level and text in event[3][0])[1]
+
+    def leave_debugger(self, thread, form="(throw-to-toplevel)"):
+        """Leave the debugger of this thread; the request aborts itself with it."""
+        try:
+            self.request(f"({self.server}:{form[1:]}", thread=thread)
+        except Aborted:
+            pass
+        self.event("debug-return", lambda event: event[1] == thread)
+
     def close(self):
+        """As an editor leaves: a Swank that still writes would stay in the debugger of its thread for connections."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+            if self.reader.is_alive():
+                self.reader.join(LIMIT)
+        except OSError:
+            pass
+        self.cut()
+
+    def cut(self):
+        """As a connection breaks."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
         self.socket.close()
-        self.reader.join(LIMIT)
+        if self.reader.is_alive():
+            self.reader.join(LIMIT)
         self.file.close()

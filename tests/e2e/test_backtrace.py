@@ -52,10 +52,6 @@ class TailPosition(mcp.SessionTest):
         self.assertEqual(["(A)", "(B)", "(C)"], [frame for frame in frames if frame != "(/ 1 0)"][:3])
 
 
-if __name__ == "__main__":
-    mcp.main()
-
-
 class Deep(mcp.SessionTest):
     """Of a deep stack the report has the first frames; the Lisp has the others while the error can be entered."""
 
@@ -84,14 +80,18 @@ class ManyRestarts(mcp.SessionTest):
             ' (out () :report (lambda (s) (format s "~d ~a" n (make-string 200 :initial-element #\\x))) n) (far () :test (lambda (c) c (= n 2900)) n))))'
         )
         report = self.s.evaluate("(nest 3000)").text
-        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more have no number; invoke one by name unless an inner restart shares it)", report)
+        self.assertIn("\n201. [ABORT] Return to top level.\n(2802 more have no number; invoke one by name unless an inner restart shares it)", report)
         described = self.s.call("describe-last-error").text
         self.assertIn("\n  199. OUT - 199 x", described)
         self.assertIn("\n  200. RETRY - Evaluate the form again.\n", described)
-        self.assertIn("\n(2801 more have no number; invoke one by name unless an inner restart shares it)\n", described)
+        self.assertIn("\n(2802 more have no number; invoke one by name unless an inner restart shares it)\n", described)
         self.assertEqual("=> 199", self.s.call("invoke-restart", restart="199").text)
         for restart, result in (("200", "nested"), ("201", "ABORT"), ("far", "=> 2900"), ("abort", "ABORT")):
             self.s.evaluate("(nest 3000)")
             self.assertIn(result, self.s.call("invoke-restart", restart=restart).text)
         self.s.evaluate("(nest 3000)")
         self.assertIn("has no restart 202", self.s.call("invoke-restart", restart="202").text)
+
+
+if __name__ == "__main__":
+    mcp.main()

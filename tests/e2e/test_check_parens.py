@@ -1,7 +1,6 @@
 """check-parens: what it reports about a file, and its exit status. No Lisp is started."""
 
 import os
-import subprocess
 
 import mcp
 
@@ -11,26 +10,23 @@ class CheckParens(mcp.TestCase):
         return self.file(text, name)
 
     def check(self, *arguments):
-        return subprocess.run(
-            [mcp.SERVER, "check-parens", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=20 * mcp.STRETCH,
-            # No Lisp is to be found: none is needed.
-            env={"PATH": "/nonexistent"},
-        )
+        # No Lisp is to be found: none is needed.
+        return mcp.run("check-parens", *arguments, text=False, env={"PATH": "/nonexistent"})
 
     def test_a_good_file_is_not_mentioned(self):
         done = self.check(self.write("(defun a () #\\( \"(\" #| ( |# |(|) ; )\n"), self.write(""), self.write("(a)\r\n"))
         self.assertEqual((0, b"", b""), (done.returncode, done.stdout, done.stderr))
 
-    def test_a_fault_is_reported_with_its_place_and_the_open_form(self):
-        path = self.write("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n")
+    def test_a_fault_is_reported_with_its_place_the_open_form_and_the_likely_repair_and_nothing_is_written(self):
+        text = "(defun a ()\n  (b)\n\n(defun c ()\n  d)\n"
+        path = self.write(text)
         done = self.check(path)
         self.assertEqual(1, done.returncode)
         out = done.stdout.decode()
         self.assertTrue(out.startswith(path + ":2:6: "), out)
         self.assertIn("(defun a …), from line 1", out)
+        self.assertIn("line 2: add 1 `)`", out)
+        self.assertEqual(text, self.read(path))
 
     def test_every_file_named_is_checked(self):
         good, bad = self.write("(a)"), self.write("(a))")
@@ -63,12 +59,6 @@ class CheckParens(mcp.TestCase):
         self.assertEqual(1, done.returncode)
         self.assertIn("line 2: add 1 `)`", done.stdout.decode())
         self.assertIn("line 5: remove 1 `)`", done.stdout.decode())
-
-    def test_the_likely_repair_is_named_and_nothing_is_written(self):
-        path = self.write("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n")
-        done = self.check(path)
-        self.assertIn("line 2: add 1 `)`", done.stdout.decode())
-        self.assertEqual("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n", self.read(path))
 
     def read(self, path):
         return mcp.read_bytes(path).decode("latin-1")

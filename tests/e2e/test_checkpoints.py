@@ -58,25 +58,6 @@ class Deleted(Checkpoints):
 
 
 class AfterADeath(Checkpoints):
-    def test_every_kind_of_death_leads_back_to_the_state_before(self):
-        deaths = (
-            "(sb-ext:exit)",
-            "(sb-ext:exit :abort t)",
-            '(sb-alien:alien-funcall (sb-alien:extern-alien "_exit" (function sb-alien:void sb-alien:int)) 3)',
-            '(sb-alien:alien-funcall (sb-alien:extern-alien "abort" (function sb-alien:void)))',
-            KILL_SELF,
-            "(sb-posix:close 3)",
-            "(sb-sys:without-interrupts (loop))",
-        )
-        self.s.evaluate("(defvar *n* 0) (defun next () (incf *n*))")
-        for count, code in enumerate(deaths, 1):
-            with self.subTest(code):
-                self.assertEvaluates("(next)", str(count))
-                report = self.s.evaluate("(setf *n* 1000) (defun next () :lost) %s" % code, timeout=0.3)
-                self.assertTrue(report.is_error, report.text)
-                self.assertRegex(report.session, "continues from the state before this evaluation", report.text)
-                self.assertEvaluates("*n*", str(count))
-
     def test_code_that_ends_its_process_again_and_again_costs_no_more_than_itself(self):
         self.s.evaluate("(defvar *n* 1)")
         self.s.evaluate("(defun end-it (signal) (sb-unix:unix-kill (sb-unix:unix-getpid) signal) (list signal))")
@@ -148,12 +129,6 @@ class AfterADeath(Checkpoints):
         self.assertRegex(report.session, r"(?s)state after evaluation 2.*Undone:\s+3: \(push")
         self.assertEvaluates("*a*", "2")
 
-    def test_fifty_deaths_lead_to_the_same_state(self):
-        self.s.evaluate("(defvar *a* 7)")
-        for _ in range(50):
-            self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertEvaluates("*a*", "7")
-
     def test_without_checkpoints_the_reply_says_what_there_is(self):
         self.s.call("configure-limits", checkpoint_limit=0)
         self.s.evaluate("(defvar *a* 7)")
@@ -187,34 +162,17 @@ class Journal(Checkpoints):
         report = self.s.evaluate("*loud*")
         self.assertEqual(["values"], report.sections, report.text)
 
-    def test_a_definition_that_fails_again_is_counted(self):
-        path = os.path.join(self.folder(), "flag")
-        open(path, "w").close()
-        self.with_thread()
-        self.s.evaluate('(defvar *once* (if (probe-file "%s") 1 (error "not again")))' % path)
-        self.s.evaluate("(defvar *fine* 2)")
-        os.unlink(path)
-        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertRegex(report.session, r"failed")
-        self.assertEvaluates("*fine*", "2")
-
-    def test_a_replay_that_kills_is_given_up(self):
-        path = os.path.join(self.folder(), "flag")
-        open(path, "w").close()
-        self.with_thread()
-        self.s.evaluate('(defvar *deadly* (if (probe-file "%s") 1 (sb-ext:exit :abort t)))' % path)
-        os.unlink(path)
-        self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertEvaluates("*before*", "1")
-
-    def test_a_replay_that_loops_is_given_up(self):
-        path = os.path.join(self.folder(), "flag")
-        open(path, "w").close()
-        self.with_thread()
-        self.s.evaluate('(defvar *endless* (if (probe-file "%s") 1 (loop (sleep 1))))' % path)
-        os.unlink(path)
-        self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40))
-        self.assertEvaluates("*before*", "1")
+    def test_a_definition_that_fails_again_is_counted_and_a_replay_that_kills_or_loops_is_given_up(self):
+        for now, word, fine in (('(error "not again")', "failed", "2"), ("(sb-ext:exit :abort t)", "", "NIL"), ("(loop (sleep 1))", "", "NIL")):
+            with self.subTest(now):
+                self.s.call("reset-session")
+                flag = self.file("", "flag")
+                self.with_thread()
+                self.s.evaluate('(defvar *once* (if (probe-file "%s") 1 %s))' % (flag, now))
+                self.s.evaluate("(defvar *fine* 2)")
+                os.unlink(flag)
+                self.assertIn(word, self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40)).session)
+                self.assertEvaluates("(list *before* (and (boundp '*fine*) (symbol-value '*fine*)))", "(1 %s)" % fine)
 
     def test_what_was_evaluated_again_after_a_death_is_not_reported_for_a_requested_return(self):
         self.with_thread()
@@ -310,7 +268,7 @@ class History(Checkpoints):
             ("(defvar *n* 0) (progn (incf *n*) %s (incf *n*))", [("ABORT", None)], "*n*", "1"),
             ("(defvar *n* 0) (progn (incf *n*) (unless (fboundp 'fix) (error \"y\")) (incf *n*))", [("RETRY", None, "(defun fix ())")], "*n*", "3"),
         ):
-            for in_copy in (False, True):
+            for in_copy in (False, True) if steps[0][0] != "ABORT" else (False,):  # a copy has nothing to abort
                 with self.subTest(code=code, in_copy=in_copy):
                     self.s.call("reset-session")
                     self.assertTrue(self.s.evaluate(code.replace("%s", again)).is_error)
@@ -373,8 +331,7 @@ class TimeTravel(Checkpoints):
 
     def test_a_number_a_name_and_steps_back_are_returned_to(self):
         self.count_to(3)
-        reply = self.assertSucceeds(self.s.call("checkpoint-session", name="three"))
-        self.assertIn("three", reply.text)
+        self.assertSucceeds(self.s.call("checkpoint-session", name="three"), "three")
         self.s.evaluate("(setf *n* 4)")
         self.s.evaluate("(setf *n* 5)")
         text = self.rollback(-1)
@@ -413,21 +370,6 @@ class TimeTravel(Checkpoints):
         text = self.rollback(-1)
         self.assertIn("Current package: CL-USER", text)
         self.assertEvaluates("(list *a* (fboundp 'f) (find-class 'c nil) (find-package :later) (package-name *package*))", '(1 NIL NIL NIL "COMMON-LISP-USER")')
-
-    def test_named_checkpoints_stay_until_they_are_replaced(self):
-        self.count_to(1)
-        self.s.call("checkpoint-session", name="first")
-        for i in range(2, 30):
-            self.s.evaluate("(setf *n* %d)" % i)
-        self.assertIn("named first", self.s.call("list-checkpoints").text)
-        self.rollback("first")
-        self.assertEvaluates("*n*", "1")
-        self.s.evaluate("(setf *n* 100)")
-        self.s.call("checkpoint-session", name="first")
-        self.assertEqual(1, self.s.call("list-checkpoints").text.count("named first"))
-        self.s.evaluate("(setf *n* 101)")
-        self.rollback("first")
-        self.assertEvaluates("*n*", "100")
 
     def test_something_absent_is_reported_and_nothing_happens(self):
         self.count_to(2)
@@ -495,12 +437,6 @@ class TimeTravel(Checkpoints):
         report = self.s.evaluate("(sb-ext:exit :abort t)")
         self.assertTrue(report.is_error)
         self.assertOperational()
-
-    def test_the_original_keeps_its_process(self):
-        pids = {self.pid() for _ in range(10)}
-        self.assertEqual(1, len(pids))
-        self.s.evaluate("(sb-ext:exit :abort t)")
-        self.assertNotIn(self.pid(), pids)
 
     def test_the_original_keeps_its_locks_and_timers_and_children(self):
         path = os.path.join(self.folder(), "lock")
@@ -575,6 +511,16 @@ class AfterAFailure(Checkpoints):
         report = self.s.evaluate("*n*")
         self.assertIn("state after evaluation 2", report.text)
 
+    def test_cleanup_forms_that_end_the_process_run_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "f")
+            append = '(with-open-file (s "%s" :direction :output :if-exists :append :if-does-not-exist :create) (princ "x" s))' % path
+            self.s.evaluate("(defvar *n* 1)")
+            self.s.evaluate('(unwind-protect (error "x") %s (sb-ext:exit :abort t))' % append)
+            self.assertIn("state after evaluation 1", self.s.evaluate("*n*").text)
+            self.assertEqual("x", mcp.read(path))
+            self.assertIn("(can be entered)", self.s.call("list-errors").text)
+
     def test_the_package_of_the_code_that_failed_is_not_the_sessions(self):
         """While the error stands, and after a death beside threads."""
         self.s.evaluate("(defpackage :app (:use :cl))")
@@ -634,12 +580,6 @@ class Processes(Checkpoints):
         self.assertEqual([], self.states())
         self.assertTrue(self.s.call("rollback-session", to="named").is_error)
         self.assertLessEqual(len(set(self.lisps()) & before), 1)
-
-    def test_an_end_of_the_server_leaves_none(self):
-        for i in range(10):
-            self.s.evaluate("(defvar *x%d* 1)" % i)
-            self.s.evaluate('(error "x")')
-        self.s.close()
 
     def test_a_server_that_is_killed_leaves_none(self):
         for i in range(10):

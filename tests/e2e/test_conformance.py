@@ -106,9 +106,8 @@ class Inspector(Official):
     def test_it_reads_what_install_writes(self):
         folder = self.folder()
         stand_in.put(folder + "/bin", "claude")
-        subprocess.run(
-            [mcp.SERVER, "install", "claude-code", "--scope", "project", "--", "--tools", "core"],
-            stdout=subprocess.DEVNULL, check=True, cwd=folder, env=mcp.clean_environment(PATH=folder + "/bin", HOME=folder), timeout=20 * mcp.STRETCH)
+        mcp.run("install", "claude-code", "--scope", "project", "--", "--tools", "core",
+                check=True, cwd=folder, env=mcp.clean_environment(PATH=folder + "/bin", HOME=folder))
         listed = self.ask("--config", os.path.join(folder, ".mcp.json"), "--server", "lisp", "--method", "tools/list")
         self.assertIn("evaluate-lisp", listed)
         self.assertNotIn("macroexpand-form", listed)

@@ -19,18 +19,11 @@ class Frames(mcp.SessionTest):
 
     def setUp(self):
         super().setUp()
-        self.client = self.start_server(*self.options)
-        self.client.evaluate(SHOP)
-
-    def evaluate(self, code):
-        return self.client.evaluate(code)
-
-    def fail_with(self, code):
-        self.assertErrorReport(self.evaluate(code))
+        self.s.evaluate(SHOP)
 
     def number(self, beginning):
         """The number of the frame that begins like this."""
-        for line in self.client.call("get-backtrace", index=self.client.newest_error()).text.splitlines():
+        for line in self.s.call("get-backtrace", index=self.s.newest_error()).text.splitlines():
             number, _, call = line.partition(": ")
             if call.startswith(beginning):
                 return int(number)
@@ -38,11 +31,11 @@ class Frames(mcp.SessionTest):
 
     def value(self, frame, value=None, **named):
         named = dict(named, value=value) if value else named
-        return self.client.call("return-from-frame", dict(named, frame=self.number(frame)))
+        return self.s.call("return-from-frame", dict(named, frame=self.number(frame)))
 
     def again(self, frame, arguments=None, **named):
         named = dict(named, arguments=arguments) if arguments else named
-        return self.client.call("restart-frame", dict(named, frame=self.number(frame)))
+        return self.s.call("restart-frame", dict(named, frame=self.number(frame)))
 
 
 class ReturnFromFrame(Frames):
@@ -55,70 +48,66 @@ class ReturnFromFrame(Frames):
             ("(list (total '(2) 1))", "(EVAL", "(values 7 8)", ["7", "8"]),  # the last is the evaluation
         ):
             with self.subTest(code=code, value=value):
-                self.fail_with(code)
+                self.assertFails(code)
                 self.assertValue(self.value(frame, value), *result)
-                self.assertEqual("=> 0", self.evaluate("*depth*").text)
+                self.assertEqual("=> 0", self.s.evaluate("*depth*").text)
 
     def test_cleanup_forms_run_and_the_file_is_written_on(self):
         place = self.folder() + "/out.txt"
-        self.evaluate('(defun entry (s x) (unwind-protect (format s "~a " (price x)) (write-line "left" s)))')
-        self.fail_with('(with-open-file (s "%s" :direction :output) (entry s 1) (list (entry s 2) (write-line "on" s)))' % place)
+        self.s.evaluate('(defun entry (s x) (unwind-protect (format s "~a " (price x)) (write-line "left" s)))')
+        self.assertFails('(with-open-file (s "%s" :direction :output) (entry s 1) (list (entry s 2) (write-line "on" s)))' % place)
         self.assertValue(self.value("(ENTRY", ":none"), '(:NONE "on")')
         self.assertEqual("1 left\nleft\non\n", mcp.read(place))
 
     def test_the_value_fails_and_the_error_stands_as_before(self):
-        self.fail_with("(total '(2) 1)")
+        self.assertFails("(total '(2) 1)")
         report = self.value("(TOTAL", "(car n)")
         self.assertErrorReport(report, "TYPE-ERROR")
         self.assertIn("Error 1, which was entered, is as it was: SIMPLE-ERROR. Its restarts: 1. RETRY, 2. ABORT", report.text)
         self.assertValue(self.value("(TOTAL", "n"), "1")
 
     def test_in_a_copy_the_definitions_come_along(self):
-        self.fail_with("(total '(2) 1)")
-        self.evaluate("(defun helper () 42)")
+        self.assertFails("(total '(2) 1)")
+        self.s.evaluate("(defun helper () 42)")
         self.assertValue(self.value("(TOTAL", "(helper)"), "42")
 
     def test_a_local_function_that_does_not_return_as_others_do_is_refused(self):
-        self.fail_with("(twice 4)")
+        self.assertFails("(twice 4)")
         report = self.value("((LABELS PART", "8")
         self.assertTrue(report.is_error)
         self.assertRegex(report.text, r"^Frame 1 cannot be left: it is a local function .* The nearest that can be left is frame 2, \(TWICE 4\)\.$")
         self.assertValue(self.value("(TWICE", "8"), "8")
 
     def test_frames_that_cannot_be_left_are_reported_with_one_that_can(self):
-        self.evaluate("(locally (declare (optimize (debug 0))) (defun quick (x) (list (price x))))")
-        self.fail_with("(list (quick 2))")
+        self.s.evaluate("(locally (declare (optimize (debug 0))) (defun quick (x) (list (price x))))")
+        self.assertFails("(list (quick 2))")
         self.assertIn("compiled with a policy below (debug 2)", self.value("(QUICK").text)
-        self.fail_with("(price 1 2)")
+        self.assertFails("(price 1 2)")
         self.assertIn("Frame 0 cannot be left: it failed before it had taken its arguments", self.again("(PRICE", "1").text)
-        self.fail_with("(list (no-such 1))")
+        self.assertFails("(list (no-such 1))")
         report = self.value("(NO-SUCH")
         self.assertIn("no Lisp code runs in it. The nearest that can be left is the last frame, (EVAL (LIST (NO-SUCH 1))).", report.text)
-        report = self.client.call("return-from-frame", frame=50)
+        report = self.s.call("return-from-frame", frame=50)
         self.assertRegex(report.text, r"^There is no frame 50: this error has \d+ frames, numbered from 0; see get-backtrace\.$")
 
     def test_an_error_in_a_thread_of_the_program(self):
-        self.client.call("configure-limits", **{"thread-errors": 1})
-        self.evaluate("""(defvar *result* (list :none))
+        self.s.call("configure-limits", **{"thread-errors": 1})
+        self.s.evaluate("""(defvar *result* (list :none))
           (defun work () (setf *result* (list (total '(2) 1))))
           (defvar *thread* (sb-thread:make-thread #'work))
           (loop until (sb-sys:with-deadline (:seconds 60) (null (sb-thread:thread-alive-p *thread*))) repeat 20 do (sleep 0.05))""")
-        mcp.wait_until(lambda: "can be entered" in self.client.call("list-errors").text, 30, "the error of the thread")
-        error = self.client.newest_error()
-        frames = self.client.call("get-backtrace", index=error).text.splitlines()
-        number = [line.split(":")[0] for line in frames if "(TOTAL" in line][0]
-        report = self.client.call("return-from-frame", index=error, frame=int(number), value="99")
-        self.assertIn(": frame %s returned." % number, report.text)
-        self.assertEvaluates("(progn (ignore-errors (sb-thread:join-thread *thread* :timeout 30)) *result*)", "(99)", client=self.client)
-
-    def assertEvaluates(self, code, *values, client=None):
-        self.assertValue(self.evaluate(code), *values)
+        mcp.wait_until(lambda: "can be entered" in self.s.call("list-errors").text, 30, "the error of the thread")
+        error = self.s.newest_error()
+        number = self.number("(TOTAL")
+        report = self.s.call("return-from-frame", index=error, frame=number, value="99")
+        self.assertIn(": frame %d returned." % number, report.text)
+        self.assertEvaluates("(progn (ignore-errors (sb-thread:join-thread *thread* :timeout 30)) *result*)", "(99)")
 
 
 class RestartFrame(Frames):
     def test_the_current_function_with_the_same_arguments_or_others(self):
         mend = {"code": "(defun price (item) item)"}
-        self.evaluate("(defun opt (a &key b (c 2)) (list a b c (price c)))")
+        self.s.evaluate("(defun opt (a &key b (c 2)) (list a b c (price c)))")
         for code, frame, arguments, fix, result in (
             ("(list (total '(1 2) 10))", "(TOTAL", "(remove 2 items) (1+ n)", {}, "(12)"),  # they may use the variables
             ("(list (total '(1 2) 10) *depth*)", "(TOTAL", None, mend, "(13 0)"),
@@ -126,65 +115,65 @@ class RestartFrame(Frames):
             ("(opt 1 :b 5)", "(OPT", None, mend, "(1 5 2 2)"),  # keywords are passed on
         ):
             with self.subTest(code=code):
-                self.evaluate(SHOP)
-                self.fail_with(code)
+                self.s.evaluate(SHOP)
+                self.assertFails(code)
                 self.assertValue(self.again(frame, arguments, **fix), result)
 
     def test_failing_again_is_an_error_of_its_own(self):
-        self.fail_with("(total '(2) 10)")
+        self.assertFails("(total '(2) 10)")
         self.assertErrorReport(self.again("(TOTAL"), "SIMPLE-ERROR")
         self.assertValue(self.again("(TOTAL", "nil 3"), "3")
 
     def test_the_fix_is_read_in_the_package_of_the_frames_function(self):
-        self.evaluate("(defpackage shop (:use :cl)) (in-package :shop) (defun cost (item) (error \"no ~a\" item)) "
+        self.s.evaluate("(defpackage shop (:use :cl)) (in-package :shop) (defun cost (item) (error \"no ~a\" item)) "
                       "(defun bill (items) (reduce #'+ (mapcar #'cost items))) (in-package :cl-user)")
-        self.fail_with("(list (shop::bill '(1 2)))")
+        self.assertFails("(list (shop::bill '(1 2)))")
         self.assertValue(self.again("(SHOP::BILL", code="(defun cost (item) (* 10 item))"), "(30)")
-        self.assertIn("NIL", self.evaluate("(fboundp 'cost)").text)
-        self.assertIn("PROCESS-EXITED", self.evaluate("(progn (sb-thread:make-thread (lambda () (sleep 60))) (sb-ext:exit :abort t))").text)
-        self.assertEqual("=> 30", self.evaluate("(shop::bill '(1 2))").text)
-        history = self.client.call("session-history", format="lisp").text
+        self.assertIn("NIL", self.s.evaluate("(fboundp 'cost)").text)
+        self.assertIn("PROCESS-EXITED", self.s.evaluate("(progn (sb-thread:make-thread (lambda () (sleep 60))) (sb-ext:exit :abort t))").text)
+        self.assertEqual("=> 30", self.s.evaluate("(shop::bill '(1 2))").text)
+        history = self.s.call("session-history", format="lisp").text
         self.assertRegex(history, r'\(in-package "?:?SHOP"?\)\n(;.*\n)*\(defun cost \(item\) \(\* 10 item\)\)')
 
     def test_a_call_that_takes_long_returns_before_it_ends(self):
-        self.fail_with("(list (total '(2) 1))")
+        self.assertFails("(list (total '(2) 1))")
         reply = self.again("(PRICE", wait=0.2, code="(defun price (item) (loop until (probe-file \"/nowhere\")) item)")
         self.assertIn("It continues without this call", reply.text)
-        self.assertFalse(self.client.call("cancel-evaluation").is_error)
+        self.assertFalse(self.s.call("cancel-evaluation").is_error)
 
     def test_a_method_is_called_through_its_generic_function(self):
-        self.fail_with("(list (area 4))")
+        self.assertFails("(list (area 4))")
         self.assertIn("it was called by CALL-NEXT-METHOD", self.again("((METHOD AREA (INTEGER))").text)
         self.assertValue(self.again("((METHOD AREA :AROUND", "7"), "((:AROUND (7)))")
 
     def test_a_local_function_has_no_name(self):
-        self.evaluate("(locally (declare (optimize (debug 3))) (defun deep (x) (flet ((f (y) (list (price y) x))) (list (f x) (f 1)))))")
-        self.fail_with("(deep 2)")
+        self.s.evaluate("(locally (declare (optimize (debug 3))) (defun deep (x) (flet ((f (y) (list (price y) x))) (list (f x) (f 1)))))")
+        self.assertFails("(deep 2)")
         self.assertIn("its function has no global name", self.again("((FLET F").text)
         self.assertValue(self.value("((FLET F", "(list y)"), "((2) (1 2))")
 
     def test_the_session_is_sound_after_a_hundred(self):
         for _ in range(10):
-            self.fail_with("(list (total '(1 2) 10) *depth*)")
+            self.assertFails("(list (total '(1 2) 10) *depth*)")
             for _ in range(9):
                 self.assertErrorReport(self.again("(TOTAL"))
             self.assertValue(self.value("(TOTAL", "1"), "(1 0)")
-        self.evaluate("(gc :full t)")
-        self.assertEqual("=> (0 1 3)", self.evaluate("(list *depth* (price 1) (+ 1 2))").text)
+        self.s.evaluate("(gc :full t)")
+        self.assertEqual("=> (0 1 3)", self.s.evaluate("(list *depth* (price 1) (+ 1 2))").text)
 
 
 class LookAtFrames(Frames):
     def backtrace(self):
-        return self.client.call("get-backtrace", index=self.client.newest_error(), locals=True).text
+        return self.s.call("get-backtrace", index=self.s.newest_error(), locals=True).text
 
     def test_the_part_of_the_code_that_a_frame_is_at(self):
-        self.evaluate("(defun half (x) (let ((n 0)) (if (evenp x) (list (1+ (/ x n))) :odd)))")
-        self.fail_with("(list (half 4))")
+        self.s.evaluate("(defun half (x) (let ((n 0)) (if (evenp x) (list (1+ (/ x n))) :odd)))")
+        self.assertFails("(list (half 4))")
         self.assertIn("in (BLOCK HALF (LET ((N 0)) (IF (EVENP X) (LIST (1+ >>>(/ X N)<<<)) :ODD)))\n", self.backtrace())
 
     def test_the_code_of_a_method_is_what_the_user_wrote(self):
-        self.evaluate("(defmethod half ((x integer) n) (list (1+ (/ x n))))")
-        self.fail_with("(list (half 4 0))")
+        self.s.evaluate("(defmethod half ((x integer) n) (list (1+ (/ x n))))")
+        self.assertFails("(list (half 4 0))")
         # SBCL 2.6.4 knows only the expansion's reference to N there; then no code is shown.
         self.assertRegex(self.backtrace(), r"HALF \(INTEGER T\)\) 4 0\)\n     (in \(LAMBDA \(X N\) \(LIST \(1\+ >>>\(/ X N\)<<<\)\)\)\n|[XN] = )")
 
@@ -193,88 +182,87 @@ class LookAtFrames(Frames):
         with open(place, "w", encoding="utf-8") as f:
             f.write(";;; h\u00e4lf\n\n;; (half\n#| ( |#\n(defun half (x)\n  \"(in doc\"\n  (let ((form `(/ ,x)))\n    (list form\n          (/ x\n             0))))\n"
                     "\n#+no-such (defun other ())\n(defmethod print-half ((x integer))\n  #+no-such (foo)\n  (list :half\n        (half x)))\n")
-        self.client.call("load-file", path=place)
-        self.fail_with("(print-half 4)")
+        self.s.call("load-file", path=place)
+        self.assertFails("(print-half 4)")
         text = self.backtrace()
         self.assertIn("(HALF 4) at %s:9\n     in (defun half (x) \"(in doc\" (let ((form `(/ ,x))) (list form >>>(/ x 0)<<<)))\n" % place, text)
         self.assertIn("(PRINT-HALF (INTEGER))) 4) at %s:16" % place, text.replace("(METHOD PRINT-HALF (INTEGER)) 4", "(PRINT-HALF (INTEGER))) 4"))
         self.assertIn(">>>(half x)<<<", text)
-        self.assertEqual("=> (NIL NIL)", self.evaluate('(list (find-symbol "NO-SUCH-SYMBOL") (find-if (lambda (p) (search "CL-MCP-READ" (package-name p))) (list-all-packages)))').text)
+        self.assertEqual("=> (NIL NIL)", self.s.evaluate('(list (find-symbol "NO-SUCH-SYMBOL") (find-if (lambda (p) (search "CL-MCP-READ" (package-name p))) (list-all-packages)))').text)
         with open(place, "a", encoding="utf-8") as f:
             f.write("(list 1)\n")
-        self.fail_with("(print-half 4)")
+        self.assertFails("(print-half 4)")
         self.assertIn("(HALF 4) at %s:5 (changed since it was loaded)" % place, self.backtrace())
         self.assertNotIn(">>>", self.backtrace())
 
     def test_a_file_that_says_how_it_is_read_is_not_guessed_at(self):
         place = self.folder() + "/own.lisp"
-        with open(place, "w", encoding="utf-8") as f:
-            f.write("(eval-when (:load-toplevel :execute) (setf *readtable* (copy-readtable)))\n(defun half (x) (list (/ x 0)))\n")
-        self.client.call("load-file", path=place)
-        self.fail_with("(list (half 4))")
+        mcp.write(place, "(eval-when (:load-toplevel :execute) (setf *readtable* (copy-readtable)))\n(defun half (x) (list (/ x 0)))\n")
+        self.s.call("load-file", path=place)
+        self.assertFails("(list (half 4))")
         self.assertNotIn(">>>", self.backtrace())
 
     def test_a_local_variable_is_inspected(self):
-        self.fail_with("(list (total '(2 4) 10))")
+        self.assertFails("(list (total '(2 4) 10))")
         number = self.number("(TOTAL")
-        text = self.client.call("inspect-object", local="items", frame=number).text
+        text = self.s.call("inspect-object", local="items", frame=number).text
         self.assertIn("Length: 2", text)
         handle = [line.split()[1] for line in text.splitlines() if line.startswith("Handle: ")][0]
-        self.assertIn("Length: 2", self.client.call("inspect-object", handle=handle).text)
-        self.assertTrue(self.client.call("inspect-object", local="items", frame=number, path="[1]").text.startswith("4\n"))
-        report = self.client.call("inspect-object", local="no-such", frame=number)
+        self.assertIn("Length: 2", self.s.call("inspect-object", handle=handle).text)
+        self.assertTrue(self.s.call("inspect-object", local="items", frame=number, path="[1]").text.startswith("4\n"))
+        report = self.s.call("inspect-object", local="no-such", frame=number)
         self.assertTrue(report.is_error)
         self.assertRegex(report.text, r"^Frame %d has no variable no-such; it has .*\bITEMS, N\.$" % number)
-        self.assertTrue(self.client.call("inspect-object", local="items", frame=90).is_error)
-        self.assertIn("evaluate-in-frame", self.client.call("inspect-object", local="items", frame=number, set="3").text)
-        self.assertIn("can be entered", self.client.call("list-errors").text)  # it stands as before
-        self.evaluate("(+ 1 2)")
-        self.assertIn("the handles are not kept", self.client.call("inspect-object", local="items", frame=number).text)
+        self.assertTrue(self.s.call("inspect-object", local="items", frame=90).is_error)
+        self.assertIn("evaluate-in-frame", self.s.call("inspect-object", local="items", frame=number, set="3").text)
+        self.assertIn("can be entered", self.s.call("list-errors").text)  # it stands as before
+        self.s.evaluate("(+ 1 2)")
+        self.assertIn("the handles are not kept", self.s.call("inspect-object", local="items", frame=number).text)
 
     def test_a_variable_is_set_and_the_computation_goes_on(self):
-        self.evaluate("(defun wait (x) (loop (restart-case (return (price x)) (again () nil))))")
-        self.fail_with("(list (wait 4))")
-        self.client.call("evaluate-in-frame", frame=self.number("(WAIT"), code="(setf x 5)")
-        self.assertValue(self.client.call("invoke-restart", restart="AGAIN\n"), "(5)")
-        self.assertIn(";; invoke-restart AGAIN , error ", self.client.call("session-history", format="lisp").text)
+        self.s.evaluate("(defun wait (x) (loop (restart-case (return (price x)) (again () nil))))")
+        self.assertFails("(list (wait 4))")
+        self.s.call("evaluate-in-frame", frame=self.number("(WAIT"), code="(setf x 5)")
+        self.assertValue(self.s.call("invoke-restart", restart="AGAIN\n"), "(5)")
+        self.assertIn(";; invoke-restart AGAIN , error ", self.s.call("session-history", format="lisp").text)
 
     def test_the_function_of_a_frame_is_disassembled(self):
-        self.fail_with("(list (total '(2 4) 10))")
-        self.assertIn("disassembly for TOTAL", self.client.call("disassemble-function", frame=self.number("(TOTAL")).text)
-        self.assertTrue(self.client.call("disassemble-function", frame=90).is_error)
-        self.assertEqual("Pass either name or frame.", self.client.call("disassemble-function").text)
+        self.assertFails("(list (total '(2 4) 10))")
+        self.assertIn("disassembly for TOTAL", self.s.call("disassemble-function", frame=self.number("(TOTAL")).text)
+        self.assertTrue(self.s.call("disassemble-function", frame=90).is_error)
+        self.assertEqual("Pass either name or frame.", self.s.call("disassemble-function").text)
 
 
 class Steps(Frames):
     def test_a_step_is_reported_once_and_a_printer_that_fails_does_not_end_it(self):
-        self.evaluate("(defclass odd () ()) (defmethod print-object ((o odd) s) (error \"no printing\"))")
-        self.evaluate("(declaim (optimize (debug 3))) (defun same (x) (values x)) (defun steps (x) (list (same x) (same 2)))")
-        report = self.evaluate("(step (steps (make-instance 'odd)))")
+        self.s.evaluate("(defclass odd () ()) (defmethod print-object ((o odd) s) (error \"no printing\"))")
+        self.s.evaluate("(declaim (optimize (debug 3))) (defun same (x) (values x)) (defun steps (x) (list (same x) (same 2)))")
+        report = self.s.evaluate("(step (steps (make-instance 'odd)))")
         self.assertEqual(("STEP-FORM-CONDITION", None), (report.error_type, report.parts.get("stdout")))
-        report = self.client.call("invoke-restart", restart="STEP-INTO")
+        report = self.s.call("invoke-restart", restart="STEP-INTO")
         self.assertIn("(SAME X)", report.text)
-        report = self.client.call("invoke-restart", restart="STEP-INTO")
+        report = self.s.call("invoke-restart", restart="STEP-INTO")
         self.assertIn("; (SAME X) => #<ODD: error printing it: SIMPLE-ERROR>", report.text)
         self.assertIn("(SAME 2)", report.text)
-        self.assertIn("error printing a ODD", self.client.call("invoke-restart", restart="STEP-CONTINUE").text)
+        self.assertIn("error printing a ODD", self.s.call("invoke-restart", restart="STEP-CONTINUE").text)
 
     def step(self, restart="STEP-INTO"):
-        return self.client.call("invoke-restart", restart=restart)
+        return self.s.call("invoke-restart", restart=restart)
 
     def test_functions_of_the_default_policy_are_stepped_into(self):
-        self.evaluate("(defvar *seen* (make-hash-table)) (defun inner (x) (let ((y (1+ x))) (* (isqrt y) (isqrt (* 2 y)))))"
+        self.s.evaluate("(defvar *seen* (make-hash-table)) (defun inner (x) (let ((y (1+ x))) (* (isqrt y) (isqrt (* 2 y)))))"
                       "(defun outer (a) (dolist (x a) (incf (gethash x *seen* 0))) (inner (first a)))")
-        self.evaluate("(step (outer '(1 2)))")
+        self.s.evaluate("(step (outer '(1 2)))")
         self.assertIn("(INNER (FIRST A))", self.step().message)  # no step has a generated name
         self.assertIn("(+ X 1)", self.step().message)
         self.assertIn("(ISQRT Y)", self.step().message)
-        text = self.client.call("get-backtrace", locals=True).text
+        text = self.s.call("get-backtrace", locals=True).text
         for line in ("0: (INNER 1)", "     Y = 2", "1: (OUTER (1 2))"):
             self.assertIn(line + "\n", text)
         self.assertIn("; (ISQRT Y) => 1", self.step().stdout)
         self.assertValue(self.step("STEP-CONTINUE"), "2")
-        self.assertEqual("=> 4", self.evaluate("(outer '(3))").text)  # the functions themselves do not stop
-        self.assertEqual("=> 3", self.evaluate("(hash-table-count *seen*)").text)
+        self.assertEqual("=> 4", self.s.evaluate("(outer '(3))").text)  # the functions themselves do not stop
+        self.assertEqual("=> 3", self.s.evaluate("(hash-table-count *seen*)").text)
 
     def test_functions_of_a_file_are_stepped_into_unless_it_has_changed(self):
         path = self.folder() + "/stepped.lisp"
@@ -284,45 +272,45 @@ class Steps(Frames):
                       ";; A comment.\n(defun inner (x)\n  \"Count.\"\n  (%s x))\n" % body)
 
         write("reverse")
-        self.client.call("load-file", path=path)
-        self.evaluate("(step (stepped::inner '(1 2)))")
+        self.s.call("load-file", path=path)
+        self.s.evaluate("(step (stepped::inner '(1 2)))")
         self.assertIn("(REVERSE X)", self.step().message)
         write("list")
-        self.evaluate("(step (stepped::inner '(1 2)))")
+        self.s.evaluate("(step (stepped::inner '(1 2)))")
         report = self.step()
         self.assertValue(report, "(2 1)")
         self.assertIn("; STEPPED::INNER is stepped into only if it was compiled with (debug 3): its DEFUN is not known.", report.stdout)
 
     def test_functions_that_are_not_stepped_into_are_reported(self):
-        self.evaluate("(let ((n 0)) (defun counted (x) (incf n) (length x)))")
-        self.evaluate("(step (counted '(1)))")
+        self.s.evaluate("(let ((n 0)) (defun counted (x) (incf n) (length x)))")
+        self.s.evaluate("(step (counted '(1)))")
         self.assertIn("; COUNTED is stepped into only if", self.step().stdout)
-        self.evaluate("(step (area 3))")
+        self.s.evaluate("(step (area 3))")
         self.assertIn("; AREA is a generic function: only methods", self.step().stdout)
 
 
 class SeveralForms(Frames):
     def test_the_values_of_all_are_shown(self):
-        self.assertEqual("; Earlier values: 3\n=> (3)", self.evaluate("(+ 1 2) (list 3)").text)
-        self.assertEqual("; Earlier values: 1\n=> 7", self.evaluate("1 (values) nil (princ 2) 7").text.split("\n\n")[-1])
-        self.assertEqual("=> 1", self.evaluate("(defun one () 1) (one)").text)
+        self.assertEqual("; Earlier values: 3\n=> (3)", self.s.evaluate("(+ 1 2) (list 3)").text)
+        self.assertEqual("; Earlier values: 1\n=> 7", self.s.evaluate("1 (values) nil (princ 2) 7").text.split("\n\n")[-1])
+        self.assertEqual("=> 1", self.s.evaluate("(defun one () 1) (one)").text)
 
     def test_they_are_short(self):
-        text = self.evaluate("(loop for i below 1000 collect i) " * 30 + ":end").text
+        text = self.s.evaluate("(loop for i below 1000 collect i) " * 30 + ":end").text
         self.assertLess(len(text), 400)
         self.assertTrue(text.startswith("; Earlier values: (0 1 2 3 4 ...), "), text)
         self.assertTrue(text.endswith(", ...\n=> :END"), text)
 
     def test_how_far_an_evaluation_got(self):
-        report = self.evaluate("(+ 1 2) (list 3) (car 4)")
+        report = self.s.evaluate("(+ 1 2) (list 3) (car 4)")
         self.assertIn("The 2 forms before the one that failed were evaluated; values: 3, (3)", report.session)
-        report = self.evaluate("(defpackage :far (:use :cl)) (in-package :far) (list 1")
+        report = self.s.evaluate("(defpackage :far (:use :cl)) (in-package :far) (list 1")
         self.assertIn("The 2 forms before the one that failed were evaluated.\nThe current package is now FAR.", report.session)
-        self.assertEqual("", self.evaluate("(car 4)").session)
-        report = self.evaluate("(in-package :cl-user) (+ 1 2)")
+        self.assertEqual("", self.s.evaluate("(car 4)").session)
+        report = self.s.evaluate("(in-package :cl-user) (+ 1 2)")
         self.assertIn("The current package is now CL-USER.", report.session)
-        self.assertEqual('=> #<PACKAGE "FAR">', self.evaluate("(in-package :far)").text)
-        self.assertNotIn("package is now", self.client.evaluate("1 2", package="cl-user").text)
+        self.assertEqual('=> #<PACKAGE "FAR">', self.s.evaluate("(in-package :far)").text)
+        self.assertNotIn("package is now", self.s.evaluate("1 2", package="cl-user").text)
 
 
 if __name__ == "__main__":

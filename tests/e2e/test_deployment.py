@@ -1,7 +1,5 @@
-"""Servers as they are run for a team: sockets that a service manager passes on, and HAProxy in front of two machines.
-
-HAProxy runs deploy/haproxy.cfg itself; the two servers share a directory for saved sessions, as two machines would.
-"""
+"""Servers as they are run for a team: sockets that a service manager passes on, ids that name their node, the units of deploy/systemd.
+Several servers behind HAProxy: test_fleet.py."""
 
 import os
 import re
@@ -10,13 +8,10 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 
-import fleet
 import mcp
 import mcp_http
 from mcp_http import Session
-
 
 
 class PassedOn(mcp_http.TestCase):
@@ -91,9 +86,7 @@ class Node(mcp_http.TestCase):
     def test_a_name_that_a_header_cannot_carry_is_refused(self):
         for name in ("", "-a", ".a", "a/b", "a_b", "a b", "ü", "x" * 64):
             with self.subTest(name):
-                done = subprocess.run([mcp.SERVER, "--node", name], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * mcp.STRETCH)
-                self.assertEqual(2, done.returncode)
-                self.assertIn("--node must be", done.stderr)
+                self.assertDoesNotStart("--node must be", "--node", name, status=2)
 
 
 SERVICE = os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")
@@ -135,7 +128,7 @@ class Units(mcp.TestCase):
         project = self.folder()
         program = self.filtered_server(project)
         client = self.start_server(program=program, cwd=project)
-        created = self.assertSucceeds(client.call("create-session", name="strict", sandbox="read-only"))
+        self.assertSucceeds(client.call("create-session", name="strict", sandbox="read-only"))
         self.assertIn("FILE-ERROR", client.evaluate('(open "x" :direction :output)', session="strict").text)
         self.assertErrorReport(client.evaluate("(car 42)"), "TYPE-ERROR")
         self.assertFalse(client.call("save-session").is_error)
@@ -179,136 +172,9 @@ class Units(mcp.TestCase):
 
     def test_the_server_knows_the_options_of_the_unit(self):
         options = self.setting("ExecStart")
-        known = subprocess.run([mcp.SERVER, "--help", "all"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
+        known = mcp.run("--help", "all").stdout
         for option in re.findall(r"--[a-z-]+", options):
             self.assertIn(option + " ", known)
-
-
-class Machines(mcp_http.TestCase):
-    """Two servers that share a directory for saves, and HAProxy before them, with a name service that reads a file of hosts."""
-
-    tokens = ("ann", "bob")
-
-    def start(self, *options):
-        self.fleet = fleet.Fleet(self, {"a": "127.1.0.1", "b": "127.1.0.2"}, tokens=self.tokens)
-        self.nodes = self.fleet.nodes
-        self.fleet.start("ab", *options)
-
-    def ask(self, who, tool, session=None, **arguments):
-        return self.fleet.ask(who, tool, session, **arguments)
-
-    def names_on(self, node, who):
-        return self.fleet.names_on(node, who)
-
-    def through(self):
-        return self.fleet.through()
-
-    def ask_until(self, who, tool, session, limit=90, **arguments):
-        """Ask until a server has the session: while it moves there is no answer, or one that says so."""
-        found = []
-
-        def answered():
-            text = self.ask(who, tool, session, **arguments)
-            if text is None or "another server" in text:
-                return False
-            found.append(text)
-            return True
-
-        mcp.wait_until(answered, limit, "session %s of %s answers" % (session, who))
-        return found[0]
-
-    def test_requests_find_their_session_in_both_eras(self):
-        self.start()
-        homes = {}
-        for who in self.tokens:
-            for n in range(6):
-                name = "s%d" % n
-                with self.subTest(who=who, session=name):
-                    self.assertEqual("=> *MINE*", self.create_and_ask(who, name, '(defvar *mine* "%s %s")' % (who, name)))
-        for who in self.tokens:
-            for n in range(6):
-                name = "s%d" % n
-                self.assertEqual('=> "%s %s"' % (who, name), self.ask(who, "evaluate-lisp", name, code="*mine*"))
-                homes[who, name] = [node for node in "ab" if re.search(r"\b%s\b" % name, self.names_on(node, who))]
-        self.assertTrue(all(len(home) == 1 for home in homes.values()), homes)
-        self.assertEqual({"a", "b"}, {home[0] for home in homes.values()}, homes)
-        clients = [Session(self.through(), headers={"Authorization": "Bearer " + who * 12}) for who in self.tokens * 3]
-        self.assertEqual({"a", "b"}, {client.id[0] for client in clients})
-        for n, client in enumerate(clients):
-            client.call("evaluate-lisp", code="(defvar *n* %d)" % n)
-        for n, client in enumerate(clients):
-            self.assertEqual("=> %d" % n, client.call("evaluate-lisp", code="*n*"))
-
-    def create_and_ask(self, who, name, code):
-        self.assertIn(name, self.create(who, name))
-        return self.ask(who, "evaluate-lisp", name, code=code)
-
-    def create(self, who, name):
-        return self.ask(who, "create-session", name=name)
-
-    def test_one_is_drained_under_load_and_its_sessions_go_on_at_the_other(self):
-        self.start("--persist")
-        sessions = [("ann", "s%d" % n) for n in range(4)]
-        for who, name in sessions:
-            self.create_and_ask(who, name, "(defvar *n* 0)")
-        moved = [name for who, name in sessions if re.search(r"\b%s\b" % name, self.names_on("a", who))]
-        self.assertTrue(0 < len(moved) < len(sessions), moved)
-        legacy = [Session(self.through(), headers={"Authorization": "Bearer " + "ann" * 12}) for _ in range(2)]
-        there = next(client for client in legacy if client.id.startswith("a-"))
-        stop, wrong, counts = threading.Event(), [], {}
-
-        def work(who, name):
-            last = 0
-            while not stop.wait(0.02):  # no faster, so that the load leaves the processors to what saves
-                text = self.ask(who, "evaluate-lisp", name, code="(incf *n*)")
-                if text is None or "another server" in text:
-                    # What was evaluated may have been, and its answer lost.
-                    last = -abs(last)
-                    continue
-                match = re.match(r"=> (\d+)(\n\n\[Session\]\nRestored session .*)?$", text)
-                now = int(match.group(1)) if match else None
-                if now is None or (last >= 0 and now != last + 1) or (last < 0 and now not in (-last + 1, -last + 2)):
-                    wrong.append((name, last, text))
-                    return
-                last = counts[name] = now
-
-        threads = [threading.Thread(target=work, args=one) for one in sessions]
-        for thread in threads:
-            thread.start()
-        try:
-            mcp.wait_until(lambda: len(counts) == len(sessions) and min(counts.values()) > 5, 30, "the load has begun")
-            self.nodes["a"].end(wait=120)
-            at_the_end = dict(counts)
-            mcp.wait_until(lambda: wrong or all(counts[name] > at_the_end[name] + 3 for _, name in sessions), 60, "all go on at the other")
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-        self.assertEqual([], wrong)
-        for who, name in sessions:
-            self.assertRegex(self.names_on("b", who), r"\b%s\b" % name)
-        response = there.post(mcp_http.legacy("ping"))
-        self.assertEqual(404, response.status, "its session ended with the server: the client shakes hands again")
-        self.assertTrue(Session(self.through(), headers=there.own).id.startswith("b-"))
-        self.fleet.kill_node("b")  # what it would save at its end is no part of this
-
-    def test_one_is_killed_and_the_other_serves_on(self):
-        self.start()
-        for n in range(4):
-            self.create_and_ask("bob", "s%d" % n, "(defvar *n* %d)" % n)
-        homes = {name: next(node for node in "ab" if re.search(r"\b%s\b" % name, self.names_on(node, "bob"))) for name in ("s0", "s1", "s2", "s3")}
-        self.assertEqual({"a", "b"}, set(homes.values()), homes)
-        self.fleet.kill_node("a")
-        for name, home in homes.items():
-            text = self.ask_until("bob", "evaluate-lisp", name, code="*n*")
-            self.assertRegex(text, r"=> %s$" % name[1:] if home == "b" else "No session named %s" % name)
-        # Back again, it serves; what lives at the other stays there.
-        self.fleet.start_node("a")
-        mcp.wait_until(lambda: any(Session(self.through(), headers={"Authorization": "Bearer " + "bob" * 12}).id.startswith("a-") for _ in range(2)), 30,
-                       "the one that is back gets its share")
-        for name, home in homes.items():
-            if home == "b":
-                self.assertEqual("=> %s" % name[1:], self.ask("bob", "evaluate-lisp", name, code="*n*"))
 
 
 if __name__ == "__main__":

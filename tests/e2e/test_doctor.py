@@ -10,25 +10,12 @@ import mcp
 import stand_in
 
 
-def run_with(*arguments, environment=None, cwd=None):
-    return subprocess.run(
-        [mcp.SERVER, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env=environment or mcp.clean_environment(),
-        timeout=100 * mcp.STRETCH,
-    )
-
-
 class Doctor(mcp.TestCase):
     def examine(self, *options, **changes):
         """The findings by the check's name, and the exit status."""
         self.home = self.home if hasattr(self, "home") else self.folder()
         changes.setdefault("HOME", self.home)
-        done = run_with("doctor", "--json", *options, environment=mcp.clean_environment(**changes), cwd=self.folder())
+        done = mcp.run("doctor", "--json", *options, env=mcp.clean_environment(**changes), cwd=self.folder())
         report = json.loads(done.stdout)
         found = {check["check"]: check for check in report["checks"]}
         problems = [check for check in report["checks"] if check["status"] == "problem"]
@@ -79,7 +66,7 @@ class Doctor(mcp.TestCase):
             mcp.write(path)
             os.utime(path, changed if changed is None else (changed, changed))
         for expected in ("built now", "built: "):
-            done = subprocess.run([program, "doctor", "--json"], stdout=subprocess.PIPE, env=mcp.clean_environment(XDG_CACHE_HOME=cache), timeout=200 * mcp.STRETCH, cwd=self.folder())
+            done = mcp.run("doctor", "--json", program=program, env=mcp.clean_environment(XDG_CACHE_HOME=cache), timeout=200 * mcp.STRETCH, cwd=self.folder())
             core = {check["check"]: check for check in json.loads(done.stdout)["checks"]}["core"]
             self.assertEqual("ok", core["status"], core)
             self.assertIn(expected, core["finding"])
@@ -135,27 +122,27 @@ class Doctor(mcp.TestCase):
         self.assertIn("was not read: codex is not in PATH", found["codex"]["finding"])
 
     def test_the_text_for_people_has_the_same_content(self):
-        done = run_with("doctor", environment=mcp.clean_environment(PATH="/nonexistent"))
+        done = mcp.run("doctor", env=mcp.clean_environment(PATH="/nonexistent"))
         self.assertEqual(1, done.returncode)
         self.assertRegex(done.stdout, r"(?m)^problem +sbcl +No Lisp found")
         self.assertRegex(done.stdout, r"(?m)^ +-> Install SBCL")
         self.assertRegex(done.stdout, r"\n1 problem was found\.\n$")
 
     def test_wrong_usage_is_reported(self):
-        self.assertEqual(2, run_with("doctor", "--frob").returncode)
-        self.assertEqual(2, run_with("doctor", "--", "--frob").returncode)
+        self.assertEqual(2, mcp.run("doctor", "--frob").returncode)
+        self.assertEqual(2, mcp.run("doctor", "--", "--frob").returncode)
 
 
 class Completions(mcp.TestCase):
     def script(self, shell):
-        done = run_with("completions", shell)
+        done = mcp.run("completions", shell)
         self.assertEqual(0, done.returncode)
         path = os.path.join(self.folder(), shell)
         mcp.write(path, done.stdout)
         return path, done.stdout
 
     def test_they_have_every_option_and_subcommand(self):
-        words = run_with("--help", "all").stdout
+        words = mcp.run("--help", "all").stdout
         named = re.findall(r"(?m)^  (?:--)?([a-z][a-z-]+)", words)
         self.assertGreater(len(named), 40)
         for shell in ("bash", "zsh", "fish"):
@@ -189,7 +176,7 @@ class Completions(mcp.TestCase):
 
     def test_wrong_usage_is_reported(self):
         for arguments in ((), ("tcsh",), ("bash", "zsh")):
-            done = run_with("completions", *arguments)
+            done = mcp.run("completions", *arguments)
             self.assertEqual((2, ""), (done.returncode, done.stdout))
 
 

@@ -100,12 +100,9 @@ class Claims(mcp.TestCase):
                     self.assertNotRegex(block, r"(?m)^(=> |\[(ERROR|Session|stdout)\])", path)
 
     def test_every_option_that_is_named_exists(self):
-        def helped(*words):
-            return subprocess.run([mcp.SERVER, *words], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH).stdout
-
-        known = helped("--help", "all")
+        known = mcp.run("--help", "all", check=True).stdout
         commands = re.search(r"(?ms)^Commands:\n(.*?)\n\n", known).group(1)
-        known += "".join(helped(command, "--help") for command in re.findall(r"(?m)^  (\S+)", commands))
+        known += "".join(mcp.run(command, "--help", check=True).stdout for command in re.findall(r"(?m)^  (\S+)", commands))
         for path in set(DOCUMENTS) - set(OF_DEVELOPMENT):
             others = r"(?m)^ *(?:systemctl|systemd-run|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
             for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", mcp.read(path))):
@@ -154,10 +151,7 @@ class Claims(mcp.TestCase):
         clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", mcp.read(PAGES[0]))) - {"all"}  # where none is found, it fails
         self.assertGreater(len(clients), 5)
         for client in clients:
-            done = subprocess.run(
-                [mcp.SERVER, "install", "--dry-run", client], env={"HOME": self.folder(), "PATH": "/nonexistent"},
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=20 * mcp.STRETCH,
-            )
+            done = mcp.run("install", "--dry-run", client, env={"HOME": self.folder(), "PATH": "/nonexistent"})
             self.assertRegex(done.stdout, "would run|would write|Paste", client)
 
     def test_the_picture_is_that_of_a_session(self):
@@ -166,7 +160,7 @@ class Claims(mcp.TestCase):
         self.assertEqual(mcp.read(os.path.join(mcp.ROOT, "docs", "session.svg")), mcp.read(path), "scripts/picture draws it anew")
 
     def test_the_changes_begin_with_this_version(self):
-        said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
+        said = mcp.run("--version", check=True)
         newest = re.search(r"(?m)^## (.*)$", mcp.read(os.path.join(mcp.ROOT, "CHANGES.md"))).group(1)
         self.assertEqual(said.stdout.split()[1], newest)
 

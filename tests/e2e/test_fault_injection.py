@@ -63,7 +63,7 @@ class FaultInjection(mcp.TestCase):
 
     def reset_all(self):
         for session in SESSIONS:
-            reply = self.assertSucceeds(self.s.call("reset-session", session=session))
+            self.assertSucceeds(self.s.call("reset-session", session=session))
             self.assertValue(self.s.evaluate("(+ 1 2)", session=session), "3")
             # once the checkpoint is listed, the server has all descriptors for it
             mcp.wait_until(lambda: "after evaluation 1" in self.s.call("list-checkpoints", session=session).text, 10, "the checkpoint of %s" % session)

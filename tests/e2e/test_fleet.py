@@ -61,7 +61,7 @@ class Base(mcp_http.TestCase):
 
 class Routing(Base):
     def client(self, which=0):
-        return Session(self.fleet.through(which), headers={"Authorization": "Bearer " + "ann" * 12})
+        return Session(self.fleet.through(which), headers=mcp_http.bearer("ann" * 12))
 
     def test_two_balancers_agree_and_a_new_node_takes_its_share_only(self):
         f = self.fleet
@@ -80,6 +80,7 @@ class Routing(Base):
             self.assertIn("already exists", f.ask("ann", "create-session", name=key, which=1 - n % 2))
         homes = self.homes()
         self.assertTrue(all(len(homes[key]) == 1 for key in keys), homes)
+        self.assertIn("created", f.ask("bob", "create-session", name=keys[0]), "another user's")
         shares = [sum(homes[key] == [node] for key in keys) for node in NAMES]
         self.assertTrue(all(0 < share <= 24 for share in shares), shares)
         f.start_node("lisp-10")
@@ -113,7 +114,7 @@ class Routing(Base):
         self.assertEqual(404, gone.post(mcp_http.legacy("ping")).status)
         for wrong in ("lisp-9-" + "0" * 32, "0" * 32, "-" + "0" * 32, "a/../b-" + "0" * 32, "x" * 200 + "-" + "0" * 32, "lisp-1.%s-%s" % (fleet.SERVICE, "0" * 32)):
             with self.subTest(wrong):
-                headers = {"Authorization": "Bearer " + "ann" * 12, "Mcp-Session-Id": wrong, "Accept": mcp_http.ACCEPT, "Content-Type": "application/json"}
+                headers = {**mcp_http.bearer("ann" * 12), "Mcp-Session-Id": wrong, "Accept": mcp_http.ACCEPT, "Content-Type": "application/json"}
                 self.assertEqual(404, f.request(0, headers=headers, body=mcp_http.legacy("ping")).status)
         # A name service that is gone changes nothing.
         f.dnsmasq.kill()
@@ -128,7 +129,7 @@ class Routing(Base):
         mcp.write(os.path.join(f.directory, "keys.json"), json.dumps({"keys": [key.jwk() for key in keys]}))
         f.start(NAMES[:4], "--oauth-issuer", issuer, "--oauth-audience", audience, "--oauth-keys", os.path.join(f.directory, "keys.json"),
                 "--trust-header", "X-Forwarded-User", "--trust-from", OWN[:-1] + "0/24", balancers=2)
-        renewed = lambda n: {"Authorization": "Bearer " + token(keys[n], claims(issuer, audience, "ada", jti=n))}
+        renewed = lambda n: mcp_http.bearer(token(keys[n], claims(issuer, audience, "ada", jti=n)))
         passed_on = lambda n: {"X-Forwarded-User": "bob", **renewed(n)}
         for who in (renewed, passed_on):
             for n in range(12):
@@ -151,7 +152,7 @@ class Scaling(Base):
         for key in self.KEYS:
             f.ask("ann", "create-session", name=key)
             self.assertEqual("=> 1", f.ask("ann", "evaluate-lisp", key, code='(progn (defvar *n* 1) *n*)'))
-        self.legacy = [Session(f.through(), headers={"Authorization": "Bearer " + "ann" * 12}) for _ in range(3)]
+        self.legacy = [Session(f.through(), headers=mcp_http.bearer("ann" * 12)) for _ in range(3)]
         for client in self.legacy:
             self.assertEqual("=> 1", client.call("evaluate-lisp", code="(progn (defvar *n* 1) *n*)"))
         homes = {key: nodes[0] for key, nodes in self.homes().items()}
@@ -380,7 +381,7 @@ class Worker(threading.Thread):
         """By Mcp-Session-Id. After 404 the client shakes hands again: its session is a new one."""
         client = self.clients.get(name)
         if client is None:
-            client = self.clients[name] = Session(self.fleet.through(which), headers={"Authorization": "Bearer " + "ann" * 12})
+            client = self.clients[name] = Session(self.fleet.through(which), headers=mcp_http.bearer("ann" * 12))
             self.answered[name] = []
         client.server = self.fleet.through(which)
         response = client.post(mcp_http.legacy("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}}))

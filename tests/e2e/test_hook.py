@@ -5,7 +5,6 @@ The inputs are as the clients write them: Claude Code's and Codex's hooks, Gemin
 
 import json
 import os
-import subprocess
 
 import mcp
 
@@ -25,13 +24,7 @@ class Hook(mcp.TestCase):
         return os.path.join(self.root, name)
 
     def run_hook(self, data):
-        return subprocess.run(
-            [mcp.SERVER, "hook"],
-            input=data if isinstance(data, bytes) else json.dumps(data).encode(),
-            capture_output=True,
-            timeout=30 * mcp.STRETCH,
-            env={"PATH": "/nonexistent"},
-        )
+        return mcp.run("hook", input=data if isinstance(data, bytes) else json.dumps(data).encode(), text=False, env={"PATH": "/nonexistent"})
 
     def answer(self, data):
         """The answer, None when there is none."""
@@ -43,51 +36,33 @@ class Hook(mcp.TestCase):
         self.assertLess(len(done.stdout), 12000)
         return json.loads(done.stdout)
 
+    def event(self, event, tool, tool_input, response, **members):
+        """What all clients send, and the members that one has of its own. The response comes after the tool."""
+        data = {"cwd": self.root, "hook_event_name": event, "tool_name": tool, "tool_input": tool_input, **members}
+        return {**data, "tool_response": response} if event in ("PostToolUse", "AfterTool") else data
+
     def claude(self, event, tool, **tool_input):
-        data = {
-            "session_id": "0d5bd0d6-9f6f-4b0c-8a0a-5f0c1f6f4a11",
-            "transcript_path": "/home/user/.claude/projects/p/0d5bd0d6.jsonl",
-            "cwd": self.root,
-            "permission_mode": "default",
-            "hook_event_name": event,
-            "tool_name": tool,
-            "tool_input": tool_input,
-            "tool_use_id": "toolu_01ABC123",
-        }
-        if event == "PostToolUse":
-            data.update(tool_response={"filePath": tool_input.get("file_path"), "success": True}, duration_ms=12)
-        return data
+        return self.event(
+            event, tool, tool_input, {"filePath": tool_input.get("file_path"), "success": True}, permission_mode="default",
+            session_id="0d5bd0d6-9f6f-4b0c-8a0a-5f0c1f6f4a11", transcript_path="/home/user/.claude/projects/p/0d5bd0d6.jsonl", tool_use_id="toolu_01ABC123")
 
     def codex(self, event, patch):
-        data = {
-            "session_id": "019a",
-            "turn_id": "1",
-            "transcript_path": None,
-            "cwd": self.root,
-            "hook_event_name": event,
-            "model": "gpt-5.5-codex",
-            "permission_mode": "default",
-            "tool_name": "apply_patch",
-            "tool_input": {"command": patch},
-            "tool_use_id": "call_1",
-        }
-        if event == "PostToolUse":
-            data["tool_response"] = "Success. Updated the following files:\nM a.lisp\n"
-        return data
+        return self.event(
+            event, "apply_patch", {"command": patch}, "Success. Updated the following files:\nM a.lisp\n", permission_mode="default",
+            session_id="019a", turn_id="1", transcript_path=None, model="gpt-5.5-codex", tool_use_id="call_1")
 
     def gemini(self, event, tool, **tool_input):
-        data = {
-            "session_id": "b1",
-            "transcript_path": "/home/user/.gemini/tmp/x/chats/session.json",
-            "cwd": self.root,
-            "hook_event_name": event,
-            "timestamp": "2026-11-22T20:00:00.000Z",
-            "tool_name": tool,
-            "tool_input": tool_input,
-        }
-        if event == "AfterTool":
-            data["tool_response"] = {"llmContent": "ok", "returnDisplay": "ok"}
-        return data
+        return self.event(
+            event, tool, tool_input, {"llmContent": "ok", "returnDisplay": "ok"}, session_id="b1",
+            transcript_path="/home/user/.gemini/tmp/x/chats/session.json", timestamp="2026-11-22T20:00:00.000Z")
+
+    def write_event(self, text):
+        """Claude Code is about to write a file of this text."""
+        return self.claude("PreToolUse", "Write", file_path=self.path(), content=text)
+
+    def edit_event(self, path, old, new, **more):
+        """Claude Code is about to put one text in the place of another."""
+        return self.claude("PreToolUse", "Edit", file_path=path, old_string=old, new_string=new, **more)
 
     def assertDenied(self, answer):
         self.assertEqual(["hookSpecificOutput"], list(answer))
@@ -108,9 +83,9 @@ class Hook(mcp.TestCase):
     def test_claude_writing_a_good_file_gets_no_answer(self):
         path = self.put(GOOD)
         for data in (
-            self.claude("PreToolUse", "Write", file_path=self.path(), content=GOOD),
+            self.write_event(GOOD),
             self.claude("PostToolUse", "Write", file_path=path, content=GOOD),
-            self.claude("PreToolUse", "Edit", file_path=path, old_string="(b)", new_string="(e)"),
+            self.edit_event(path, "(b)", "(e)"),
             self.claude("PostToolUse", "Edit", file_path=path, old_string="x", new_string="(b)"),
             self.claude("PreToolUse", "MultiEdit", file_path=path, edits=[{"old_string": "(b)", "new_string": "(e (f))"}]),
         ):
@@ -118,20 +93,20 @@ class Hook(mcp.TestCase):
                 self.assertIsNone(self.answer(data))
 
     def test_claude_writing_what_balances_is_not_told_otherwise(self):
-        self.assertIsNone(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content="(defpackage :foo\n(:use :cl)\n(:export #:a))\n")))
-        reason = self.assertDenied(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD.rstrip() + ")\n")))
+        self.assertIsNone(self.answer(self.write_event("(defpackage :foo\n(:use :cl)\n(:export #:a))\n")))
+        reason = self.assertDenied(self.answer(self.write_event(BAD.rstrip() + ")\n")))
         self.assertIn("The parentheses balance", reason)
         self.assertNotIn("unbalanced", reason)
 
     def test_claude_writing_a_bad_file_is_denied_with_the_reason(self):
-        reason = self.assertDenied(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD)))
+        reason = self.assertDenied(self.answer(self.write_event(BAD)))
         self.assertIn("(defun a …), from line 1", reason)
         self.assertIn(self.path(), reason)
         self.assertFalse(os.path.exists(self.path()))
 
     def test_claude_editing_a_good_file_into_a_bad_one_is_denied(self):
         path = self.put(GOOD)
-        self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(b))", new_string="(b)")))
+        self.assertDenied(self.answer(self.edit_event(path, "(b))", "(b)")))
         edits = [{"old_string": "(d)", "new_string": "(e)"}, {"old_string": "(b))", "new_string": "(b)", "replace_all": True}]
         self.assertDenied(self.answer(self.claude("PreToolUse", "MultiEdit", file_path=path, edits=edits)))
         self.assertEqual(GOOD, mcp.read(path))
@@ -141,37 +116,28 @@ class Hook(mcp.TestCase):
         for end in ("\n", "\r\n"):
             with self.subTest(end):
                 old, bad, good = ("(defun a ()%s  %s" % (end, rest) for rest in ("(b))", "(b)", "(e))"))
-                self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string=old, new_string=bad)))
-                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string=old, new_string=good)))
+                self.assertDenied(self.answer(self.edit_event(path, old, bad)))
+                self.assertIsNone(self.answer(self.edit_event(path, old, good)))
 
     def test_claude_creating_a_bad_file_by_an_edit_is_denied(self):
         for path in (self.path(), self.path("no/folder/a.lisp"), self.put("", "empty.lisp")):
             with self.subTest(path):
-                self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="", new_string=BAD)))
+                self.assertDenied(self.answer(self.edit_event(path, "", BAD)))
                 self.assertDenied(self.answer(self.claude("PreToolUse", "MultiEdit", file_path=path, edits=[{"old_string": "", "new_string": GOOD}, {"old_string": "(b))", "new_string": "(b)"}])))
-                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="", new_string=GOOD)))
-                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="x", new_string=BAD)))
+                self.assertIsNone(self.answer(self.edit_event(path, "", GOOD)))
+                self.assertIsNone(self.answer(self.edit_event(path, "x", BAD)))
 
     def test_a_broken_file_may_be_edited_step_by_step(self):
         path = self.put(BAD)
-        self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(d)", new_string="(e)")))
+        self.assertIsNone(self.answer(self.edit_event(path, "(d)", "(e)")))
         self.assertBlocked(self.answer(self.claude("PostToolUse", "Edit", file_path=path, old_string="(d)", new_string="(e)")))
 
     def test_an_edit_that_the_tool_itself_will_refuse_gets_no_answer(self):
         path = self.put("(a) (b)\n(b)")
-        for edit in (
-            {"old_string": "(c)", "new_string": "("},
-            {"old_string": "(b)", "new_string": "("},
-            {"old_string": "", "new_string": "("},
-            {"old_string": 1, "new_string": "("},
-            {"new_string": "("},
-            {},
-        ):
+        for edit in (*({"old_string": old, "new_string": "("} for old in ("(c)", "(b)", "", 1)), {"new_string": "("}, {}):
             with self.subTest(edit):
                 self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, **edit)))
-        self.assertIsNotNone(
-            self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(b)", new_string="(", replace_all=True))
-        )
+        self.assertIsNotNone(self.answer(self.edit_event(path, "(b)", "(", replace_all=True)))
 
     def test_claude_is_told_that_it_broke_a_file(self):
         path = self.put(BAD)
@@ -254,14 +220,14 @@ class Hook(mcp.TestCase):
 
     def test_damage_in_a_string_or_comment_is_reported_and_no_repair_offered(self):
         for text in (GOOD.replace("(b)", '"(b)'), GOOD.replace("(b)", "#| (b)"), GOOD.replace("(b)", "|(b)")):
-            reason = self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=text))
+            reason = self.answer(self.write_event(text))
             reason = reason["hookSpecificOutput"]["permissionDecisionReason"]
             self.assertIn("never closed", reason)
             self.assertNotIn("epair by", reason)
 
     def test_the_answer_is_short_however_much_is_wrong(self):
         text = "(defun aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ()\n  (b)\n\n" * 200
-        self.assertIsNotNone(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=text)))
+        self.assertIsNotNone(self.answer(self.write_event(text)))
         names = ["%d%s.lisp" % (i, "é" * 100) for i in range(70)]
         for name in names:
             self.put(BAD, name)
@@ -269,19 +235,9 @@ class Hook(mcp.TestCase):
         self.assertBlocked(self.answer(self.codex("PostToolUse", patch)))
 
     def test_input_that_is_not_a_hooks_is_an_error_that_blocks_nothing(self):
-        good = self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD)
-        for data in (
-            b"",
-            b"{",
-            b"null",
-            b"[]",
-            b"{}",
-            b'{"hook_event_name": 1}',
-            b"\xff\xfe",
-            json.dumps(good).encode()[:-1],
-            b"[" * 100000,
-            b'{"hook_event_name":"PreToolUse","tool_name":"\xff"}',
-        ):
+        good = self.write_event(BAD)
+        for data in (b"", b"{", b"null", b"[]", b"{}", b'{"hook_event_name": 1}', b"\xff\xfe", json.dumps(good).encode()[:-1], b"[" * 100000,
+                     b'{"hook_event_name":"PreToolUse","tool_name":"\xff"}'):
             with self.subTest(data[:40]):
                 done = self.run_hook(data)
                 self.assertEqual((1, b""), (done.returncode, done.stdout))

@@ -5,14 +5,10 @@ import signal
 
 import mcp
 import mcp_http
-from mcp_http import Session, legacy, modern, text_of
+from mcp_http import Session, bearer, legacy, modern, text_of
 
 TOKEN = "ada-0123456789abcdef"
 TRUST = ("--trust-header", "X-Forwarded-User")
-
-
-def bearer(token):
-    return {"Authorization": "Bearer " + token}
 
 
 def named(user, **more):
@@ -21,10 +17,7 @@ def named(user, **more):
 
 class Proxies(mcp_http.TestCase):
     def token_file(self):
-        path = os.path.join(self.folder(), "tokens")
-        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
-            f.write("ada:%s\n" % TOKEN)
-        return path
+        return self.file("ada:%s\n" % TOKEN, "tokens", 0o600)
 
     def eval_as(self, server, user, code, **arguments):
         headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}})

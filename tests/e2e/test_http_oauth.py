@@ -11,17 +11,13 @@ import time
 import mcp
 import mcp_http
 from identity_provider import Key, claims, encode, token
-from mcp_http import Session, legacy, modern, request_bytes, text_of
+from mcp_http import Session, bearer, legacy, modern, request_bytes, text_of
 
 ISSUER, AUDIENCE = "https://id.example.org/realm", "https://lisp.example.org/mcp"
 KEYS = {algorithm: Key(algorithm, "key-" + algorithm) for algorithm in ("RS256", "ES256", "EdDSA")}
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 CHALLENGE = 'resource_metadata="https://lisp.example.org/.well-known/oauth-protected-resource/mcp"'
 STATIC = "cli-0123456789abcdef"
-
-
-def bearer(value):
-    return {"Authorization": "Bearer " + value}
 
 
 def good(**more):
@@ -31,8 +27,7 @@ def good(**more):
 class Resource(mcp_http.TestCase):
     def write_keys(self, keys, path=None):
         path = path or os.path.join(self.folder(), "keys.json")
-        with open(path + ".new", "w") as f:
-            f.write(keys if isinstance(keys, str) else json.dumps({"keys": keys}))
+        mcp.write(path + ".new", keys if isinstance(keys, str) else json.dumps({"keys": keys}))
         os.rename(path + ".new", path)
         return path
 
@@ -106,9 +101,7 @@ class Accepted(Resource):
             self.assertForged(server, token(KEYS["RS256"], good(email=wrong)), "user")
 
     def test_tokens_of_a_file_and_a_proxy_go_together_with_it(self):
-        tokens = os.path.join(self.folder(), "tokens")
-        with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
-            f.write("ada:%s\n" % STATIC)
+        tokens = self.file("ada:%s\n" % STATIC, "tokens", 0o600)
         server = self.start_resource("--token-file", tokens, "--trust-header", "X-User", "--trust-from", "127.0.0.2")
         self.eval_as(server, STATIC, "(defvar *x* 5)")
         self.assertEqual("=> 5", self.eval_as(server, token(KEYS["EdDSA"], good()), "*x*"))
@@ -264,8 +257,7 @@ class Keys(Resource):
         self.assertStatus(200, self.ask_with(server, new))
         self.assertForged(server, old)
         # In place, as an editor may write it; and nonsense changes nothing.
-        with open(self.keys, "w") as f:
-            f.write("{")
+        mcp.write(self.keys, "{")
         self.assertStatus(200, self.ask_with(server, new))
         self.assertIn("the keys of access tokens were not reloaded: " + self.keys, server.stderr())
         with open(self.keys, "w") as f:

@@ -15,15 +15,11 @@ import warnings
 
 import mcp
 import mcp_http
-from mcp_http import Session, initialize, legacy, modern, notification, request_bytes, text_of
+from mcp_http import Session, bearer, initialize, legacy, modern, notification, request_bytes, text_of
 
 ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
 PRINCIPAL_CONNECTIONS = 512
 FILE = "# who may come in\n\nada:%s\nbob:%s\n%s\n" % (ADA, BOB, ANY)
-
-
-def bearer(token):
-    return {"Authorization": "Bearer " + token}
 
 
 def lan_address():
@@ -49,6 +45,11 @@ class WithTokens(mcp_http.TestCase):
 
     def eval_as(self, server, token, code, **arguments):
         return text_of(self.assertStatus(200, server.evaluate(code, headers=bearer(token), **arguments)).json["result"])
+
+    def caller(self, server):
+        """A function that calls a tool as the one with this token; its text."""
+        return lambda token, tool, **arguments: text_of(self.assertStatus(
+            200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
 
 
 class Answers(WithTokens):
@@ -167,16 +168,13 @@ class Tokens(WithTokens):
 
     def test_invalid_token_files_are_refused(self):
         folder = self.folder()
-        for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is not a regular file"), (self.token_file(mode=0o644), b"chmod 600"),
-                           (self.token_file("ada:short\n"), b"line 1"), (self.token_file(mode=0o640), b"chmod 600"),
-                           (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), b"line 2: this token already belongs to another name"),
-                           (self.token_file("..:%s\n" % ADA), b"line 1: a name has"), (self.token_file("ada:" + "x" * 2000 + "\n"), b"line 1: a token has"),
-                           (self.token_file("# only this\n"), b"no token")):
+        for path, part in ((os.path.join(folder, "none"), "No such file"), (folder, "it is not a regular file"), (self.token_file(mode=0o644), "chmod 600"),
+                           (self.token_file("ada:short\n"), "line 1"), (self.token_file(mode=0o640), "chmod 600"),
+                           (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), "line 2: this token already belongs to another name"),
+                           (self.token_file("..:%s\n" % ADA), "line 1: a name has"), (self.token_file("ada:" + "x" * 2000 + "\n"), "line 1: a token has"),
+                           (self.token_file("# only this\n"), "no token")):
             with self.subTest(path):
-                done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", path], env=mcp.clean_environment(),
-                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-                self.assertEqual(1, done.returncode)
-                self.assertIn(part, done.stderr)
+                self.assertRefuses(part, "--token-file", path)
 
     def test_the_file_is_read_again_on_sighup(self):
         server, path = self.start_with_tokens()
@@ -243,11 +241,8 @@ class Tokens(WithTokens):
         os.symlink(path, link)
         for refused, directory, mode in ((outside, folder, 0o440), (link, folder, 0o440), (path, os.path.dirname(path), 0o444)):
             os.chmod(path, mode)
-            done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", refused],
-                                  env=dict(environment, CREDENTIALS_DIRECTORY=directory),
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-            self.assertEqual(1, done.returncode)
-            self.assertIn(b"chmod 600", done.stderr)
+            self.assertDoesNotStart("chmod 600", "--http", "127.0.0.1:0", "--token-file", refused,
+                                    env=dict(environment, CREDENTIALS_DIRECTORY=directory))
 
     def test_a_secret_of_kubernetes_is_read(self):
         """Root's file, which a group of the pod's may read, through the links of a kubelet."""
@@ -263,18 +258,16 @@ class Tokens(WithTokens):
         os.symlink("..1", os.path.join(folder, "..data"))
         path = os.path.join(folder, "tokens")
         os.symlink("..data/tokens", path)
-        for mode, group, message in ((0o440, 23456, b""), (0o640, 23456, b""), (0o440, 34567, b"Permission denied"), (0o460, 23456, b"chmod 600"),
-                                     (0o444, 23456, b"chmod 600"), (0o450, 23456, b"chmod 600")):
+        for mode, group, message in ((0o440, 23456, ""), (0o640, 23456, ""), (0o440, 34567, "Permission denied"), (0o460, 23456, "chmod 600"),
+                                     (0o444, 23456, "chmod 600"), (0o450, 23456, "chmod 600")):
             with self.subTest(mode=oct(mode), group=group):
                 os.chmod(secret, mode)
                 # It reads the tokens, then ends because of the address.
-                done = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group, mcp.SERVER, "--http", "127.0.0.1:0",
-                                       "--http", "unix:/no/such/folder/socket", "--token-file", path], cwd="/", env=dict(mcp.clean_environment(), HOME="/nonexistent"),
-                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-                self.assertEqual(1, done.returncode)
-                self.assertIn(message or b"/no/such/folder/socket", done.stderr)
+                said = self.assertDoesNotStart(
+                    message or "/no/such/folder/socket", "--http", "127.0.0.1:0", "--http", "unix:/no/such/folder/socket", "--token-file", path,
+                    under=("setpriv", "--reuid=12345", "--regid=12345", "--groups=%d" % group), cwd="/", env=mcp.clean_environment(HOME="/nonexistent"))
                 if not message:
-                    self.assertNotIn(b"tokens", done.stderr)
+                    self.assertNotIn("tokens", said)
 
     def test_a_server_that_every_user_of_the_machine_can_use_logs_a_warning(self):
         for options, is_open in (((), True), (("--token-file", self.token_file()), False)):
@@ -285,10 +278,7 @@ class Tokens(WithTokens):
     def test_listening_beyond_this_machine_needs_tokens(self):
         for where in ("0.0.0.0:0", "[::]:0", *([lan_address() + ":0"] if lan_address() else [])):
             with self.subTest(where):
-                done = subprocess.run([mcp.SERVER, "--http", where], env=mcp.clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
-                                      timeout=20 * mcp.STRETCH)
-                self.assertEqual(1, done.returncode)
-                self.assertIn(b"error: ", done.stderr)
+                self.assertDoesNotStart("error: ", "--http", where)
         server, _ = self.start_with_tokens(http=("0.0.0.0:0",))
         server.addresses = [("127.0.0.1", server.addresses[0][1])]
         self.assertEqual("=> 1", self.eval_as(server, ADA, "1"))
@@ -305,8 +295,7 @@ class Principals(WithTokens):
         server, _ = self.start_with_tokens("--state-dir", os.path.join(self.folder(), "state"))
         self.eval_as(server, ADA, "(defparameter *x* :adas)")
         self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, BOB, "*x*"))
-        call = lambda token, tool, **arguments: text_of(self.assertStatus(
-            200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+        call = self.caller(server)
         call(ADA, "create-session", name="secret")
         self.assertIn("secret", call(ADA, "list-sessions"))
         self.assertNotIn("secret", call(BOB, "list-sessions"))
@@ -328,8 +317,7 @@ class Principals(WithTokens):
     def test_limits_count_for_each_principal_alone(self):
         for option, number, what in (("--principal-sessions", 2, "sessions"), ("--principal-processes", 1, "processes")):
             server, _ = self.start_with_tokens(option, str(number))
-            call = lambda token, tool, **arguments: text_of(self.assertStatus(
-                200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+            call = self.caller(server)
             for token in (ADA, BOB):
                 call(token, "configure-limits", **{"checkpoint-limit": 0})
                 self.assertEqual("=> 1", self.eval_as(server, token, "1"))
@@ -342,8 +330,7 @@ class Principals(WithTokens):
     def test_errors_and_output_are_seen_by_their_principal_only(self):
         server, _ = self.start_with_tokens()
         self.eval_as(server, ADA, '(error "hush")')
-        call = lambda token, tool, **arguments: text_of(self.assertStatus(
-            200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+        call = self.caller(server)
         for tool in ("describe-last-error", "get-backtrace", "list-errors", "session-history", "list-checkpoints"):
             with self.subTest(tool):
                 self.assertNotIn("hush", call(BOB, tool))
@@ -382,6 +369,12 @@ class Principals(WithTokens):
                 self.assertEqual(("notifications/resources/updated", uri), (first["method"], first["params"].get("uri")))
         response = server.ask("resources/read", {"uri": uri}, bearer(BOB))
         self.assertNotIn(b"(+ 1 2)", response.body)
+        # Nor does one see the tools that another's code defines.
+        self.eval_as(server, ADA, "(cl-mcp:define-tool secret () 1)")
+        for token, is_listed in ((ADA, True), (BOB, False)):
+            self.assertEqual(is_listed, b"user-secret" in server.ask("tools/list", headers=bearer(token)).body)
+        self.assertEqual(["lisp://guide"], [resource["uri"] for resource in server.ask("resources/list", headers=bearer(ANY)).json["result"]["resources"]])
+        self.assertNotIn("logging", server.ask("server/discover", headers=bearer(ANY)).json["result"]["capabilities"])
         self.assertStatus(200, server.ask("resources/read", {"uri": "lisp://session/bobs/transcript"}, bearer(ADA)), -32602)
 
     def test_a_task_outlives_its_connection_and_is_its_principals(self):
@@ -567,20 +560,14 @@ class Tls(WithTokens):
     def test_a_key_that_everybody_can_read_is_refused(self):
         certificate, key = self.certificate()
         os.chmod(key, 0o604)
-        done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key], env=mcp.clean_environment(),
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-        self.assertEqual(1, done.returncode)
-        self.assertIn(b"chmod 600", done.stderr)
+        self.assertRefuses("chmod 600", "--tls-cert", certificate, "--tls-key", key)
 
     def test_a_key_that_is_not_a_file_does_not_delay_the_start(self):
         certificate, key = self.certificate()
         fifo = os.path.join(os.path.dirname(key), "fifo")
         os.mkfifo(fifo, 0o600)
         for tls in ((certificate, fifo), (fifo, key), (certificate, "/dev/zero")):
-            done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--tls-cert", tls[0], "--tls-key", tls[1]], env=mcp.clean_environment(),
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-            self.assertEqual(1, done.returncode)
-            self.assertIn(b"is not a regular file", done.stderr)
+            self.assertRefuses("is not a regular file", "--tls-cert", tls[0], "--tls-key", tls[1])
 
     def test_invalid_certificates(self):
         certificate, key = self.certificate()

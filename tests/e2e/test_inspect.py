@@ -44,6 +44,39 @@ class Handles(Inspecting):
         self.assertIn("(1 :CHANGED)\n", self.shown(handle=x))
         self.assertIn("#S(POINT", self.shown(handle=self.handle_of(first)))
 
+    def test_the_value_of_an_earlier_evaluation_opens_without_evaluating_anything(self):
+        self.s.evaluate("(defvar *times* 0)")
+        self.s.evaluate("(values (setf *p* (progn (incf *times*) (list :one :two))) (setf (get 'x 'y) (list :three)))")
+        gone = [self.s.evaluate("(list :gone)") for _ in range(5)]
+        for _ in range(4):
+            self.s.evaluate("(sb-ext:gc :full t)")
+        before = self.s.call("session-history").text
+        self.assertIn("(:ONE :TWO)\n", self.shown(handle="v3"))
+        self.assertIn("(:THREE)\n", self.shown(handle="v3.1"))
+        kept = ["no longer kept" not in self.inspect(handle="v%d" % number).text for number in range(4, 4 + len(gone))]
+        self.assertIn(False, kept)  # the collector is conservative
+        for handle in ("v3.2", "v99", "v", "v3.x"):
+            self.assertIn("The value %s is no longer kept" % handle, self.inspect(handle=handle).text)
+        self.assertEqual(before, self.s.call("session-history").text)
+        self.assertEqual("1", self.s.evaluate("*times*").value)
+
+    def test_a_value_that_was_undone_is_not_kept(self):
+        self.s.evaluate("(list :undone)")
+        self.assertIn("(:UNDONE)\n", self.shown(handle="v2"))
+        self.assertSucceeds(self.s.call("rollback-session", to="1"))
+        self.assertIn("no longer kept", self.inspect(handle="v2").text)
+
+    def test_a_variable_of_an_older_error_opens_by_the_number_of_the_error(self):
+        self.s.evaluate("(defun f (x) (car x))")
+        for value in ("7", "#(8)", '"a"'):
+            self.assertFails("(f %s)" % value, "TYPE-ERROR")
+        self.s.evaluate("1")
+        self.assertTrue(self.inspect(local="x", index=1).text.startswith("7\n"))
+        self.assertTrue(self.inspect(local="x", index=2, path="[0]").text.startswith("8\n"))
+        self.assertTrue(self.inspect(local="x").text.startswith('"a"\n'))
+        self.assertIn("Error 9 has not occurred", self.inspect(local="x", index=9).text)
+        self.assertIn("Argument index goes with local", self.inspect("1", index=1).text)
+
     def test_a_part_stays_what_it_was_when_the_object_gets_another_one(self):
         x = self.part(self.shown("*p*"), "X")
         self.s.evaluate("(setf (point-x *p*) :other)")
@@ -171,9 +204,7 @@ class Paths(Inspecting):
         for path, what in (("[", "unmatched"), ('"', "unmatched"), ("a,", "step is missing"), (",a", "step is missing"), ("[x]", "not a number"), ("[-1]", "not a number"),
                            ("[1]" * 100, "steps"), ("a" * 2000, "longer than"), ("[" + "9" * 30 + "]", "not a number")):
             with self.subTest(path[:20]):
-                reply = self.inspect("(list 1)", path=path)
-                self.assertTrue(reply.is_error, reply.text)
-                self.assertIn(what, reply.text)
+                reply = self.assertIsError(self.inspect("(list 1)", path=path), what)
                 self.assertLess(len(reply.text), 300)
 
     def test_bad_paths_evaluate_nothing(self):
@@ -295,15 +326,11 @@ class Setting(Inspecting):
 
     def test_a_failure_sets_nothing_and_is_an_ordinary_error(self):
         self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")
-        self.assertErrorReport(mcp.Report({"content": [{"type": "text", "text": self.inspect("*p*", path="x", set="(error \"in it\")").text}], "isError": True}), "SIMPLE-ERROR")
+        self.assertErrorReport(self.inspect("*p*", path="x", set="(error \"in it\")"), "SIMPLE-ERROR")
         self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(+ 1 1)"), "2")
-        reply = self.inspect("*p*", path="x", set=":no-fixnum")
-        self.assertTrue(reply.is_error)
-        self.assertIn("[ERROR] TYPE-ERROR", reply.text)
+        self.assertIsError(self.inspect("*p*", path="x", set=":no-fixnum"), "[ERROR] TYPE-ERROR")
         for code, path in (("'car", "name"), ("(find-package :cl)", "car"), ("1", "[0]"), ("*p*", "nowhere"), ("*p*", None)):
-            reply = self.inspect(code, set="1", **({"path": path} if path else {}))
-            self.assertTrue(reply.is_error, reply.text)
-            self.assertIn("Nothing was set.", reply.text)
+            self.assertIsError(self.inspect(code, set="1", **({"path": path} if path else {})), "Nothing was set.")
         self.assertEvaluates("*p*", "#S(POINT :X 0)")
 
 

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import unittest
 
 import mcp
@@ -68,17 +67,9 @@ class Install(mcp.TestCase):
         os.mkdir(self.project)
 
     def run_with(self, *arguments, status=0, **environment):
-        done = subprocess.run(
-            [mcp.SERVER, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.project,
-            timeout=60 * mcp.STRETCH,
-            # No Lisp is to be found, and of the clients only those that a test puts there.
-            env={"PATH": self.home + "/bin", "HOME": self.home, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        )
+        # No Lisp is to be found, and of the clients only those that a test puts there.
+        env = {"PATH": self.home + "/bin", "HOME": self.home, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+        done = mcp.run(*arguments, cwd=self.project, env=env)
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done
 
@@ -280,6 +271,10 @@ class Install(mcp.TestCase):
         self.assertNotIn("lisp", self.read(".gemini/settings.json"))
         self.run_with("install", "gemini", "--scope", "project")
         self.assertEqual({"lisp": shape("gemini", mcp.SERVER, ())}, self.servers("project/.gemini/settings.json"))
+
+    def test_options_of_the_server_without_their_mark_are_refused_with_it(self):
+        done = self.run_with("install", "cursor", "--sandbox", "workspace", status=2)
+        self.assertIn("unknown argument '--sandbox'; options for the server follow --", done.stderr)
 
     def test_a_missing_command_leaves_the_user_what_to_paste(self):
         for client, program, name in (("claude-code", "claude", ".claude.json"), ("gemini", "gemini", ".gemini/settings.json"), ("vscode", "code", ".config/Code/User/mcp.json")):

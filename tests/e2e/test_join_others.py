@@ -6,6 +6,7 @@ import unittest
 
 import joining
 import mcp
+import swank_client
 
 TABLE = os.path.join(mcp.ROOT, "docs", "implementations.md")
 
@@ -60,14 +61,24 @@ class Joined:
         self.s.call("load-file", path=path)
         return self.works("find-definition", re.escape(path), name="in-a-file")
 
+    def number_of(self, text):
+        """The number of the error with this text, which the agent has looked at after it opened; None if there is none for long."""
+        seen = []
+        try:
+            mcp.wait_until(lambda: seen.append(re.search(r"(?m)^(\d+)\. .*%s \(can be" % text, self.s.call("list-errors").text)) or seen[-1], 5, text)
+        except mcp.TimedOut:
+            return None
+        return int(seen[-1].group(1))
+
     def held_error_has_a_number(self):
         person = self.person()
-        number = person.request('(swank:interactive-eval "(error \\"of the person\\")")')
-        thread = re.search(r"\(:debug (\d+)", person.await_message(r"\(:debug \d+ 1 .*of the person")).group(1)
+        failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
+        thread = person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
-        has_number = "of the person" in self.s.call("list-errors").text
-        person.request("(swank:throw-to-toplevel)", thread)
-        person.answer_to(number)
+        has_number = self.number_of("of the person") is not None
+        person.leave_debugger(thread)
+        with self.assertRaises(swank_client.Aborted):
+            person.end(failing)
         return has_number
 
     def try_each(self):
@@ -99,7 +110,7 @@ class Joined:
             "`disassemble-function`": works("disassemble-function", ".", name="share"),
             "`load-file`": works("load-file", "", path=self.file("(defvar cl-user::*loaded* 1)")) and evaluates("*loaded*", "1"),
             "`find-definition` of what a file defines": self.is_found_in_its_file(),
-            "`who-calls`": works("who-calls", "", name="share"),
+            "`who-calls`, for callers that are compiled": self.callers_are_found(),
             "`list-callees`": works("list-callees", "", name="share"),
             "`compile-form`": works("compile-form", "", code="(defun third-of (x) (/ x 3))"),
             "`profile-code`": works("profile-code", "", code="(share 1 2)"),
@@ -133,6 +144,10 @@ class Joined:
         for part in ("to out", "to err", "mind"):
             self.assertIn(part, report.text)
         self.assertEvaluates("(read-line)", '"a line"', "T", stdin="a line")
+        number = len(re.findall(r"(?m)^\d+\. ", self.s.call("session-history").text))
+        self.s.evaluate("(list :older 1)")
+        self.s.evaluate("2")
+        self.assertIn(":OLDER", self.s.call("inspect-object", handle="v%d" % (number + 1)).text)
         self.s.evaluate("(defpackage :of-the-agent (:use :cl))")
         self.s.evaluate("(in-package :of-the-agent)")
         self.assertEvaluates("(package-name *package*)", '"OF-THE-AGENT"')
@@ -183,6 +198,19 @@ class Joined:
         self.assertValue(self.s.call("invoke-restart", index=number, restart="USE-VALUE", value="(+ 20 2)"), "(1 22)")
         self.assertIn("cannot be entered", self.s.call("list-errors").text)
 
+    def test_the_agent_does_not_end_the_image_by_an_oversight(self):
+        for code in ("(ext:quit)", "(ext:exit)", "(uiop:quit)"):
+            report = self.s.evaluate(code)
+            self.assertErrorReport(report, "SIMPLE-ERROR")
+            self.assertIn("a person runs", report.text)
+        self.s.call("invoke-restart", restart="ABORT")
+        self.assertTrue(self.image.is_alive())
+
+    def callers_are_found(self):
+        path = self.file("(cl:in-package :cl-user)\n(defun callee (x) (list x))\n(defun caller (x) (callee x))\n")
+        self.s.evaluate('(load (compile-file "%s"))' % path)
+        return self.works("who-calls", "CALLER", name="callee")
+
     def test_leaving_an_error_runs_its_cleanup(self):
         self.s.evaluate("(defvar *cleaned* nil)")
         self.s.evaluate('(unwind-protect (error "stands") (setf *cleaned* t))')
@@ -201,7 +229,7 @@ class Joined:
     def test_each_is_told_what_the_other_does(self):
         person = self.person()
         self.assertEvaluates("(+ 1 2)", "3")
-        person.await_message(r":background-message .*\(\+ 1 2\)")
+        person.event("background-message", lambda event: "(+ 1 2)" in event[1])
         person.evaluate("(defun of-the-person () :persons)")
         report = self.s.evaluate("(of-the-person)")
         self.assertValue(report, ":PERSONS")
@@ -210,11 +238,16 @@ class Joined:
     def test_errors_of_the_person_open_with_the_person(self):
         self.assertEvaluates("(+ 1 2)", "3")
         person = self.person()
-        number = person.request('(swank:interactive-eval "(error \\"of the person\\")")')
-        thread = re.search(r"\(:debug (\d+)", person.await_message(r"\(:debug \d+ 1 .*of the person")).group(1)
+        code = '(list (restart-case (error "of the person") (be-it (value) value)))'
+        failing = person.begin("(swank:interactive-eval %s)" % swank_client.quote(code))
+        person.debugger("of the person")
         self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
-        person.request("(swank:throw-to-toplevel)", thread)
-        person.answer_to(number)
+        number = self.number_of("of the person")
+        self.assertIn("Backtrace of error %d" % number, self.s.call("get-backtrace", index=number).text)
+        self.assertIn("Pass force", self.s.call("invoke-restart", index=number, restart="BE-IT", value="(* 6 7)").text)
+        self.s.call("invoke-restart", index=number, restart="BE-IT", value="(* 6 7)", force=True)
+        self.assertIn("(42)", person.end(failing))
+        self.assertRegex(self.s.call("list-errors").text, r"%d\. .*of the person \(cannot be entered" % number)
 
     def test_leaving_ends_what_was_ours_and_nothing_else(self):
         person = self.person()

@@ -270,18 +270,13 @@ class Kubernetes(mcp_http.TestCase):
             (key,) = manifests.of("Secret")["cl-mcp-server-tokens"]["data"]
             self.assertEqual(key, os.path.basename(token_file))
             # As it is delivered, there is no token, and nobody gets in.
-            with open(token_file, "w") as file:
-                file.write(read(KUBERNETES, "base", "tokens"))
-            os.chmod(token_file, 0o600)
-            without = subprocess.run([mcp.SERVER, "--http", http[0], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                     env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
-            self.assertEqual(1, without.returncode, without)
-            self.assertIn("tokens", without.stderr)
+            mcp.write(token_file, read(KUBERNETES, "base", "tokens"), 0o600)
+            self.assertDoesNotStart("tokens", "--http", http[0], *arguments)
             with open(token_file, "a") as file:
                 file.write("ann:%s\n" % ("ann" * 12))
             started = self.start_http(*arguments, http=http)
             self.assertEqual(200, urllib.request.urlopen("http://%s/healthz" % metrics).status)
-            session = mcp_http.Session(started, headers={"Authorization": "Bearer " + "ann" * 12})
+            session = mcp_http.Session(started, headers=mcp_http.bearer("ann" * 12))
             self.assertRegex(session.id, "^pod-0-")
             self.assertEqual("=> 3", session.call("evaluate-lisp", code="(+ 1 2)"))
 
@@ -293,8 +288,7 @@ class Kubernetes(mcp_http.TestCase):
         folder = self.folder()
         (data,) = [one["data"] for one in manifests.of("ConfigMap").values()]
         for name, text in data.items():
-            with open(os.path.join(folder, name), "w") as file:
-                file.write(text)
+            mcp.write(os.path.join(folder, name), text)
         program, *arguments = haproxy["args"]
         self.assertEqual("haproxy", program)
         values = environment(haproxy, "cl-mcp")

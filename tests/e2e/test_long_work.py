@@ -143,8 +143,7 @@ class LongWork(mcp.SessionTest):
 
     def test_below_the_frames_of_a_library_the_programs_own_is_shown(self):
         path = os.path.join(self.folder, "own.lisp")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write('(defun own-search () (loop (cl-ppcre:create-scanner "((((((((a|b)c|d)e|f)g|h)i|j)k|l)m|n)o|p)*")))')
+        mcp.write(path, '(defun own-search () (loop (cl-ppcre:create-scanner "((((((((a|b)c|d)e|f)g|h)i|j)k|l)m|n)o|p)*")))')
         self.s.evaluate('(progn (asdf:load-system "cl-ppcre") (load "%s"))' % path)
         self.call("evaluate-lisp", code="(list (own-search))", wait=0)
         frame = r"\n\.\.\.\n\d+: \(OWN-SEARCH\) at \S*own\.lisp:1(\n|$)"
@@ -372,11 +371,6 @@ class Input(mcp.TestCase):
         report = self.s.evaluate("(read-line)")
         self.assertEqual("END-OF-FILE", report.error_type)
         self.assertIn("Pass the text to be read as the argument stdin", report.text)
-
-    def test_its_end_is_named(self):
-        text = self.s.call("evaluate-lisp", code="(list (read-line) (read-line))", stdin="one").text
-        self.assertIn("[ERROR] END-OF-FILE", text)
-        self.assertIn("The text of the argument stdin is used up.", text)
 
 
 class Tasks(mcp.TestCase):

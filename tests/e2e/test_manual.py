@@ -25,9 +25,7 @@ class Manual(mcp.TestCase):
     def setUp(self):
         super().setUp()
         self.page = mcp.read(PAGE)
-        self.help = subprocess.run(
-            [mcp.SERVER, "--help", "all"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH
-        ).stdout
+        self.help = mcp.run("--help", "all", check=True).stdout
 
     def section(self, name):
         return re.search(r"(?ms)^\.Sh %s\n(.*?)(?=^\.Sh |\Z)" % name, self.page).group(1)

@@ -296,7 +296,7 @@ class Model(mcp.TestCase):
     def do_name(self):
         name = "n%d" % self.generator.randrange(3)
         self.tell("name", name, self.at)
-        reply = self.assertSucceeds(self.s.call("checkpoint-session", name=name))
+        self.assertSucceeds(self.s.call("checkpoint-session", name=name))
         self.names[name] = (self.at, copy.copy(self.state))
 
     def do_rollback_to_a_name(self):

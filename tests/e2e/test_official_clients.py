@@ -61,10 +61,7 @@ class OfficialClients(mcp.TestCase):
     def test_both_generations_work_over_http(self):
         runs = []
         for script, *modes in (("v1.mjs",), ("v2.mjs", "legacy"), ("v2.mjs", "auto"), ("v2.mjs", "pin")):
-            tokens = os.path.join(self.folder(), "tokens")
-            with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
-                f.write("client:client-0123456789\n")
-            server = mcp_http.HttpServer("--token-file", tokens)
+            server = mcp_http.HttpServer("--token-file", self.file("client:client-0123456789\n", "tokens", 0o600))
             self.addCleanup(server.end)
             address = "http://%s:%d/mcp" % server.addresses[0]
             command = [node(), os.path.join(CLIENTS, script), *modes, address, "client-0123456789"]

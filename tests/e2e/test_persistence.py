@@ -301,9 +301,7 @@ server.wait()
 
     def test_where_nothing_can_be_saved_it_does_not_start(self):
         environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_STATE_HOME")}
-        run = subprocess.run([mcp.SERVER, "--persist"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        self.assertNotEqual(0, run.returncode)
-        self.assertIn("--persist needs --state-dir", run.stderr)
+        self.assertDoesNotStart("--persist needs --state-dir", "--persist", status=2, env=environment)
 
     def test_a_server_that_did_nothing_saves_nothing(self):
         self.s.call("create-session", name="idle")

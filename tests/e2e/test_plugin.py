@@ -5,7 +5,6 @@ scripts/packages-check has the bundle checked by the tool that is made for it.
 import json
 import os
 import re
-import subprocess
 
 import mcp
 
@@ -84,8 +83,7 @@ class Plugin(mcp.TestCase):
         self.assertIsNone(shape_of(json.loads(entry), REGISTRY))
 
     def test_everything_has_the_programs_version(self):
-        said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
-        version = said.stdout.split()[1]
+        version = mcp.run("--version", check=True).stdout.split()[1]
         manifests = [".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini/gemini-extension.json", "portable/plugin.json"]
         for path in manifests:
             self.assertEqual(("cl-mcp-server", version), (read("plugin", path)["name"], read("plugin", path)["version"]), path)

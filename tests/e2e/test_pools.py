@@ -23,7 +23,7 @@ class Pools(mcp.TestCase):
 
     def setUp(self):
         super().setUp()
-        reply = self.assertSucceeds(self.s.call("load-system", system="lparallel"))
+        self.assertSucceeds(self.s.call("load-system", system="lparallel"))
         self.s.evaluate("(defvar *data* (list 1 2 3))")
         self.assertFalse(self.s.evaluate(POOL).is_error)
 
@@ -90,7 +90,7 @@ class Pools(mcp.TestCase):
         self.submit(fill)
         index = self.errors("HEAP-EXHAUSTED", 1)[0]
         self.assertIn("HEAP-EXHAUSTED", self.s.call("describe-last-error", index=index).text)
-        reply = self.assertSucceeds(self.s.call("invoke-restart", index=index, restart="TRANSFER-ERROR"))
+        self.assertSucceeds(self.s.call("invoke-restart", index=index, restart="TRANSFER-ERROR"))
         self.assertErrorReport(self.s.evaluate("(results 1)"), "HEAP-EXHAUSTED")
         self.s.call("invoke-restart", restart="ABORT")
         self.assertErrorReport(self.s.evaluate("(funcall %s)" % fill), "HEAP-EXHAUSTED")

@@ -17,14 +17,13 @@ class SavingAndRestoring(saves.Saves):
         self.state = os.path.join(self.state, "a", "b c", "ü")  # the server makes the folders on the way
         system = self.folder()
         mcp.write(os.path.join(system, "savestest.asd"), '(asdf:defsystem "savestest" :components ((:file "code")))')
-        with open(os.path.join(system, "code.lisp"), "w") as f:
-            f.write('(defpackage :savestest (:use :cl) (:export #:greet))\n(in-package :savestest)\n(defun greet () "hello")\n')
+        mcp.write(os.path.join(system, "code.lisp"), '(defpackage :savestest (:use :cl) (:export #:greet))\n(in-package :savestest)\n(defun greet () "hello")\n')
         self.s.evaluate('(push #p"%s/" asdf:*central-registry*)' % system)
-        reply = self.assertSucceeds(self.s.call("load-system", system="savestest"))
+        self.assertSucceeds(self.s.call("load-system", system="savestest"))
         for code in ("(defpackage :mine (:use :cl))", "(in-package :mine)", '(defvar *table* (let ((h (make-hash-table :test (quote equal)))) (setf (gethash "ключ" h) 1) h))',
                      "(defvar *n* 1)", "(defun next () (incf *n*))", "(defmacro twice (x) `(progn ,x ,x))", "(defclass point () ((x :initarg :x :reader x)))",
                      "(defvar *point* (make-instance 'point :x 7))", "(defvar *counter* (let ((k 0)) (lambda () (incf k))))", "(funcall *counter*)"):
-            report = self.assertSucceeds(self.s.evaluate(code))
+            self.assertSucceeds(self.s.evaluate(code))
         self.s.evaluate('(error "this stays an entry of the history")')
         self.s.evaluate("(list :last 1)")
         reply = self.save()
@@ -82,9 +81,7 @@ class SavingAndRestoring(saves.Saves):
         self.assertValue(other.evaluate(where, session="elsewhere"), there)
         os.rename(folder, folder + "-gone")
         self.addCleanup(os.rename, folder + "-gone", folder)
-        refused = other.call("restore-session", name="elsewhere")
-        self.assertTrue(refused.is_error)
-        self.assertIn("The saved session elsewhere cannot be started: its directory %s does not exist." % folder, refused.text)
+        self.assertIsError(other.call("restore-session", name="elsewhere"), "The saved session elsewhere cannot be started: its directory %s does not exist." % folder)
 
     def test_the_session_continues_while_it_is_saved_and_nothing_of_that_is_in_the_save(self):
         self.s.evaluate("(defvar *n* 1)")
@@ -104,8 +101,7 @@ class SavingAndRestoring(saves.Saves):
         self.assertFalse(self.s.call("reset-session").is_error)
         self.assertEvaluates("(boundp '*n*)", "NIL")
         self.assertFalse(save.is_answered, "the session was saved before everything else was answered")
-        reply = self.assertSucceeds(save.reply())
-        self.assertIn("the state after evaluation 2.", reply.text)
+        self.assertSucceeds(save.reply(), "the state after evaluation 2.")
         self.restore()
         history = self.s.call("session-history").text
         for code in ("(defvar *n* 1)", "(progn (sleep 0.3) (setf *n* 2))"):
@@ -201,6 +197,7 @@ class Named(saves.Saves):
         text = self.restore(name="before").text
         self.assertIn("Restored session before, the state after evaluation 1.", text)
         self.assertIn("\nNamed checkpoints, which this save does not hold: one (evaluation 1).", text)
+        self.assertRegex(text, r"\nPass its name as session to other tools\.$")
         self.assertNotIn("Discarded", text, "there was no session of that name")
         self.assertEvaluates("*n*", "2")
         self.assertValue(self.s.evaluate("*n*", session="before"), "1")
@@ -256,12 +253,12 @@ class Restored(saves.Saves):
         self.assertFalse(self.s.call("checkpoint-session", name="three").is_error)
         self.assertEvaluates("(next)", "4")
         self.assertEvaluates("(next)", "5")
-        reply = self.assertSucceeds(self.s.call("rollback-session", to="-1"))
+        self.assertSucceeds(self.s.call("rollback-session", to="-1"))
         self.assertEvaluates("*n*", "4")
-        reply = self.assertSucceeds(self.s.call("rollback-session", to="three"))
+        self.assertSucceeds(self.s.call("rollback-session", to="three"))
         self.assertEvaluates("*n*", "3")
         # The state that was restored is a state of the session as well.
-        reply = self.assertSucceeds(self.s.call("rollback-session", to="3"))
+        self.assertSucceeds(self.s.call("rollback-session", to="3"))
         self.assertEvaluates("*n*", "2")
 
     def test_an_error_can_be_entered_and_the_fix_goes_on(self):

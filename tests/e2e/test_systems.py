@@ -612,9 +612,7 @@ class StandIns(Systems):
                     "suite/suite.asd": '(defsystem "suite" :depends-on ("%s") :components ((:file "suite")) :perform (test-op (o c) %s))\n' % (framework, perform),
                     "suite/suite.lisp": "(defpackage #:suite %s)\n(in-package #:suite)\n%s" % (uses, tests),
                 })
-                reply = client.call("run-tests", system="suite", wait=120)
-                self.assertTrue(reply.is_error, reply.text)
-                self.assertIn("suite: FAILED. " + counts, reply.text)
+                reply = self.assertIsError(client.call("run-tests", system="suite", wait=120), "suite: FAILED. " + counts)
                 self.assertIn(details, reply.text + "\n")
                 self.assertRegex(reply.text, r"ERROR: (SUITE::)?INSIDE\n(  form: .*\n)?  condition: TYPE-ERROR\n    The value\s")
                 errors = client.call("list-errors").text

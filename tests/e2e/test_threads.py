@@ -70,17 +70,14 @@ class Looking(ThreadTest):
         reply = self.s.call("get-backtrace", thread="deaf")
         self.assertIn("did not react", reply.text)
         self.assertOperational()
-        killed = self.s.call("kill-thread", thread="deaf")
-        self.assertTrue(killed.is_error)
-        self.assertIn("still runs", killed.text)
+        self.assertIsError(self.s.call("kill-thread", thread="deaf"), "still runs")
         self.assertEvaluates("(sb-thread:signal-semaphore *gate*)", "NIL")
         mcp.wait_until(lambda: "deaf" not in self.threads(), 10, "it to end once interrupts are allowed")
 
     def test_a_variable_that_prints_without_end_does_not_hang_the_tool(self):
         self.s.evaluate("(defstruct endless) (defmethod print-object ((object endless) stream) (loop))")
         self.start("printer", "(let ((object (make-endless))) (await \"x\") object)")
-        text = self.s.call("get-backtrace", thread="printer", locals=True, wait=60).text
-        self.assertIn('(AWAIT "x")', text)
+        self.assertSucceeds(self.s.call("get-backtrace", thread="printer", locals=True, wait=60), '(AWAIT "x")')
         self.assertOperational()
 
     def test_an_unknown_name_and_one_of_several_threads_are_refused(self):
@@ -429,8 +426,7 @@ class ThreadErrors(StandingTest):
         self.assertEqual(["can be entered" in line for line in self.errors()], [True, True, False])
 
     def test_one_that_was_interrupted_stands_and_continues(self):
-        reply = self.assertSucceeds(self.s.call("interrupt-thread", thread="program"))
-        self.assertIn("(AWAIT \"x\")", reply.text)
+        self.assertSucceeds(self.s.call("interrupt-thread", thread="program"), "(AWAIT \"x\")")
         self.assertEvaluates("(+ 1 2)", "3")
         self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
         self.assertIn("already", self.s.call("interrupt-thread", thread="program").text)
@@ -482,12 +478,6 @@ class ThreadErrors(StandingTest):
         self.assertIn("fg", self.s.call("describe-last-error").text)
         self.assertIn("logline", self.s.evaluate("(sb-thread:join-thread *w* :default nil)").text)
 
-    def test_many_that_fail_at_once_are_all_survived(self):
-        self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")
-        mcp.wait_until(lambda: "crowd" not in self.threads(), 20, "all to end")
-        self.assertOperational()
-        self.assertTrue(any("crowd" in line for line in self.errors()))
-
 
 class Undoing(ThreadTest):
     """What cannot be undone is announced before, and a state with threads is not left half alive."""
@@ -516,9 +506,7 @@ class Undoing(ThreadTest):
         self.s.evaluate("(setf *done* 1)")
         for tool, arguments in (("invoke-restart", {"restart": "USE-VALUE", "value": "5"}), ("return-from-frame", {"frame": 0, "value": "5"}),
                                 ("restart-frame", {"frame": 0})):
-            reply = self.s.call(tool, arguments)
-            self.assertTrue(reply.is_error, reply.text)
-            self.assertIn("would end them", reply.text)
+            self.assertIsError(self.s.call(tool, arguments), "would end them")
         self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="*done*", index=1), "0")
         self.assertEvaluates("*done*", "1")
         self.assertIn("mine: ", self.s.call("list-threads").text)
@@ -758,13 +746,10 @@ class WebServer(mcp.TestCase):
         before = len(self.errors())
         port = self.port()
         self.assertEqual("6", self.get("price?amount=3", port))
-        report = self.assertSucceeds(self.s.evaluate('(fetch "price?amount=30")'))
+        self.assertSucceeds(self.s.evaluate('(fetch "price?amount=30")'))
         mcp.wait_until(lambda: self.s.evaluate("nil") and len(self.errors()) > before, 10, "the error")
         self.assertRegex(self.errors()[0], "in thread hunchentoot-worker.*30 is more than 10")
-        text = self.s.call("get-backtrace", index=self.s.newest_error(), locals=True).text
-        self.assertIn("(PRICE 30)", text)
-        self.assertIn("LIMIT = 10", text)
-        self.assertIn("acceptor.lisp:", text)
+        self.assertSucceeds(self.s.call("get-backtrace", index=self.s.newest_error(), locals=True), "(PRICE 30)", "LIMIT = 10", "acceptor.lisp:")
         self.assertEqual("8", self.get("price?amount=4", port))
 
     def test_a_handler_that_fails_is_debugged_in_place_and_its_client_gets_the_page(self):
@@ -801,19 +786,6 @@ class WebServer(mcp.TestCase):
         port = self.port()
         self.assertEqual("2", self.get("price?amount=1", port))
         self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), '(:PAGE "4")')
-
-
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
-class WebServerLost(mcp.TestCase):
-    def test_after_a_crash_on_return_starts_the_server_again(self):
-        for system in ("hunchentoot", "drakma"):
-            self.s.call("load-system", system=system, timeout=280, wait=290)
-        self.s.evaluate(WEB.replace("(start-web)", "(cl-mcp:on-return web (start-web))"))
-        mcp.wait_until(lambda: "after evaluation 3," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
-        self.s.evaluate("(start-web)")
-        self.assertEvaluates('(fetch "price?amount=2")', '"4"')
-        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertEvaluates('(fetch "price?amount=3")', '"6"')
 
 
 DATABASE = """(sb-alien:load-shared-object "libsqlite3.so.0")
@@ -873,7 +845,7 @@ class WebServerWithDatabase(mcp.TestCase):
         for system in ("hunchentoot", "drakma"):
             self.s.call("load-system", system=system, timeout=280, wait=290)
         self.s.evaluate(WEB.replace("(start-web)", ""))
-        report = self.assertSucceeds(self.s.evaluate(DATABASE.replace("FILE", path)))
+        self.assertSucceeds(self.s.evaluate(DATABASE.replace("FILE", path)))
         mcp.wait_until(lambda: "after evaluation 4," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
         self.assertFalse(self.s.evaluate("(progn (open-database) (start-web) t)").is_error)
         orders, factor, accidents = [], 1, []

@@ -63,9 +63,7 @@ class UserTools(mcp.SessionTest):
             ({"target": "x", "mode": "fast", "systems": {}}, "an array of strings"),
             ({"target": "x", "mode": "fast", "forse": True}, "Did you mean force?"),
         ):
-            reply = self.s.call("user-deploy", arguments)
-            self.assertTrue(reply.is_error, reply.text)
-            self.assertIn(part, reply.text)
+            self.assertIsError(self.s.call("user-deploy", arguments), part)
         self.assertIn("1 evaluation\n", self.s.call("session-history").text)
 
     def test_an_invalid_tool_is_refused_when_it_is_defined(self):
@@ -83,9 +81,7 @@ class UserTools(mcp.SessionTest):
             ("choosy ((x (member %s)))" % " ".join('"c%d"' % n for n in range(33)), "1 to 32 choices"),
         ):
             with self.subTest(definition[:40]):
-                report = self.s.evaluate("(cl-mcp:define-tool %s)" % definition if "wordy ()" in definition else "(cl-mcp:define-tool %s 1)" % definition)
-                self.assertTrue(report.is_error, report.text)
-                self.assertIn(part, report.text)
+                self.assertIsError(self.s.evaluate("(cl-mcp:define-tool %s)" % definition if "wordy ()" in definition else "(cl-mcp:define-tool %s 1)" % definition), part)
         self.assertEqual([], self.names())
         define = "(dotimes (i %d) (cl-mcp-agent::install-tool (format nil \"t~d\" i) nil '() #'list))"
         self.assertFalse(self.s.evaluate(define % 64).is_error)
@@ -154,9 +150,7 @@ class UserTools(mcp.SessionTest):
         self.assertEqual("default", self.s.call("user-who").text)
         self.assertEqual("other", self.s.call("user-who", session="other").text)
         self.assertEqual("here", self.s.call("user-only").text)
-        reply = self.s.call("user-only", session="default")
-        self.assertTrue(reply.is_error)
-        self.assertIn("the session other has it", reply.text)
+        self.assertIsError(self.s.call("user-only", session="default"), "the session other has it")
         self.assertIn("Did you mean user-only?", self.s.error("tools/call", {"name": "user-onyl"})["message"])
         self.assertNotIn("Did you mean user", self.s.error("tools/call", {"name": "user-quite-another-thing"})["message"])
         self.assertIn("There is no session nobody", self.s.call("user-only", session="nobody").text)

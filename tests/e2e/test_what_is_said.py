@@ -35,6 +35,14 @@ class Tests(mcp.SessionTest):
         self.assertNotIn(":PASSED", after.text)
         self.assertIn("app: FAILED. 3 tests, 4 checks: 3 passed, 0 failed, 1 with an unexpected error (FiveAM).", after.text)
 
+    def test_a_hint_is_given_once_to_the_errors_that_share_it(self):
+        files = dict(FIVEAM)
+        files["app.lisp"] = files["app.lisp"].replace('(is (= 5 (half 8)) "a marker")', "(is (exptt 2 3))") + "(test d (is (exptt 2 4)))\n"
+        client = self.start_server("--directory", mcp.write_files(self.folder(), files))
+        report = client.call("run-tests", system="app")
+        self.assertIn("2 with an unexpected error", report.text)
+        self.assertEqual(1, report.text.count("\n  hint: Did you mean EXPT (function)"), report.text)
+
     def test_a_passing_run_of_a_large_suite_is_short(self):
         report = self.s.call("run-tests", system="alexandria", wait=300)
         self.assertIn("alexandria: passed.", report.text)
@@ -104,9 +112,7 @@ class Bounds(mcp.SessionTest):
                  "worse.asd": '(defsystem "worse" :components ((:file "worse")))', "worse.lisp": "(defun f (x)\n  (let ((y 1 2)) x))\n"}
         client = self.start_server("--directory", mcp.write_files(self.folder(), files))
         for system, words in (("bad", "0: (F 7) at "), ("worse", "The LET binding spec (Y 1 2) is malformed.")):
-            report = client.call("load-system", system=system, wait=120)
-            self.assertTrue(report.is_error)
-            self.assertIn(words, report.text)
+            report = self.assertIsError(client.call("load-system", system=system, wait=120), words)
             self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of loading\)\n")
             self.assertLess(len(report.text.replace(mcp.ROOT, "")), 1024, report.text)
 
@@ -151,9 +157,7 @@ class Degenerate(mcp.SessionTest):
         self.s.evaluate("(defun endless (&optional (x '#1=(#1#))) x)")
         report = self.s.evaluate("(circular 1 2 3)")
         self.assertIn("[Hint]\nThe arguments of CIRCULAR are (&OPTIONAL (X (QUOTE (1 1 1 ", report.text)
-        text = self.s.call("list-definitions").text
-        self.assertIn("- CIRCULAR (&OPTIONAL (X (QUOTE (1 1 1 ", text)
-        self.assertIn("- ENDLESS (&OPTIONAL (X (QUOTE ((#)))))", text)
+        self.assertSucceeds(self.s.call("list-definitions"), "- CIRCULAR (&OPTIONAL (X (QUOTE (1 1 1 ", "- ENDLESS (&OPTIONAL (X (QUOTE ((#)))))")
 
     def test_the_report_of_a_condition_is_called_once(self):
         self.s.evaluate("(defvar *calls* 0) (define-condition odd (error) () (:report (lambda (c s) c (incf *calls*) (write-string \"odd\" s))))")
@@ -191,8 +195,7 @@ class Degenerate(mcp.SessionTest):
 
     def test_a_docstring_of_megabytes_is_cut(self):
         self.s.evaluate("(progn (defun f () 1) (setf (documentation 'f 'function) (make-string 10000000 :initial-element #\\newline)) nil)")
-        report = self.assertSucceeds(self.s.call("describe-symbol", name="f"))
-        self.assertIn("F names a compiled function", report.text)
+        self.assertSucceeds(self.s.call("describe-symbol", name="f"), "F names a compiled function")
 
     def test_a_long_ratio_is_not_printed_for_its_beginning(self):
         self.s.evaluate("(progn (defvar *r* (/ (ash 1 200000) 3)) nil)")
@@ -341,6 +344,72 @@ class Journal(mcp.SessionTest):
         report = client.evaluate("(sb-ext:exit :code 3 :abort t)")
         self.assertIn("7 definitions were evaluated again, 1 of them failed;", report.session)
         self.assertIn('failed: (DEFPARAMETER *MADE* (IF # 1 #)): not there', report.session)
+
+
+    def test_the_forms_whose_effects_are_lost_are_marked(self):
+        client = self.start_server("--checkpoints", "off")
+        client.evaluate("(defparameter *x* 10)")
+        client.evaluate("(incf *x*)")
+        report = client.evaluate("(sb-ext:exit :code 3 :abort t)")
+        self.assertIn("\nEvaluated since that state:\n  1: (defparameter *x* 10)\n  2, lost: (incf *x*)", report.session)
+
+
+class NotInSilence(mcp.SessionTest):
+    def test_a_cleanup_form_that_fails_is_told_by_the_next_reply(self):
+        for failing, told in (('(error "in the cleanup")', "SIMPLE-ERROR: in the cleanup"), ("(loop)", "INTERRUPTED: ")):
+            number = self.assertFails('(unwind-protect (error "first") %s)' % failing).error_number
+            report = self.s.evaluate("(+ 1 1)")
+            self.assertValue(report, "2")
+            self.assertIn("When error %d was left, a cleanup form of its evaluation did not finish: %s" % (number, told), report.session)
+            self.assertNotIn("cleanup", self.s.evaluate("(+ 1 1)").text)
+
+    def test_what_ends_well_is_not_told(self):
+        self.assertFails('(unwind-protect (error "first") (ignore-errors (error "handled")))')
+        self.assertEqual("=> 2", self.s.evaluate("(+ 1 1)").text)
+
+    @mcp.own_lisp("*DEBUGGER-HOOK* is the person's")
+    def test_a_debugger_hook_that_aborts_is_named(self):
+        self.s.evaluate("(setf *debugger-hook* (lambda (condition hook) (declare (ignore condition hook)) (abort)))")
+        for code in ('(error "kept from you")', "(list 1 2))"):
+            self.assertIn("\n; *DEBUGGER-HOOK* is set and is called at each error.", self.s.evaluate(code).text)
+        self.s.evaluate("(setf *debugger-hook* nil)")
+        self.assertEqual("; No values: the restart ABORT ended the evaluation", self.s.evaluate("(abort)").text)
+
+    def test_a_missing_dependency_says_where_to_look(self):
+        client = self.start_server("--directory", mcp.write_files(self.folder(), {
+            "needy.asd": '(defsystem "needy" :depends-on ("xyzzy-12345"))'}))
+        report = client.call("load-system", system="needy")
+        self.assertIn("xyzzy-12345", report.message)
+        self.assertIn("list-systems lists the systems that are found here", report.hint)
+
+    def test_an_edit_that_changes_nothing_says_so(self):
+        client = self.start_server("--directory", mcp.write_files(self.folder(), {"a.lisp": "(defun f (x) (list x))\n"}))
+        reply = client.call("patch-form", path="a.lisp", kind="defun", name="f", old_text="list", new_text="list")
+        self.assertEqual("a.lisp already has this text. Nothing was changed.", reply.text)
+
+    def test_output_that_was_never_cut_is_not_numbered_from_0(self):
+        self.s.evaluate("(+ 1 1)")
+        self.assertEqual("No output of session default was truncated yet, so none is kept.", self.s.call("get-output", ref=1).text)
+
+
+class OtherNames(mcp.SessionTest):
+    def test_names_that_agents_give_to_arguments_are_accepted(self):
+        for tool, arguments, part in (
+            ("macroexpand-form", {"code": "(when 1 2)"}, "(if 1"),
+            ("explain-dispatch", {"expression": "(print-object 1 *standard-output*)"}, "PRINT-OBJECT is a generic function"),
+            ("describe-symbol", {"symbol": "car"}, "CAR is a symbol"),
+            ("who-calls", {"function": "no-such-function"}, "NO-SUCH-FUNCTION"),
+            ("apropos-search", {"query": "multiple-value-b"}, "MULTIPLE-VALUE-BIND"),
+            ("describe-system", {"name": "asdf"}, "System asdf"),
+            ("validate-syntax", {"file": "no-such.lisp"}, "no-such.lisp"),
+        ):
+            reply = self.s.call(tool, arguments)
+            self.assertIn(part, reply.text, tool)
+            self.assertNotIn("Unknown argument", reply.text)
+
+    def test_a_name_that_the_tool_has_is_not_taken_for_another(self):
+        self.assertIn("given twice", self.s.call("describe-symbol", {"symbol": "car", "name": "cdr"}).text)
+        self.assertIn("Unknown argument", self.s.call("find-methods", {"name": "print-object"}).text)
 
 
 PLACES = '(defun wide (x)\n  (let ((unused 1))\n    (+ x "a")))\n(defun deep (y)\n  (list (wide 1 2)\n        (nowhere y)))\n'

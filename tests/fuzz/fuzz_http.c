@@ -34,6 +34,7 @@ static void check_values(const char *value)
     accept_admits(value, "text/event-stream");
     if (event_id_parse(value, &stream, &sequence))
         CHECK(strlen(value) <= 37);
+    CHECK(!cookie_has(value, "a", "0123456789") || strstr(value, "a=0123456789") != NULL);
     request_header_says(value, value, strlen(value));
 }
 

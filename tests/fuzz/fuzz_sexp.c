@@ -6,38 +6,6 @@
 #include "base/utf8.h"
 #include "wire/sexp.h"
 
-static void write_value(struct strbuf *out, const struct sexp *value)
-{
-    switch (value->type) {
-    case SEXP_LIST:
-        sexp_write_open(out);
-        for (size_t i = 0; i < sexp_count(value); i++)
-            write_value(out, sexp_nth(value, i));
-        sexp_write_close(out);
-        break;
-    case SEXP_STRING:
-        sexp_write_string(out, value->text.bytes, value->text.len);
-        break;
-    case SEXP_INTEGER:
-        sexp_write_integer(out, value->integer);
-        break;
-    case SEXP_FLOAT:
-        /* The server never sends one; with all digits, it survives exactly. */
-        if (out->len > 0 && out->bytes[out->len - 1] != '(')
-            strbuf_addc(out, ' ');
-        strbuf_addf(out, "%.1074f", value->number);
-        break;
-    case SEXP_SYMBOL:
-        if (sexp_is_nil(value))
-            sexp_write_boolean(out, false);
-        else if (sexp_is_symbol(value, "t"))
-            sexp_write_boolean(out, true);
-        else
-            sexp_write_symbol(out, value->text.bytes);
-        break;
-    }
-}
-
 static void compare_values(const struct sexp *a, const struct sexp *b)
 {
     CHECK(a->type == b->type);
@@ -76,7 +44,7 @@ FUZZ(bytes, size)
         return;
     }
     strbuf_init(&out, 0);
-    write_value(&out, sexp_root(first));
+    sexp_write_value(&out, sexp_root(first));
     CHECK(utf8_is_valid(out.bytes, out.len));
     struct sexp_document *second = sexp_parse(out.bytes, out.len, &err);
     CHECK(second);

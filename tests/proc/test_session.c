@@ -87,10 +87,11 @@ static void on_question(void *arg, int64_t question, const char *prompt)
     is_asked = true;
 }
 
-static bool submits_what_asks;    /* as the next one */
-static bool submits_what_goes_on; /* the option of the next submitted operation */
+/* ${options}: what the test chooses. ${sequence}: of the error that it enters, or NOWHERE. */
+#define NOWHERE (-1)
 
-static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
+static void run(struct fixture *f, struct call *c, const char *code, struct operation_options options,
+                int sequence)
 {
     struct strbuf request;
     strbuf_init(&request, 0);
@@ -98,20 +99,23 @@ static void submit(struct fixture *f, struct call *c, const char *code, int time
     sexp_write_symbol(&request, "code");
     sexp_write_string(&request, code, strlen(code));
     c->fixture = f;
-    struct operation_options options = {.request = &request,
-                                        .what = code,
-                                        .timeout_ms = timeout_ms,
-                                        .keeps_record = keeps_record,
-                                        .goes_on = submits_what_goes_on,
-                                        .done = on_done,
-                                        .on_progress = on_progress,
-                                        .on_question = submits_what_asks ? on_question : NULL,
-                                        .arg = c};
+    options.request = &request;
+    options.what = code;
+    options.done = on_done;
+    options.on_progress = on_progress;
+    options.arg = c;
     int before = c->answers;
     c->is_over = false;
-    c->op = session_run(f->s, &options);
+    c->op = sequence == NOWHERE ? session_run(f->s, &options)
+                                : session_enter(f->s, &options, sequence, options.keeps_record);
     assert_int_equal(c->answers, before); /* never during the call */
     strbuf_fini(&request);
+}
+
+static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
+{
+    run(f, c, code, (struct operation_options){.timeout_ms = timeout_ms, .keeps_record = keeps_record},
+        NOWHERE);
 }
 
 static bool is_tearing_down;
@@ -155,6 +159,15 @@ static struct call evaluated(struct fixture *f, const char *code, int timeout_ms
 {
     struct call c = {0};
     submit(f, &c, code, timeout_ms, true);
+    wait_for(f, &c);
+    return c;
+}
+
+/* Request it and wait for the answer. */
+static struct call requested(struct fixture *f, enum operation_kind kind, const char *argument)
+{
+    struct call c = {.fixture = f};
+    c.op = session_request(f->s, kind, argument, on_done, &c);
     wait_for(f, &c);
     return c;
 }
@@ -344,16 +357,6 @@ CASE(the_first_operation_starts_a_process)
     assert_string_equal(session_package(f->s), "FAKE-USER");
     assert_int_equal(session_evaluations(f->s), 1);
     assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
-}
-
-CASE(output_belongs_to_its_own_operation)
-{
-    struct call one = evaluated(f, "print first;complain !!;value 1", 0),
-                two = evaluated(f, "print second;value 2", 0);
-    assert_string_equal(one.printed, "first");
-    assert_int_equal(one.output[1], 2);
-    assert_string_equal(two.printed, "second");
-    assert_int_equal(two.output[1], 0);
 }
 
 CASE(a_refusal_is_not_an_error)
@@ -724,9 +727,7 @@ CASE(a_rollback_by_any_number_is_answered)
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct call c = {.fixture = f};
-        c.op = session_request(f->s, OPERATION_ROLLBACK, numbers[i], on_done, &c);
-        wait_for(f, &c);
+        struct call c = requested(f, OPERATION_ROLLBACK, numbers[i]);
         assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
     }
     assert_value(f, "count", "2");
@@ -811,21 +812,16 @@ CASE(a_copy_that_was_put_off_is_made_although_somebody_looked)
 /* Submit an entry: 0 is one to a copy of the process. */
 static void enter(struct fixture *f, struct call *c, const char *code, int sequence, bool resumes)
 {
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "evaluate");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, code, strlen(code));
-    struct operation_options options = {.request = &request,
-                                        .what = code,
-                                        .timeout_ms = stretched(500),
-                                        .keeps_record = resumes,
-                                        .done = on_done,
-                                        .arg = c};
-    c->fixture = f;
-    c->is_over = false;
-    c->op = session_enter(f->s, &options, sequence, resumes);
-    strbuf_fini(&request);
+    run(f, c, code, (struct operation_options){.timeout_ms = stretched(500), .keeps_record = resumes},
+        sequence);
+}
+
+static struct call entered(struct fixture *f, const char *code, int sequence)
+{
+    struct call c = {0};
+    enter(f, &c, code, sequence, false);
+    wait_for(f, &c);
+    return c;
 }
 
 /* The process stands in an error and tells of a copy when that has done its work. */
@@ -853,15 +849,12 @@ CASE(a_process_that_is_late_to_tell_of_a_copy_is_waited_for)
 
 CASE(a_copy_that_outlasts_the_idle_timeout_is_made)
 {
-    struct call c = {.fixture = f};
     setenv("FAKE_FREEZE", "slow:1", 1);
     f->idle_timeout_ms = (uint64_t)stretched(200);
     open_again(f);
     assert_value(f, "count", "1");
     pid_t pid = session_pid(f->s);
-    c.op = session_request(f->s, OPERATION_CHECKPOINT, "good", on_done, &c);
-    wait_for(f, &c);
-    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_int_equal(requested(f, OPERATION_CHECKPOINT, "good").kind, OUTCOME_OK);
     assert_int_equal(session_pid(f->s), pid);
 }
 
@@ -923,9 +916,10 @@ static void ask(struct fixture *f, struct call *c, const char *code, int timeout
 {
     asked = (struct asked){0};
     is_asked = false;
-    submits_what_asks = true;
-    submit(f, c, code, timeout_ms, true);
-    submits_what_asks = false;
+    run(f, c, code,
+        (struct operation_options){
+            .timeout_ms = timeout_ms, .keeps_record = true, .on_question = on_question},
+        NOWHERE);
     if (!run_until(&f->loop, is_set, &is_asked, LIMIT_MS))
         fail_msg("no question; the session is %s", session_state_name(f->s));
 }
@@ -1000,9 +994,10 @@ CASE(an_operation_that_asks_can_die_and_be_stopped)
 
 static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
 {
-    submits_what_goes_on = true;
-    struct call c = evaluated(f, code, timeout_ms);
-    submits_what_goes_on = false;
+    struct call c = {0};
+    run(f, &c, code,
+        (struct operation_options){.timeout_ms = timeout_ms, .keeps_record = true, .goes_on = true}, NOWHERE);
+    wait_for(f, &c);
     return c;
 }
 
@@ -1071,23 +1066,6 @@ CASE(an_operation_that_met_an_error_is_not_begun_again)
     assert_value(f, "count", "1");
 }
 
-CASE(a_reset_gives_a_fresh_process_and_no_errors)
-{
-    struct call reset = {.fixture = f};
-    evaluated(f, "error E", 0);
-    wait_for_state(f, "standing");
-    pid_t pid = session_pid(f->s);
-    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
-    wait_for(f, &reset);
-    assert_int_equal(reset.kind, OUTCOME_OK);
-    assert_null(session_last_error(f->s));
-    assert_int_equal(session_error_count(f->s), 0);
-    assert_string_equal(session_package(f->s), "CL-USER");
-    assert_value(f, "count", "1");
-    assert_int_not_equal(session_pid(f->s), pid);
-    assert_true(has_gone(pid, LIMIT_MS));
-}
-
 CASE(a_reset_waits_for_its_turn)
 {
     struct call first = {0}, reset = {.fixture = f}, last = {0};
@@ -1104,12 +1082,9 @@ CASE(a_reset_waits_for_its_turn)
 
 CASE(a_reset_keeps_the_limits_and_starts_at_once)
 {
-    struct call reset = {.fixture = f};
     struct err err;
     limits_set(session_limits(f->s), LIMIT_TIMEOUT, 7, &err);
-    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
-    assert_int_equal(reset.answers, 0);
-    wait_for(f, &reset);
+    requested(f, OPERATION_RESET, NULL);
     assert_int_equal(limits_timeout_ms(session_limits(f->s)), 7000);
     wait_for_state(f, "idle");
 }
@@ -1128,17 +1103,6 @@ CASE(a_reset_may_be_taken_back)
     session_cancel(reset.op);
     assert_value(f, "count", "4");
     assert_int_equal(reset.answers, 0);
-}
-
-CASE(a_reset_ends_what_the_process_had_started)
-{
-    struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
-    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
-    assert_true(is_running(grandchild));
-    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
-    wait_for(f, &reset);
-    assert_true(has_gone(grandchild, LIMIT_MS));
-    assert_true(has_gone(pid, LIMIT_MS));
 }
 
 CASE(closing_answers_all_that_waits_and_kills_the_process)
@@ -1255,21 +1219,6 @@ CASE(owners_see_only_their_own_sessions)
     assert_null(session_host_next(f->all));
 }
 
-CASE(sessions_run_side_by_side)
-{
-    struct err err;
-    struct call held = {0};
-    struct session *first = f->s, *second = sessions_create(f->all, "second", &err);
-    submit(f, &held, "wait 0", 0, true);
-    wait_for_state(f, "running");
-    f->s = second;
-    assert_value(f, "count", "1");
-    assert_int_not_equal(session_pid(first), session_pid(second));
-    assert_string_equal(session_state_name(first), "running");
-    session_cancel(held.op);
-    f->s = first;
-}
-
 CASE(kept_outputs_are_found_by_their_reference)
 {
     for (int i = 1; i <= 20; i++) {
@@ -1292,29 +1241,25 @@ CASE(kept_outputs_are_found_by_their_reference)
     assert_null(session_kept(f->s, INT32_MAX));
 }
 
+/* With two failures the third copy works; with three the operation cannot run, and the next one starts over.
+ */
 CASE(three_copies_that_die_early_make_the_operation_unavailable)
 {
     static const char *const ways[] = {"die", "close", "garbage"};
     for (size_t i = 0; i < 3; i++) {
         char how[40];
-        struct err err;
-        /* With two failures the third copy works; with three the operation cannot run, and the next one
-         * starts over. */
-        for (int failures = 2; failures <= 3; failures++) {
-            snprintf(how, sizeof how, "%s:%d", ways[i], failures);
-            setenv("FAKE_COPY", how, 1);
-            open_again(f);
-            struct call c = evaluated(f, "count", 0);
-            if (failures == 2) {
-                assert_int_equal(c.kind, OUTCOME_OK);
-            } else {
-                assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
-                assert_true(c.why[0] != '\0');
-                assert_string_equal(session_state_name(f->s), "absent");
-                assert_value(f, "count", "1");
-            }
-        }
-        (void)err;
+        snprintf(how, sizeof how, "%s:2", ways[i]);
+        setenv("FAKE_COPY", how, 1);
+        open_again(f);
+        assert_value(f, "count", "1");
+        snprintf(how, sizeof how, "%s:3", ways[i]);
+        setenv("FAKE_COPY", how, 1);
+        open_again(f);
+        struct call c = evaluated(f, "count", 0);
+        assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+        assert_true(c.why[0] != '\0');
+        assert_string_equal(session_state_name(f->s), "absent");
+        assert_value(f, "count", "1");
     }
 }
 
@@ -1325,7 +1270,7 @@ CASE(a_missing_lisp_makes_operations_unavailable_until_it_is_installed)
     snprintf(path, sizeof path, "%s/later-lisp", f->cache);
     f->options.lisp = path;
     open_again(f);
-    struct call calls[3] = {{0}}, reset = {.fixture = f};
+    struct call calls[3] = {{0}};
     for (int i = 0; i < 3; i++)
         submit(f, &calls[i], "value 1", 0, true);
     wait_for(f, &calls[2]);
@@ -1335,8 +1280,7 @@ CASE(a_missing_lisp_makes_operations_unavailable_until_it_is_installed)
         assert_non_null(strstr(calls[i].why, "apt install sbcl"));
     }
     assert_int_equal(session_error_count(f->s), 0);
-    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
-    wait_for(f, &reset);
+    requested(f, OPERATION_RESET, NULL);
     assert_int_equal(symlink(real, path), 0);
     assert_value(f, "value 2", "2");
     unlink(path);
@@ -1477,27 +1421,11 @@ CASE(a_step_that_ends_the_zygote_is_left_out_and_reported)
     }
 }
 
-CASE(a_killed_zygote_is_started_again)
-{
-    struct err err;
-    pid_t found[8];
-    assert_value(f, "value 1", "1");
-    pid_t mine = session_pid(f->s);
-    assert_int_equal(tree_children(getpid(), found, 8), 2);
-    pid_t zygote = found[0] == mine ? found[1] : found[0];
-    kill(zygote, SIGKILL);
-    assert_true(has_gone(zygote, LIMIT_MS));
-    f->s = sessions_create(f->all, "second", &err);
-    assert_value(f, "count", "1");
-}
-
 static void reset_with_heap(struct fixture *f, double heap_mib)
 {
-    struct call reset = {.fixture = f};
     struct err err;
     limits_set(session_limits(f->s), LIMIT_MAX_HEAP, heap_mib, &err);
-    reset.op = session_request(f->s, OPERATION_RESET, NULL, on_done, &reset);
-    wait_for(f, &reset);
+    requested(f, OPERATION_RESET, NULL);
 }
 
 CASE(sessions_of_different_heaps_leave_each_others_zygotes_alone)
@@ -1553,18 +1481,8 @@ CASE(zygotes_of_many_heaps_are_bounded)
 CASE(processes_are_bounded_and_old_states_give_way)
 {
     struct err err;
+    f->most_processes = 3;
     with_checkpoints(f, 8);
-    close_sessions(f);
-    struct limits limits;
-    limits_init(&limits);
-    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop,
-                                                              .zygotes = f->zygotes,
-                                                              .limits = &limits,
-                                                              .most_processes = 3,
-                                                              .wording = &report_wording,
-                                                              .waits = &f->waits});
-    f->all = sessions_new(f->host, &(struct sessions_options){0});
-    f->s = sessions_create(f->all, "default", &err);
     for (int i = 1; i < 6; i++) {
         char expected[8];
         snprintf(expected, sizeof expected, "%d", i);
@@ -1601,16 +1519,13 @@ CASE(processes_are_bounded_and_old_states_give_way)
 /* A copy that is needed less takes no session its newest state, of which an older error is no substitute. */
 CASE(the_newest_state_does_not_give_way_to_a_look_up)
 {
-    struct call in_copy = {0};
     f->most_processes = 3;
     with_checkpoints(f, 8);
     assert_string_equal(evaluated(f, "error E", 0).type, "E");
     assert_value(f, "count", "2");
     wait_for_state(f, "idle");
     assert_int_equal(session_host_processes(f->host), 3);
-    enter(f, &in_copy, "count", 0, false);
-    wait_for(f, &in_copy);
-    assert_string_equal(in_copy.why, TOO_MANY);
+    assert_string_equal(entered(f, "count", 0).why, TOO_MANY);
     assert_int_equal(snapshots_newest(session_snapshots(f->s), 9)->evaluation, 2);
 }
 
@@ -1635,21 +1550,17 @@ CASE(thousands_are_refused_without_a_large_stack)
 
 CASE(an_error_that_cannot_be_left_can_still_be_entered)
 {
-    struct call in_copy = {0};
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     assert_string_equal(evaluated(f, "abort die;error E", 0).type, "E");
     assert_value(f, "count", "2");
     assert_null(strstr(notices_of(f), "damaged"));
-    enter(f, &in_copy, "count", 1, false);
-    wait_for(f, &in_copy);
-    assert_string_equal(in_copy.value, "3");
+    assert_string_equal(entered(f, "count", 1).value, "3");
 }
 
 /* The first of six errors, whose copy only the number of checkpoints holds. */
 CASE(a_copy_does_not_give_way_to_an_entry_into_itself)
 {
-    struct call in_copy = {0};
     f->most_processes = 8;
     with_checkpoints(f, 8);
     for (int i = 0; i < 6; i++)
@@ -1657,9 +1568,7 @@ CASE(a_copy_does_not_give_way_to_an_entry_into_itself)
     assert_value(f, "count", "7");
     wait_for_state(f, "idle");
     assert_int_equal(session_host_processes(f->host), 8);
-    enter(f, &in_copy, "count", 1, false);
-    wait_for(f, &in_copy);
-    assert_non_null(strstr(in_copy.why, "at most 8 processes"));
+    assert_non_null(strstr(entered(f, "count", 1).why, "at most 8 processes"));
     assert_true(error_record_is_enterable(session_error(f->s, 5)));
     assert_value(f, "count", "8");
 }
@@ -1667,18 +1576,12 @@ CASE(a_copy_does_not_give_way_to_an_entry_into_itself)
 /* The copy from before an entry takes the room of the one from before the last, whose state is another. */
 CASE(a_death_in_an_entry_takes_back_nothing_else_at_the_process_limit)
 {
-    static const char *const codes[] = {"count", "exit 3", "count"};
-    struct call entries[3] = {0};
     f->most_processes = 2;
     with_checkpoints(f, 8);
     assert_string_equal(evaluated(f, "error E", 0).type, "E");
-    for (int i = 0; i < 3; i++) {
-        enter(f, &entries[i], codes[i], 1, false);
-        wait_for(f, &entries[i]);
-    }
-    assert_string_equal(entries[0].value, "2");
-    assert_string_equal(entries[1].type, "PROCESS-EXITED");
-    assert_string_equal(entries[2].value, "3");
+    assert_string_equal(entered(f, "count", 1).value, "2");
+    assert_string_equal(entered(f, "exit 3", 1).type, "PROCESS-EXITED");
+    assert_string_equal(entered(f, "count", 1).value, "3");
 }
 
 /* An operation of any kind. */

@@ -6,7 +6,7 @@
 
 #include "../cases.h"
 #include "base/strbuf.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 #include "http/limits.h"
 #include "http/stream.h"
 

@@ -11,7 +11,7 @@
 
 #include "../cases.h"
 #include "base/strbuf.h"
-#include "http/event_log.h"
+#include "base/event_log.h"
 #include "http/header_values.h"
 #include "http/networks.h"
 #include "http/principals.h"
@@ -364,9 +364,10 @@ TEST(users_have_names_that_folders_can_have)
     assert_false(principal_name(user, name));
 }
 
-static void add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)
+static bool add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)
 {
     strbuf_addf(arg, "%d:%.*s ", (int)sequence, (int)len, bytes);
+    return bytes[0] != 's'; /* stop */
 }
 
 TEST(events_are_kept_and_forgotten)
@@ -389,6 +390,13 @@ TEST(events_are_kept_and_forgotten)
     strbuf_clear(&out);
     event_log_replay(&log, 1, 0, add_sequence, &out);
     assert_string_equal(strbuf_string(&out), "2:c 3:d ");
+    strbuf_clear(&out);
+    event_log_replay(&log, 1, 3, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "");
+    event_log_add(&log, 2, 2, "stop", 4);
+    event_log_add(&log, 2, 3, "e", 1);
+    event_log_replay(&log, 2, 0, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "2:stop ");
     event_log_add(&log, 1, 4, "0123456789012345", 16);
     assert_int_equal(log.count, 1);
     assert_int_equal(log.bytes, 16);
@@ -416,4 +424,15 @@ TEST(header_values_have_no_control_characters)
         assert_true(header_value_is_valid(right[i]));
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(header_value_is_valid(wrong[i]));
+}
+
+TEST(a_cookie_is_found_by_its_whole_name_and_value)
+{
+    static const char *const right[] = {"a=12", "b=1; a=12", "a=12;", "a=1; a=12", "a=12; b=3"};
+    static const char *const wrong[] = {NULL,   "",      "a",    "a=",    "a=1",  "a=123",
+                                        "b=12", "ba=12", "a:12", "a =12", "A=12", "b=a=12"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        assert_true(cookie_has(right[i], "a", "12"));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(cookie_has(wrong[i], "a", "12"));
 }

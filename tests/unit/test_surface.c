@@ -2,111 +2,54 @@
  * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions
  * are real and have no process; the tools are the tests' own.
  */
-#include <stdio.h>
-#include <string.h>
 #include <uv.h>
 
-#include "../cases.h"
 #define FAKE_READABLE_TOOLS
 #include "base/log.h"
-#include "fake_tools.h"
-#include "guarded.h"
-#include "mcp/connection.h"
+#include "client.h"
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
-#include "tools/toolbox.h"
 
-#define MODERN_META(more)                                                                                    \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}" more "}"
 #define SUBSCRIPTION(id) "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":" id "}"
 
-struct client {
-    struct session_host *host;
-    struct toolbox toolbox;
-    struct connection *connection;
-    struct strbuf sent; /* every message, each with a newline behind it */
-    size_t count;
-};
-
-static void on_send(void *arg, const struct transport_message *message)
-{
-    struct client *client = arg;
-
-    assert_null(memchr(message->bytes, '\n', message->len));
-    strbuf_add(&client->sent, message->bytes, message->len);
-    strbuf_addc(&client->sent, '\n');
-    client->count++;
-}
-
-static void forget(struct client *client)
-{
-    strbuf_clear(&client->sent);
-    client->count = 0;
-}
-
-/* Hand over a message; what was sent before is forgotten. */
-static void say(struct client *client, const char *json)
-{
-    struct guarded g = guarded_copy(json, strlen(json));
-
-    forget(client);
-    connection_message(client->connection, NULL, g.bytes, strlen(json));
-    guarded_free(&g);
-}
-
-static const char *sent(const struct client *client)
-{
-    return strbuf_string(&client->sent);
-}
-
-/* ${revision} NULL: no handshake. */
-static void start(struct client *client, const char *revision)
+static int set_up_modern(void **state)
 {
     static const struct limits limits;
-    struct connection_options options = {
-        .listing = "standard",
-        .default_session = "default",
-        .shows_log = true,
-        .send = on_send,
-        .arg = client,
-    };
-    char json[300];
-
-    *client = (struct client){NULL};
-    strbuf_init(&client->sent, 0);
+    struct client *client = *state = calloc(1, sizeof *client);
     client->host =
         session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     client->toolbox.sessions = sessions_new(client->host, &(struct sessions_options){0});
-    options.toolbox = &client->toolbox;
-    client->connection = connection_new(&options);
-    if (revision) {
-        snprintf(json, sizeof json,
-                 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
-                 "s\"}}",
-                 revision);
-        say(client, json);
-        say(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-    }
-    forget(client);
+    client_connect(client, (struct connection_options){.toolbox = &client->toolbox, .shows_log = true});
+    return 0;
 }
 
-static void stop_client(struct client *client)
+static int set_up(void **state)
 {
-    connection_free(client->connection);
+    set_up_modern(state);
+    shake_hands(*state, "2025-11-25");
+    forget(*state);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct client *client = *state;
+    client_disconnect(client);
     sessions_free(client->toolbox.sessions);
     session_host_free(client->host);
     uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-    strbuf_fini(&client->sent);
-    assert_int_equal(fake_call_count, 0);
+    free(client);
+    return 0;
 }
+
+#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
+#define MODERN_CASE(test) TEST_WITH(struct client, client, test, set_up_modern, tear_down)
 
 static struct session *create(struct client *client, const char *name)
 {
     struct err err;
-
     forget(client);
     struct session *s = sessions_create(client->toolbox.sessions, name, &err);
     assert_non_null(s);
@@ -117,60 +60,32 @@ static struct session *create(struct client *client, const char *name)
 static void ask(struct client *client, const char *method, const char *params, const char *part)
 {
     char json[2000];
-
-    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":%s}", method,
-             params);
+    snprintf(json, sizeof json, REQUEST("7", "%s", "%s"), method, params);
     say(client, json);
     if (client->count != 1 || strncmp(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":7,", 24) != 0 ||
         !strstr(sent(client), part))
         fail_msg("%s\nanswered: %swanted: %s", json, sent(client), part);
 }
 
-static int set_up(void **state)
-{
-    *state = calloc(1, sizeof(struct client));
-    start(*state, "2025-11-25");
-    return 0;
-}
-
-static int set_up_modern(void **state)
-{
-    *state = calloc(1, sizeof(struct client));
-    start(*state, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stop_client(*state);
-    free(*state);
-    return 0;
-}
-
-#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
-#define MODERN_CASE(test) TEST_WITH(struct client, client, test, set_up_modern, tear_down)
-
 CASE(resources_of_sessions_come_and_go_with_them)
 {
     ask(client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
     assert_null(strstr(sent(client), "session"));
     struct session *s = create(client, "work");
-    assert_string_equal(
-        sent(client),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
+    assert_string_equal(sent(client), NOTICE("notifications/resources/list_changed", "{}") "\n");
     ask(client, "resources/list", "{}",
         "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
     assert_null(strstr(sent(client), "{session}"));
     assert_null(strstr(sent(client), "{name}"));
     strbuf_clear(&client->sent);
     sessions_close(s);
-    assert_non_null(strstr(sent(client), "notifications/resources/list_changed"));
+    assert_sent_part(client, "notifications/resources/list_changed");
     ask(client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
     ask(client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
     assert_null(strstr(sent(client), "lisp://guide"));
 }
 
-TEST(a_resource_is_the_reply_of_its_tool)
+CASE(a_resource_is_the_reply_of_its_tool)
 {
     static const char *const readings[][2] = {
         {"lisp://guide", "{}"},
@@ -183,19 +98,15 @@ TEST(a_resource_is_the_reply_of_its_tool)
         {"lisp://session/default/symbol/p/x/y",
          "{\\\"name\\\":\\\"x/y\\\",\\\"package\\\":\\\"p\\\",\\\"session\\\":\\\"default\\\"}"},
     };
-    struct client client;
     char params[300], part[300];
-
-    start(&client, "2025-06-18");
-    create(&client, "default");
+    create(client, "default");
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", readings[i][0]);
         snprintf(part, sizeof part, ",\"text\":\"%s\"}]}}\n", readings[i][1]);
-        ask(&client, "resources/read", params, part);
+        ask(client, "resources/read", params, part);
         snprintf(part, sizeof part, "\"contents\":[{\"uri\":\"%s\",\"mimeType\":\"text/", readings[i][0]);
-        assert_non_null(strstr(sent(&client), part));
+        assert_sent_part(client, part);
     }
-    stop_client(&client);
 }
 
 CASE(reading_starts_no_session)
@@ -229,7 +140,6 @@ CASE(a_missing_resource_is_reported_as_the_revision_requires)
                                        "lisp://symbol/CL/absent",
                                        "lisp://session/{session}/transcript"};
     char params[400];
-
     create(client, "default");
     for (size_t i = 0; i < sizeof uris / sizeof *uris; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
@@ -252,9 +162,8 @@ CASE(a_subscribed_resource_is_notified_until_it_is_unsubscribed)
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     struct session *s = create(client, "default");
-    assert_non_null(strstr(sent(client),
-                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
-                           "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
+    assert_sent_part(client, NOTICE("notifications/resources/updated",
+                                    "{\"uri\":\"lisp://session/default/transcript\"}") "\n");
     assert_int_equal(client->count, 2);
     create(client, "other");
     assert_int_equal(client->count, 1);
@@ -278,7 +187,6 @@ static void *count_allocation(size_t size)
 CASE(news_are_matched_without_parsing_addresses)
 {
     char params[200];
-
     ask(client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
     for (int i = 0; i < 200; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%d\"}", i);
@@ -297,16 +205,13 @@ CASE(news_are_matched_without_parsing_addresses)
 CASE(subscriptions_are_bounded)
 {
     char params[200];
-
     for (size_t i = 0; i <= 256; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
         ask(client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
     }
 }
 
-#define LISTEN(id, filter)                                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
-    ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter "," MODERN_META("") "}}"
+#define LISTEN(id, filter) MODERN_REQUEST(id, "subscriptions/listen", "\"notifications\":" filter ",")
 
 MODERN_CASE(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 {
@@ -314,22 +219,19 @@ MODERN_CASE(a_listen_is_acknowledged_first_and_tags_what_it_sends)
                        "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
                        "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
                        "\"lisp://session/a/last-error\"]}"));
-    assert_string_equal(
-        sent(client),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
-        "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
-        "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
+    assert_string_equal(sent(client),
+                        NOTICE("notifications/subscriptions/acknowledged",
+                               "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
+                               "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION(
+                                   "\"L1\"") "}") "\n");
     assert_true(connection_is_idle(client->connection));
     struct session *s = create(client, "a");
     assert_string_equal(
         sent(client),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"
-        "{" SUBSCRIPTION("\"L1\"") "}}\n"
-                                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
-                                   "updated\",\"params\":{\"uri\":"
-                                   "\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}}\n");
-    say(client,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
+        NOTICE("notifications/resources/list_changed", "{" SUBSCRIPTION("\"L1\"") "}") "\n" NOTICE(
+            "notifications/resources/updated",
+            "{\"uri\":\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}") "\n");
+    say(client, NOTICE("notifications/cancelled", "{\"requestId\":\"L1\"}"));
     sessions_close(s);
     assert_int_equal(client->count, 0);
 }
@@ -337,17 +239,16 @@ MODERN_CASE(a_listen_is_acknowledged_first_and_tags_what_it_sends)
 MODERN_CASE(only_requested_notifications_are_sent)
 {
     say(client, LISTEN("1", "{\"toolsListChanged\":true}"));
-    assert_non_null(strstr(sent(client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
+    assert_sent_part(client, "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1"));
     say(client, LISTEN("2", "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}"));
-    assert_non_null(
-        strstr(sent(client), "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
+    assert_sent_part(client, "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2"));
     say(client, LISTEN("3", "{\"toolsListChanged\":false}"));
-    assert_non_null(strstr(sent(client), "\"notifications\":{}," SUBSCRIPTION("3")));
+    assert_sent_part(client, "\"notifications\":{}," SUBSCRIPTION("3"));
     create(client, "a");
     assert_int_equal(client->count, 0);
     create(client, "b");
     assert_int_equal(client->count, 1);
-    assert_non_null(strstr(sent(client), SUBSCRIPTION("2")));
+    assert_sent_part(client, SUBSCRIPTION("2"));
 }
 
 MODERN_CASE(a_listen_ends_with_a_result_when_the_server_does)
@@ -357,9 +258,9 @@ MODERN_CASE(a_listen_ends_with_a_result_when_the_server_does)
     forget(client);
     connection_end(client->connection);
     assert_int_equal(client->count, 2);
-    assert_non_null(strstr(sent(client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
-    assert_non_null(strstr(sent(client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
-    assert_non_null(strstr(sent(client), "subscriptionId\":-1234567890123456789}}}\n"));
+    assert_sent_part(client, "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{");
+    assert_sent_part(client, ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n");
+    assert_sent_part(client, "subscriptionId\":-1234567890123456789}}}\n");
     say(client, LISTEN("\"a\"", "{}"));
     assert_int_equal(client->count, 1);
 }
@@ -379,7 +280,6 @@ CASE(a_wrong_listen_is_refused)
                                           "{\"resourceSubscriptions\":{}}",
                                           "{\"resourceSubscriptions\":[1]}"};
     char json[500];
-
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
         ask(client, "subscriptions/listen", json, "\"code\":-32602");
@@ -390,11 +290,11 @@ CASE(a_wrong_listen_is_refused)
     for (size_t i = 0; i < 256; i++) {
         snprintf(json, sizeof json, LISTEN("%zu", "{}"), i);
         say(client, json);
-        assert_non_null(strstr(sent(client), "acknowledged"));
+        assert_sent_part(client, "acknowledged");
     }
     snprintf(json, sizeof json, "{\"notifications\":{}," MODERN_META("") "}");
     say(client, LISTEN("\"more\"", "{}"));
-    assert_non_null(strstr(sent(client), "\"code\":-32603"));
+    assert_sent_part(client, "\"code\":-32603");
 }
 
 CASE(prompts_hold_what_was_given)
@@ -429,41 +329,35 @@ CASE(prompts_hold_what_was_given)
 
 #define COMPLETE(ref, argument, more) "{\"ref\":" ref ",\"argument\":" argument more "}"
 #define SYMBOL_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://symbol/{package}/{name}\"}"
+#define TRANSCRIPT_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://session/{session}/transcript\"}"
 #define SYSTEM_REF "{\"type\":\"ref/prompt\",\"name\":\"explore-system\"}"
 
-TEST(completion_asks_the_owner_of_the_names)
+CASE(completion_asks_the_owner_of_the_names)
 {
-    struct client client;
-    char name[20], params[300];
-
-    start(&client, "2025-06-18");
-    ask(&client, "completion/complete",
+    char name[20];
+    ask(client, "completion/complete",
         COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}",
                  ",\"context\":{\"arguments\":{\"package\":\"cl\"}}"),
         "{\"completion\":{\"values\":[\"{\\\"package\\\":\\\"cl\\\",\\\"prefix\\\":\\\"ca\\\",\\\"type\\\":"
         "\\\"symbols\\\"}\",\"x\"");
-    assert_non_null(strstr(sent(&client), "],\"total\":150,\"hasMore\":true}"));
-    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"package\",\"value\":\"\"}", ""),
+    assert_sent_part(client, "],\"total\":150,\"hasMore\":true}");
+    ask(client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"package\",\"value\":\"\"}", ""),
         "\\\"type\\\":\\\"packages\\\"");
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"system\",\"value\":\"a\"}", ""),
+    ask(client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"system\",\"value\":\"a\"}", ""),
         "\\\"type\\\":\\\"systems\\\"");
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
+    ask(client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
         "{\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}}");
     for (size_t i = 0; i < 120; i++) {
         snprintf(name, sizeof name, "work%zu", i);
-        create(&client, name);
+        create(client, name);
     }
-    ask(&client, "completion/complete",
-        COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"WORK1\"}", ""),
+    ask(client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"WORK1\"}", ""),
         "\"total\":31,\"hasMore\":false");
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"\"}", ""),
+    ask(client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"\"}", ""),
         "\"total\":120,\"hasMore\":true");
-    snprintf(params, sizeof params,
-             COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"%s\"}",
-                      "{\"name\":\"session\",\"value\":\"work119\"}", ""),
-             "lisp://session/{session}/transcript");
-    ask(&client, "completion/complete", params, "{\"values\":[\"work119\"],\"total\":1,\"hasMore\":false}");
-    stop_client(&client);
+    ask(client, "completion/complete",
+        COMPLETE(TRANSCRIPT_REF, "{\"name\":\"session\",\"value\":\"work119\"}", ""),
+        "{\"values\":[\"work119\"],\"total\":1,\"hasMore\":false}");
 }
 
 CASE(completion_of_anything_unknown_is_refused)
@@ -496,10 +390,9 @@ CASE(the_log_is_sent_from_the_level_that_was_set)
     forget(client);
     log_info("told \"%s\"\n", "once");
     log_debug("unheard");
-    assert_string_equal(
-        sent(client),
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","
-        "\"logger\":\"cl-mcp-server\",\"data\":\"told \\\"once\\\"?\"}}\n");
+    assert_string_equal(sent(client),
+                        NOTICE("notifications/message", "{\"level\":\"info\",\"logger\":\"cl-mcp-server\","
+                                                        "\"data\":\"told \\\"once\\\"?\"}") "\n");
     ask(client, "logging/setLevel", "{\"level\":\"emergency\"}", "\"result\":{}}");
     client->count = 0;
     log_info("unheard");
@@ -511,10 +404,8 @@ CASE(the_log_is_sent_from_the_level_that_was_set)
     log_set_level(LOG_LEVEL_WARNING);
 }
 
-#define WAIT(id, level)                                                                                      \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
-    ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
-        ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
+#define LOG_LEVEL(level) MODERN_META(",\"io.modelcontextprotocol/logLevel\":\"" level "\"")
+#define WAIT(id, level) REQUEST(id, "tools/call", "{\"name\":\"wait\"," LOG_LEVEL(level) "}")
 
 MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
 {
@@ -525,7 +416,7 @@ MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
     assert_int_equal(client->count, 1);
     log_warning("two");
     assert_int_equal(client->count, 2); /* on a transport without origins once */
-    assert_non_null(strstr(sent(client), "\"data\":\"two\""));
+    assert_sent_part(client, "\"data\":\"two\"");
     fake_finish(0, "done", false);
     client->count = 0;
     log_info("three");
@@ -536,9 +427,7 @@ MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
     client->count = 0;
     log_warning("five");
     assert_int_equal(client->count, 0);
-    say(client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/"
-                "listen\",\"params\":{\"notifications\":{}," MODERN_META(
-                    ",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
+    say(client, REQUEST("3", "subscriptions/listen", "{\"notifications\":{}," LOG_LEVEL("debug") "}"));
     client->count = 0;
     log_warning("six");
     assert_int_equal(client->count, 0);
@@ -553,12 +442,9 @@ MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
 MODERN_CASE(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
     char get[400], update[600], id[33];
-
     client->toolbox.tasks = tasks_new(uv_default_loop(), NULL);
     fake_dismiss_count = 0;
-    say(client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," TASK_META
-        "}}");
+    say(client, REQUEST("1", "tools/call", "{\"name\":\"wait\"," TASK_META "}"));
     assert_int_equal(client->count, 0);
     fake_ask("Name?");
     const char *at = strstr(sent(client), "\"taskId\":\"");

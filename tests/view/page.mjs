@@ -324,6 +324,55 @@ test('a class is shown as its tree, the bytes of an image as a picture', async (
   await press('Escape');
 });
 
+/* inspectIn(text, selector): open what the first button that the selector finds in the newest entry with the text inspects. */
+const inspectIn = async (text, selector = '.values button') => {
+  const button = await tab.waitForFunction((t, s) => [...document.querySelectorAll('.entry')].filter((one) => one.innerText.includes(t)).at(-1)?.querySelector(s),
+    {timeout: patience}, text, selector);
+  await button.evaluate((one) => one.click());
+};
+const evaluations = async () => Number(/(\d+) evaluations/.exec(await agent.call('list-sessions', {}))[1]);
+
+test('an older value opens without evaluating; one that is gone says so and offers it', async () => {
+  await agent.evaluate("(progn (defvar *made* 0) (setf (get 'older 'value) (list :older (incf *made*) (list :inner))))");
+  for (let i = 0; i < 4; i++) await agent.evaluate(`(list ${i})`);
+  let before = await evaluations();
+  await newest();
+  await inspectIn('(:OLDER 1 (:INNER))');
+  await seen('Kind', '#inspector');
+  await seen('(:INNER)', '#inspector .parts');
+  check(await evaluations() === before, 'looking at an older value was an evaluation');
+  await agent.call('checkpoint-session', {name: 'before-it-was-made'});
+  await agent.evaluate("(progn (format t \"made~%\") (list :fleeting (list :inner)))");
+  await agent.call('rollback-session', {to: 'before-it-was-made'});
+  await seen('rolled back', '.entry .mark');
+  before = await evaluations();
+  await newest();
+  await inspectIn('(:FLEETING (:INNER))');
+  await seen('This value is no longer kept', '#inspector');
+  check(await evaluations() === before, 'looking at a value that is gone was an evaluation');
+  await clickOn('Evaluate again and inspect');
+  await seen('(:INNER)', '#inspector .parts');
+  await seen('evaluated again', '#inspector-path');
+  check(await evaluations() === before + 1, 'the code was not evaluated once');
+  await press('Escape');
+});
+
+test('the variables of an older error open, and their parts', async () => {
+  await agent.evaluate('(defun refuse (rows) (error "of the ~a one" (first (first rows))))');
+  for (const name of ['older', 'newer']) await agent.evaluate(`(refuse (list (list :${name} 1) 2))`);
+  await seen('of the NEWER one', '.entry.error');
+  await newest();
+  await inspectIn('of the OLDER one', '.error-head');
+  await inspectIn('of the OLDER one', '.frame');
+  await inspectIn('of the OLDER one', '.locals button');
+  await seen('((:OLDER 1) 2)', '#inspector');
+  await (await tab.waitForSelector('#inspector .parts button')).click();
+  await seen('(:OLDER 1)', '#inspector');
+  await seen('[0]', '#inspector-path [aria-current]');
+  check(!(await textOf('#inspector')).includes('copy of the process'), 'a note for agents is shown as a part');
+  await press('Escape');
+});
+
 test('axe finds nothing, at both widths and in both schemes', async () => {
   await agent.evaluate('(progn :error-1 (mean-of (list)))');
   await seen(':error-1', '.entry.error');

@@ -24,12 +24,6 @@
 request end the process, and the debugger is the agent."
   nil)
 
-(defun remove-debugger ()
-  (sb-ext:with-unlocked-packages ("SB-DEBUG" "SB-EXT")
-    (handler-bind ((warning #'muffle-warning))
-      (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger
-            (fdefinition 'sb-ext:disable-debugger) #'leave-debugger))))
-
 (implement call-with-debugger (function debugger)
   (declare (type function function))
   (let ((*debugger* debugger)
@@ -139,7 +133,7 @@ request end the process, and the debugger is the agent."
   (loop for slot in (sb-mop:class-slots (class-of condition))
         for name = (sb-mop:slot-definition-name slot)
         unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
-                        (not (visible-symbol-p name)))
+                        (not (public-symbol-p name)))
                    (not (slot-boundp condition name)))
           collect (cons name (slot-value condition name))))
 
@@ -158,7 +152,7 @@ request end the process, and the debugger is the agent."
 
 (implement restart-argument (restart value)
   (let ((name (restart-name restart)))
-    (cond ((not (and name (system-symbol-p name)))
+    (cond ((not (and name (implementation-name-p name)))
            value)
           ((string= "CALL-FORM" name)
            ;; It evaluates its argument.

@@ -7,7 +7,7 @@
 In a copy it has to be changed: what the C library does not know it cannot signal, and INTERRUPT-THREAD of the main
 thread would fail."
   (let* ((self (c-call "pthread_self" sb-alien:unsigned-long))
-         (id (c-call "syscall" sb-alien:long sb-alien:long +gettid+)))
+         (id (system-call (186 178)))) ; gettid
     (or (loop for offset from 512 below 1024 by 4
               when (= id (sb-sys:sap-ref-32 (sb-sys:int-sap self) offset))
                 return (+ self offset))

@@ -71,10 +71,11 @@
 
 (implement prepare-image ()
   (remove-finalizer-thread)
-  (remove-debugger)
+  (replace-function 'sb-debug::%invoke-debugger #'instead-of-the-debugger)
+  (replace-function 'sb-ext:disable-debugger #'leave-debugger)
   (make-room-for-contexts)
   (defer-interrupts-in-compression)
-  (replace-name-printer)
+  (replace-function 'sb-ext:print-symbol-with-prefix #'print-name)
   (note-library-packages)
   (separate-standard-functions)
   ;; The image's ASDF stays: a copy of ASDF among the sources would be compiled and loaded
@@ -99,16 +100,11 @@
         sb-ext:*invoke-debugger-hook* #'enter-agent
         *debugger* #'debugger))
 
-(defun close-output ()
-  "Redirect descriptor 1 to /dev/null: the runtime prints the progress of the compression there."
-  (let ((nowhere (c-call "open" sb-alien:int sb-alien:c-string "/dev/null" sb-alien:int 1)))
-    (unless (minusp nowhere)
-      (c-call "dup2" sb-alien:int sb-alien:int nowhere sb-alien:int 1))))
-
 (implement save-image (path compressed)
   (declare (ignorable compressed))
   (when compressed
-    (close-output))
+    ;; The runtime prints the progress of the compression.
+    (sever-descriptors '(1)))
   (use-lisps-own-streams)
   (save-code-as-it-is)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil

@@ -120,109 +120,40 @@ positions with code only, but other definitions contain code."
     (function (function-place object))
     (t '())))
 
-(defun named-place (name kind)
-  (handler-case
-      (place-of-source
-       (first (sb-introspect:find-definition-sources-by-name name kind)))
-    (error () '())))
+(implement place-as (name kind object)
+  (if object
+      (place-of object)
+      (handler-case (place-of-source (first (sb-introspect:find-definition-sources-by-name name kind)))
+        (error () '()))))
 
-(defun function-definitions (name)
-  "List the definitions of the function called NAME, as DEFINITIONS-NAMED does."
-  (let* ((macro (and (symbolp name) (macro-function name)))
-         (special (and (symbolp name) (special-operator-p name)))
-         (function (and (fboundp name) (not macro) (not special) (fdefinition name)))
-         (compiler-macro (compiler-macro-function name)))
-    (append
-     (cond (special (list (list :special-operator nil '())))
-           (macro (list (list :macro macro (place-of macro))))
-           ((typep function 'generic-function)
-            (cons (list :generic-function function (place-of function))
-                  (loop for method in (sb-mop:generic-function-methods function)
-                        collect (list :method method (place-of method)))))
-           (function (list (list :function function (place-of function)))))
-     (when compiler-macro
-       (list (list :compiler-macro compiler-macro (place-of compiler-macro)))))))
-
-(defun class-kind (class)
-  (cond ((typep class 'structure-class) :structure)
-        ((typep class 'sb-pcl::condition-class) :condition)
-        (t :class)))
-
-(defun other-definitions (symbol)
-  "List the definitions of SYMBOL other than functions, as DEFINITIONS-NAMED does."
-  (let ((class (find-class symbol nil))
-        (kind (variable-kind symbol))
-        (package (find-package (symbol-name symbol))))
-    (append
-     (case kind
-       ((:special :global :alien) (list (list :variable nil (named-place symbol :variable))))
-       (:constant (list (list :constant nil (named-place symbol :constant))))
-       (:symbol-macro (list (list :symbol-macro nil (named-place symbol :symbol-macro)))))
-     (cond ((and class (eq (class-name class) symbol))
-            (list (list (class-kind class) class (place-of class))))
-           ((eq :defined (sb-int:info :type :kind symbol))
-            (list (list :type nil (named-place symbol :type))))
-           ((sb-int:info :typed-structure :info symbol)
-            (list (list :structure nil (named-place symbol :structure)))))
-     (when (sb-int:info :setf :expander symbol)
-       (list (list :setf-expander nil (named-place symbol :setf-expander))))
-     (when (gethash symbol sb-pcl::**method-combinations**)
-       (list (list :method-combination nil (named-place symbol :method-combination))))
-     (when package
-       (list (list :package package (place-of package)))))))
-
-(implement definitions-named (name)
-  (if (symbolp name)
-      (append (function-definitions name) (other-definitions name))
-      (function-definitions name)))
-
-(defun file-state (namestring)
-  "Return the native name and the size of a file that can be read, or NIL."
-  (sb-sys:without-interrupts
-    (let ((file (ignore-errors (source-file namestring))))
-      (if (and file (renew-source-file file))
-          (values (source-file-native file) (source-file-size file))
-          nil))))
+(implement special-definitions (symbol)
+  (append
+   (cond ((find-class symbol nil) '())
+         ((eq :defined (sb-int:info :type :kind symbol)) '(:type))
+         ((sb-int:info :typed-structure :info symbol) '(:structure)))
+   (if (gethash symbol sb-pcl::**method-combinations**) '(:method-combination) '())))
 
 (implement file-text (namestring position limit)
-  (multiple-value-bind (native size) (file-state namestring)
-    (when (and native (<= 0 position size))
-      (with-open-file (stream (sb-ext:parse-native-namestring native)
-                              :external-format '(:utf-8 :replacement #\ufffd)
-                              :if-does-not-exist nil)
-        (when (and stream (file-position stream position))
-          (let* ((text (make-string (min limit (- size position))))
-                 (end (read-sequence text stream)))
-            (values (subseq text 0 end) native)))))))
+  (call-with-source-file
+   namestring
+   (lambda (file)
+     (when (<= 0 position (source-file-size file))
+       (values (text-of-file (source-file-native file) position limit) (source-file-native file))))))
 
 (implement line-of-place (place)
   (let ((namestring (getf place :file))
         (position (getf place :position)))
-    (when (and namestring position (main-thread-p))
-      (sb-sys:without-interrupts
-        (let ((file (ignore-errors (source-file namestring))))
-          (and file
-               (renew-source-file file)
-               (<= position (source-file-size file))
-               (not (source-file-changed-p file (getf place :created)))
-               (line-at file position)))))))
+    (when (and namestring position)
+      (call-with-source-file
+       namestring
+       (lambda (file)
+         (if (source-file-changed-p file (getf place :created)) nil (line-at file position)))))))
 
 (implement file-changed-p (namestring created)
-  (sb-sys:without-interrupts
-    (let ((file (ignore-errors (source-file namestring))))
-      (and file
-           (renew-source-file file)
-           (source-file-changed-p file created)))))
+  (call-with-source-file namestring (lambda (file) (source-file-changed-p file created))))
 
 ;;; References. SBCL keeps with each function what it refers to; there is no index. So all functions
 ;;; are searched, except SBCL's own, which are ten times as many.
-
-(implement own-package-p (package)
-  (let ((name (package-name package)))
-    (or (null name)
-        (string= name "COMMON-LISP")
-        (string= name "KEYWORD")
-        (and (> (length name) 3) (string= "SB-" name :end2 3)))))
 
 (defun own-method-p (method)
   "True if METHOD comes with SBCL or the agent."
@@ -351,51 +282,15 @@ compiled code of it."
 
 ;;; Symbols and expanding
 
-(implement public-symbol-p (symbol)
-  (visible-symbol-p symbol))
-
 (implement expand-everywhere (form)
   (sb-walker:macroexpand-all form))
 
 ;;; Generic functions
 
-(defun specializer-name (specializer)
-  (typecase specializer
-    (sb-mop:eql-specializer `(eql ,(sb-mop:eql-specializer-object specializer)))
-    (class (class-name specializer))
-    (t specializer)))
-
-(implement method-signature (method)
-  (let ((function (sb-mop:method-generic-function method)))
-    (values (and function (sb-mop:generic-function-name function))
-            (method-qualifiers method)
-            (mapcar #'specializer-name (sb-mop:method-specializers method))
-            (sb-mop:method-lambda-list method)
-            (typecase method
-              (sb-mop:standard-reader-method :reads)
-              (sb-mop:standard-writer-method :writes)
-              (t nil)))))
-
-(implement specializer-fits-p (method number object)
-  (let ((specializer (nth number (sb-mop:method-specializers method))))
-    (typecase specializer
-      (sb-mop:eql-specializer (eql object (sb-mop:eql-specializer-object specializer)))
-      (class (typep object specializer))
-      (t t))))
-
-(defun standard-order (methods)
-  "Arrange METHODS as the standard method combination does."
-  (flet ((those (qualifier)
-           (remove-if-not (lambda (method) (equal (method-qualifiers method) (list qualifier)))
-                          methods)))
-    (let ((primary (remove-if #'method-qualifiers methods)))
-      (flet ((marked (methods role)
-               (mapcar (lambda (method) (list method role)) methods)))
-        (append (marked (those :around) :around)
-                (marked (those :before) :before)
-                (marked (and primary (list (first primary))) :primary)
-                (marked (rest primary) :next)
-                (marked (reverse (those :after)) :after))))))
+(implement slot-of-method (method)
+  (typecase method
+    (sb-mop:standard-reader-method :reads)
+    (sb-mop:standard-writer-method :writes)))
 
 (defun short-order (name options methods)
   "Arrange METHODS as a method combination of the short form of DEFINE-METHOD-COMBINATION does."
@@ -451,26 +346,9 @@ compiled code of it."
       ;; Computing it, unlike reading it, does not change the class.
       (values (ignore-errors (sb-mop:compute-class-precedence-list class)) nil)))
 
-(implement direct-slots (class)
-  (loop for slot in (sb-mop:class-direct-slots class)
-        collect (list :name (sb-mop:slot-definition-name slot)
-                      :initargs (sb-mop:slot-definition-initargs slot)
-                      :initform (if (sb-mop:slot-definition-initfunction slot)
-                                    (list (sb-mop:slot-definition-initform slot))
-                                    '())
-                      :readers (if (typep slot 'sb-pcl::structure-direct-slot-definition)
-                                   (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol
-                                                      slot)))
-                                   (sb-mop:slot-definition-readers slot))
-                      :writers (sb-mop:slot-definition-writers slot)
-                      :type (sb-mop:slot-definition-type slot)
-                      :allocation (sb-mop:slot-definition-allocation slot)
-                      :documentation (if (typep slot 'sb-mop:standard-direct-slot-definition)
-                                         (documentation slot t)
-                                         nil))))
-
-(implement direct-default-initargs (class)
-  (loop for (initarg form) in (ignore-errors (sb-mop:class-direct-default-initargs class))
-        collect (list initarg form)))
+(implement slot-readers (slot)
+  (if (typep slot 'sb-pcl::structure-direct-slot-definition)
+      (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol slot)))
+      (sb-mop:slot-definition-readers slot)))
 
 (define-missing-operations)

@@ -33,7 +33,6 @@
 (defconstant +interrupted-call+ 4)
 (defconstant +try-again+ 11)
 (defconstant +channel+ 3)
-(defconstant +gettid+ #+x86-64 186 #-x86-64 178)
 
 (implement process-id ()
   (c-call "getpid" sb-alien:int))

@@ -5,8 +5,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defconstant +longest-form+ 30000
-  "The most characters of a file that are read again to find a form.")
 (defconstant +code-shown+ 160)
 
 (defun form-steps (form form-number)
@@ -135,15 +133,6 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
       (let ((place (loop for part in (forms-on-the-way form steps)
                          thereis (gethash part places))))
         (and place (+ start (the fixnum (car place))))))))
-
-(defun text-of-file (native position)
-  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
-  (with-open-file (stream (sb-ext:parse-native-namestring native)
-                          :external-format '(:utf-8 :replacement #\?))
-    (file-position stream position)
-    (let* ((text (make-string +longest-form+))
-           (end (read-sequence text stream)))
-      (subseq text 0 end))))
 
 (defun marked-text (text outer inner)
   "Return the part of TEXT at the place OUTER as one line, with marks around the place INNER inside it."

@@ -2,6 +2,14 @@
 
 (in-package #:cl-mcp-agent)
 
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun mop-name (name)
+    (find-symbol (symbol-name name) "SB-MOP")))
+
+(defmacro mop (name &rest arguments)
+  "Call the function NAME of the metaobject protocol."
+  (list* (mop-name name) arguments))
+
 (implement function-lambda-list (function)
   ;; A function that was compiled with (debug 0) does not keep its lambda list.
   (handler-case (multiple-value-bind (list unknown) (sb-introspect:function-lambda-list function)
@@ -46,9 +54,6 @@
                (sb-int:info :type :expander symbol))
           (sb-int:info :setf :expander symbol)))
 
-(implement special-variable-p (symbol)
-  (eq :special (sb-int:info :variable :kind symbol)))
-
 (implement closed-over-values (function)
   (if (sb-kernel:closurep function)
       (loop for value in (sb-kernel:%closure-values function)
@@ -65,53 +70,14 @@
                            (cons "FUNCTION" (sb-kernel:fdefn-fun object))))
     (t '())))
 
+(implement weak-reference (object)
+  (let ((pointer (sb-ext:make-weak-pointer object)))
+    (lambda ()
+      (multiple-value-bind (value alive) (sb-ext:weak-pointer-value pointer)
+        (if alive (list value) nil)))))
+
 (implement hash-table-weak (table)
   (sb-ext:hash-table-weakness table))
-
-(implement class-ancestors (class)
-  (sb-mop:class-precedence-list class))
-
-(implement direct-slot-names (class)
-  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-direct-slots class)))
-
-(implement slot-names (object)
-  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-slots (class-of object))))
-
-(implement direct-superclasses (class)
-  (sb-mop:class-direct-superclasses class))
-
-(implement direct-subclasses (class)
-  (sb-mop:class-direct-subclasses class))
-
-(implement forward-reference-p (class)
-  (typep class 'sb-mop:forward-referenced-class))
-
-(implement direct-superclass-names (class)
-  (remove nil (mapcar #'class-name (sb-mop:class-direct-superclasses class))))
-
-(implement direct-subclass-names (class)
-  (remove nil (mapcar #'class-name (sb-mop:class-direct-subclasses class))))
-
-(implement methods-of-function (function)
-  (sb-mop:generic-function-methods function))
-
-(implement methods-on-class (class)
-  (sb-mop:specializer-direct-methods class))
-
-(implement method-parts (method)
-  (let ((function (sb-mop:method-generic-function method)))
-    (if (or (null function) (typep method 'sb-mop:standard-accessor-method))
-        nil
-        (let ((specializers (sb-mop:method-specializers method))
-              (lambda-list (sb-mop:method-lambda-list method)))
-          (values (sb-mop:generic-function-name function)
-                  (method-qualifiers method)
-                  (loop for parameter in lambda-list
-                        for specializer = (pop specializers)
-                        collect (cond ((null specializer) parameter)
-                                      ((eq specializer (find-class t)) parameter)
-                                      (t
-                                       (list parameter (specializer-name specializer))))))))))
 
 ;;; What keeps an object alive
 

@@ -19,19 +19,10 @@
                  :defaults #p"/"))
 
 (defun write-memory-file (descriptor text)
-  (let ((octets (sb-ext:string-to-octets text :external-format '(:utf-8 :replacement #\?)))
-        (start 0))
-    (declare (type index start))
-    (loop while (< start (length octets))
-          do (let ((count (sb-sys:with-pinned-objects (octets)
-                            (c-call "write" sb-alien:long
-                                    sb-alien:int descriptor
-                                    sb-sys:system-area-pointer
-                                    (sb-sys:sap+ (sb-sys:vector-sap octets) start)
-                                    sb-alien:unsigned-long (- (length octets) start)))))
-               (when (minusp count)
-                 (error "The file in memory cannot be written."))
-               (incf start count)))))
+  (let ((stream (sb-sys:make-fd-stream descriptor :output t :buffering :full :auto-close nil
+                                                  :external-format '(:utf-8 :replacement #\?))))
+    (write-string text stream)
+    (finish-output stream)))
 
 (defun compile-memory-file (source compiled note)
   "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well, or the condition that

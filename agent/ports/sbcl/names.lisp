@@ -2,16 +2,23 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement system-package-p (package)
+(implement own-package-p (package)
   (let ((name (package-name package)))
-    (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))
+    (or (null name)
+        (member name '("COMMON-LISP" "KEYWORD") :test #'string=)
+        (eql 0 (search "SB-" name)))))
+
+(defun implementation-name-p (name)
+  "True if NAME is a symbol of COMMON-LISP or of one of SBCL's own packages."
+  (and (symbolp name)
+       (symbol-package name)
+       (own-package-p (symbol-package name))))
 
 (defparameter *public-packages*
   '("SB-EXT" "SB-THREAD" "SB-POSIX" "SB-GRAY" "SB-MOP" "SB-BSD-SOCKETS" "SB-CLTL2"
     "SB-CONCURRENCY" "SB-INTROSPECT" "SB-SPROF" "SB-ALIEN" "SB-UNICODE"))
 
-(defun visible-symbol-p (symbol)
-  "True unless SYMBOL names a function that only someone at work on the Lisp would look for."
+(implement public-symbol-p (symbol)
   (let ((package (symbol-package symbol)))
     (or (null package)
         (let ((name (package-name package)))
@@ -25,10 +32,6 @@
                             (eq :external (nth-value 1 (find-symbol (symbol-name symbol)
                                                                     package)))))))))))
 
-(defun system-symbol-p (symbol)
-  (let ((package (symbol-package symbol)))
-    (and package (system-package-p package))))
-
 (defparameter *own-file*
   (let ((file (or *compile-file-truename* *load-truename*)))
     (and file (file-namestring file)))
@@ -37,7 +40,7 @@
 (defun visible-name-p (name)
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
         ((eq name 'sb-ext:eval-tlf) nil)
-        ((symbolp name) (visible-symbol-p name))
+        ((symbolp name) (public-symbol-p name))
         ((stringp name) (or (string= name "undefined function") (eql 0 (search "user-" name))))
         ((atom name) nil)
         (t
@@ -58,11 +61,11 @@
                        (if (stringp home)
                            (not (and *own-file* (search *own-file* home)))
                            (and (visible-name-p home)
-                                (not (and (symbolp home) (system-symbol-p home)))))))
+                                (not (implementation-name-p home))))))
                     ((member (first name) '(lambda sb-int:named-lambda)) t)
                     ((consp (rest name)) (visible-name-p (second name)))
                     (t nil))))
-           (t (and (symbolp (first name)) (visible-symbol-p (first name))))))))
+           (t (and (symbolp (first name)) (public-symbol-p (first name))))))))
 
 ;;; SBCL prints many names with their package, even if that is the current one. The agent does not.
 
@@ -75,12 +78,6 @@
       (prin1 symbol stream)
       (let ((*package* #.(find-package "KEYWORD")))
         (prin1 symbol stream))))
-
-(defun replace-name-printer ()
-  (sb-ext:unlock-package "SB-EXT")
-  (handler-bind ((warning #'muffle-warning))
-    (setf (fdefinition 'sb-ext:print-symbol-with-prefix) #'print-name))
-  (sb-ext:lock-package "SB-EXT"))
 
 (implement call-printing-plainly (function)
   (declare (type function function))

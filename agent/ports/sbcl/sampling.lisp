@@ -5,9 +5,6 @@
 ;;; Sampling is SB-SPROF's, but for its timer for real time: that is a thread, and a process with threads
 ;;; cannot be copied. A timer of the kernel sends the same signal; a copy does not inherit it.
 
-(defconstant +timer-create+ #+x86-64 222 #-x86-64 107)
-(defconstant +timer-settime+ #+x86-64 223 #-x86-64 110)
-(defconstant +timer-delete+ #+x86-64 226 #-x86-64 111)
 (defconstant +no-timer+ -1)
 
 (sb-ext:defglobal *timer* +no-timer+)
@@ -22,27 +19,21 @@
         ;; sigev_signo, sigev_notify: SIGEV_THREAD_ID, and the thread.
         (setf (sb-sys:sap-ref-32 event 8) sb-unix:sigprof
               (sb-sys:sap-ref-32 event 12) 4
-              (sb-sys:sap-ref-32 event 16) (c-call "syscall" sb-alien:long
-                                                   sb-alien:long +gettid+))
-        ;; 1 is CLOCK_MONOTONIC.
-        (when (minusp (c-call "syscall" sb-alien:long sb-alien:long +timer-create+
-                              sb-alien:long 1 sb-sys:system-area-pointer event
-                              sb-sys:system-area-pointer id))
+              (sb-sys:sap-ref-32 event 16) (system-call (186 178))) ; gettid
+        ;; timer_create; 1 is CLOCK_MONOTONIC.
+        (when (minusp (system-call (222 107) 1 (sb-sys:sap-int event) (sb-sys:sap-int id)))
           (error "The kernel has no timer for the profiler."))
         (setf *timer* (sb-sys:sap-ref-32 id 0))
         (multiple-value-bind (seconds microseconds) (floor interval-us 1000000)
           (loop for offset in '(0 16)
                 do (setf (sb-sys:sap-ref-64 times offset) seconds
                          (sb-sys:sap-ref-64 times (+ offset 8)) (* 1000 microseconds))))
-        (c-call "syscall" sb-alien:long sb-alien:long +timer-settime+
-                sb-alien:long *timer* sb-alien:long 0
-                sb-sys:system-area-pointer times sb-alien:unsigned-long 0)))))
+        (system-call (223 110) *timer* 0 (sb-sys:sap-int times) 0))))) ; timer_settime
 
 (defun stop-timer ()
   (unless (= *timer* +no-timer+)
     ;; In a copy there is none of that id, which does no harm.
-    (c-call "syscall" sb-alien:long sb-alien:long +timer-delete+
-            sb-alien:long (shiftf *timer* +no-timer+))))
+    (system-call (226 111) (shiftf *timer* +no-timer+)))) ; timer_delete
 
 (implement sampling-p ()
   (and sb-sprof::*profiling* t))

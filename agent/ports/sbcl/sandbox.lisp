@@ -9,15 +9,12 @@
   ;; struct landlock_ruleset_attr: no access to files or ports handled here, abstract sockets and signals scoped.
   (let ((attributes (make-array 3 :element-type '(unsigned-byte 64) :initial-contents '(0 0 3))))
     (sb-sys:with-pinned-objects (attributes)
-      (let ((rules (c-call "syscall" sb-alien:long sb-alien:long 444 ; landlock_create_ruleset
-                           sb-sys:system-area-pointer (sb-sys:vector-sap attributes)
-                           sb-alien:unsigned-long 24 sb-alien:unsigned-int 0)))
+      (let ((rules (system-call (444 444) (sb-sys:sap-int (sb-sys:vector-sap attributes)) 24 0))) ; landlock_create_ruleset
         (if (minusp rules)
             ;; E2BIG, EINVAL, ENOSYS, EOPNOTSUPP: the kernel has no scopes. The server starts a sandbox on such a kernel only
             ;; if it was told to do what it can.
             (and (member (sb-alien:get-errno) '(7 22 38 95)) t)
-            (prog1 (zerop (c-call "syscall" sb-alien:long sb-alien:long 446 ; landlock_restrict_self
-                                  sb-alien:long rules sb-alien:unsigned-int 0))
+            (prog1 (zerop (system-call (446 446) rules 0)) ; landlock_restrict_self
               (close-descriptors (list rules))))))))
 
 ;;; EACCES, EPERM, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.

@@ -24,9 +24,6 @@
 
 ;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
 
-(defvar *is-agents-thread* nil
-  "True in the threads of a session.")
-
 (defun compiles-for-agent-p ()
   *is-agents-thread*)
 
@@ -46,12 +43,6 @@
                                arguments)))
   (dolist (name *ways-to-exit*)
     (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
-
-(defun exit-if-meant (exit &rest arguments)
-  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
-  (when *is-agents-thread*
-    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
-  (apply (the function exit) arguments))
 
 (defun watch-calls (name function)
   "Call FUNCTION with the arguments of each call of the function NAME before it."
@@ -224,6 +215,15 @@
   "Return the value that SYMBOL is bound to in THREAD, or NIL."
   (handler-case (values (sb-thread:symbol-value-in-thread symbol thread nil))
     (error () nil)))
+
+(defun learn-held-condition (thread)
+  "Do nothing: VALUE-IN-THREAD sees what the debugger of THREAD has bound."
+  (declare (ignore thread))
+  nil)
+
+(defun forget-held-condition (thread)
+  (declare (ignore thread))
+  nil)
 
 (defun frame-of-debugger ()
   "Return the frame in this thread that has entered the debugger last."

@@ -38,14 +38,11 @@
 
 (defun make-room-for-contexts ()
   "Have the functions that the runtime calls for faults see to it that more of them can come."
-  (sb-ext:with-unlocked-packages ("SB-KERNEL" "SB-SYS")
-    (handler-bind ((warning #'muffle-warning))
-      (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
-        (let ((function (fdefinition name)))
-          (declare (type function function))
-          (setf (fdefinition name)
-                (lambda (context argument)
-                  (with-room-for-contexts (funcall function context argument)))))))))
+  (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
+    (let ((function (fdefinition name)))
+      (declare (type function function))
+      (replace-function name (lambda (context argument)
+                               (with-room-for-contexts (funcall function context argument)))))))
 
 ;;; Where a signal may interrupt a function so that SBCL's debugger does not find it: in a routine of SBCL's in assembly,
 ;;; which has no frame (GENERIC-+), where a function has made the frame of one that it is about to call, before that one

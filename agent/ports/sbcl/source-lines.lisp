@@ -2,31 +2,25 @@
 
 (in-package #:cl-mcp-agent)
 
-;;; The line of a position in a file. SBCL keeps positions in octets, so lines are counted in octets;
-;;; of each file it is remembered how many lines there are before each of its blocks.
+;;; The line of a position in a file. SBCL keeps positions in octets, so lines are counted in octets.
 
-(defconstant +source-block+ 16384)
 (defconstant +source-limit+ (* 16 1024 1024))
 (defconstant +source-files-kept+ 8)
 (defconstant +places-kept+ 50)
-(defconstant +comment-limit+ (* 8 +source-block+)
-  "So many octets of blanks and comments are passed over to find where a form begins.")
+(defconstant +longest-form+ 30000
+  "The most characters of a file that are read to find a form.")
 
 (defstruct (source-file (:copier nil) (:predicate nil))
-  "What was found out about a file: KEY is its true name; LINES counts the newlines before each block, as far as read;
-PLACES are the last positions asked for with their lines."
+  "What was found out about a file: KEY is its true name; PLACES has for the last positions asked for what
+LINES-AT returned."
   (namestring "" :type string)
   (native "" :type string)
   (key "" :type string)
   (size 0 :type fixnum)
   (written 0 :type integer)             ; in nanoseconds
-  (lines (make-array 8 :adjustable t :fill-pointer 0))
   (places '() :type list)
   (syntax :unknown))                    ; :STANDARD unless the file sets how it is read
 
-(declaim (type octets *source-block*))
-(sb-ext:defglobal *source-block*
-    (make-array +source-block+ :element-type '(unsigned-byte 8) :initial-element 0))
 (sb-ext:defglobal *source-files* '())
 
 (defun file-stamp (native)
@@ -54,8 +48,7 @@ within one."
     (let ((readable (and size (<= size +source-limit+))))
       (unless (and readable
                    (= size (source-file-size file)) (= written (source-file-written file)))
-        (setf (fill-pointer (source-file-lines file)) 0
-              (source-file-places file) '()
+        (setf (source-file-places file) '()
               (source-file-syntax file) :unknown
               (source-file-size file) (if readable size 0)
               (source-file-written file) (if readable written 0)))
@@ -115,124 +108,60 @@ within one."
     (push file *source-files*)
     file))
 
-(defun read-source-block (descriptor number)
-  "Read block NUMBER into *SOURCE-BLOCK*. Returns how many octets of it there are."
-  (let ((block *source-block*))
-    (sb-sys:with-pinned-objects (block)
-      (max 0 (c-call "pread" sb-alien:long
-                     sb-alien:int descriptor
-                     sb-sys:system-area-pointer (sb-sys:vector-sap block)
-                     sb-alien:unsigned-long +source-block+
-                     sb-alien:long (* number +source-block+))))))
-
-(defun newlines-in-block (end)
-  (declare (type (integer 0 #.+source-block+) end))
-  (let ((block *source-block*)
-        (count 0))
-    (declare (type index count))
-    (fast
-      (loop for position of-type index below end
-            when (= 10 (aref block position))
-              do (incf count)))
-    count))
-
-(defun newlines-before-block (descriptor file number)
-  "Return how many newlines there are in FILE before block NUMBER; the counts are remembered."
-  (let ((known (source-file-lines file)))
-    (when (zerop (fill-pointer known))
-      (vector-push-extend 0 known))
-    (loop for before = (1- (fill-pointer known))
-          while (< before number)
-          do (vector-push-extend (+ (aref known before)
-                                    (newlines-in-block (read-source-block descriptor before)))
-                                 known))
-    (aref known number)))
-
-(defun line-of-octet (descriptor file position)
-  "Return the line in which POSITION is, and leave its block in *SOURCE-BLOCK*; second, the size of that block."
-  (declare (type index position))
-  (multiple-value-bind (number offset) (floor position +source-block+)
-    (let* ((before (newlines-before-block descriptor file number))
-           (count (read-source-block descriptor number)))
-      (declare (type index before count))
-      (values (+ 1 before (newlines-in-block (min count offset))) count))))
-
-(defun line-of-position (descriptor file position)
-  "Return the line of the form that is read from POSITION on, after blanks and comments."
-  (declare (type index position))
-  (let ((number (floor position +source-block+))
-        (line 0)
-        (count 0)
-        (at position)
-        (next 0))
-    (declare (type index number count line at next))
-    (setf (values line count) (line-of-octet descriptor file position)
-          next (min count (mod position +source-block+)))
-    (flet ((look ()
-             (when (and (= next count) (= count +source-block+))
-               (setf count (read-source-block descriptor (incf number))
-                     next 0))
-             (if (< next count) (aref *source-block* next) nil))
-           (advance ()
-             (when (= 10 (aref *source-block* next))
-               (incf line))
-             (incf next)
-             (incf at)))
-      (loop for octet = (look)
-            for start = line
-            while (and octet (< (- at position) +comment-limit+))
-            do (case octet
-                 ((32 9 10 12 13) (advance))
-                 (59 (loop for octet = (look)
-                           while (and octet (/= octet 10))
-                           do (advance)))
-                 (35 (advance)
-                  (unless (eql 124 (look))
-                    (return start))
-                  (let ((depth 1)
-                        (before 0))
-                    (advance)
-                    (loop for octet = (look)
-                          while (and octet (plusp depth))
-                          do (cond ((and (= octet 35) (= before 124))
-                                    (decf depth)
-                                    (setf octet 0))
-                                   ((and (= octet 124) (= before 35))
-                                    (incf depth)
-                                    (setf octet 0)))
-                             (setf before octet)
-                             (advance))))
-                 (t (return start)))
-            finally (return line)))))
-
-(defun find-line (file position line-of)
-  (declare (type function line-of))
-  (let ((descriptor (c-call "open" sb-alien:int sb-alien:c-string (source-file-native file)
-                            ;; O_NONBLOCK and O_CLOEXEC.
-                            sb-alien:int #o2004000)))
-    (unless (minusp descriptor)
-      (unwind-protect (funcall line-of descriptor file position)
-        (c-call "close" sb-alien:int sb-alien:int descriptor)))))
-
-(defun line-at (file position)
-  (let ((places (source-file-places file)))
-    (or (cdr (assoc position places))
-        (let ((line (find-line file position #'line-of-position)))
-          (push (cons position line) places)
-          (when (nthcdr +places-kept+ places)
-            (setf places (butlast places)))
-          (setf (source-file-places file) places)
-          line))))
-
-(defun line-where-text-begins (namestring position)
-  "Return the line of the file NAMESTRING in which POSITION is, or NIL."
+(defun call-with-source-file (namestring function)
+  "Call FUNCTION with what is known of the file NAMESTRING; return NIL if the file cannot be read."
+  (declare (type function function))
   (call-locked
    (lambda ()
      (sb-sys:without-interrupts
-       (let ((file (source-file namestring)))
-         (and (renew-source-file file)
-              (<= position (source-file-size file))
-              (find-line file position #'line-of-octet)))))))
+       (let ((file (ignore-errors (source-file namestring))))
+         (and file
+              (renew-source-file file)
+              (funcall function file)))))))
+
+(defun text-of-file (native position &optional (limit +longest-form+))
+  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
+  (with-open-file (stream (sb-ext:parse-native-namestring native)
+                          :external-format '(:utf-8 :replacement #\ufffd))
+    (file-position stream position)
+    (let* ((text (make-string (max 0 (min limit (- (file-length stream) position)))))
+           (end (read-sequence text stream)))
+      (subseq text 0 end))))
+
+(defun newlines-before (file position)
+  (declare (type index position))
+  (with-open-file (stream (sb-ext:parse-native-namestring (source-file-native file)) :element-type '(unsigned-byte 8))
+    (let* ((octets (make-array position :element-type '(unsigned-byte 8)))
+           (end (read-sequence octets stream))
+           (count 0))
+      (declare (type index count end))
+      (fast
+        (loop for place of-type index below end
+              when (= 10 (aref octets place))
+                do (incf count)))
+      count)))
+
+(defun lines-at (file position)
+  "Return the line of FILE in which POSITION is, and that of the form that is read from there on, after blanks and comments;
+or NIL."
+  (let ((places (source-file-places file)))
+    (values-list
+     (or (cdr (assoc position places))
+         (ignore-errors
+          (assert (<= position (source-file-size file)))
+          (let* ((line (1+ (newlines-before file position)))
+                 (text (text-of-file (source-file-native file) position))
+                 (lines (list line (+ line (count #\newline text :end (or (code-start text) 0))))))
+            (setf (source-file-places file) (some-of (acons position lines places) 0 +places-kept+))
+            lines))))))
+
+(defun line-at (file position)
+  (nth-value 1 (lines-at file position)))
+
+(defun line-where-text-begins (namestring position)
+  "Return the line of the file NAMESTRING in which POSITION is, or NIL."
+  (call-with-source-file namestring (lambda (file)
+                                      (values (lines-at file position)))))
 
 (defun source-text (namestring position created)
   "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
@@ -245,7 +174,6 @@ there was made from, or NIL for what is read just now."
               (changed (and readable created (source-file-changed-p file created)))
               (line (and readable
                          position
-                         (<= position (source-file-size file))
                          (not changed)
                          (line-at file position))))
          (cond (line

@@ -8,13 +8,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defun implementation-name-p (name)
-  "True if NAME is a symbol of COMMON-LISP or of one of SBCL's own packages."
-  (let ((package (and (symbolp name) (symbol-package name))))
-    (and package
-         (or (eq package (find-package "COMMON-LISP"))
-             (eql 0 (search "SB-" (package-name package)))))))
-
 (defun keeps-callers-frame-p (name)
   "True if the caller of the function NAME keeps its frame: it is SBCL's, or that of a check of a test framework."
   (or (implementation-name-p name)

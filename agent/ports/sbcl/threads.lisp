@@ -8,11 +8,6 @@
                 ;; A thread is here before it has begun to run, and not yet in LIST-ALL-THREADS.
                 (sb-thread::avltree-list sb-thread::*all-threads*)))))
 
-(implement thread-names ()
-  (loop for thread in (sb-thread:list-all-threads)
-        unless (eq thread sb-thread:*current-thread*)
-          collect (thread-name-of thread)))
-
 (implement alone-p ()
   (null (rest (sb-thread::avltree-list sb-thread::*all-threads*))))
 
@@ -21,9 +16,6 @@
 
 (implement end-thread ()
   (sb-thread:abort-thread))
-
-(implement thread-name ()
-  (thread-name-of sb-thread:*current-thread*))
 
 (sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
 

@@ -22,6 +22,12 @@
     (let ((symbol (internal-symbol name package)))
       (and symbol (boundp symbol) symbol))))
 
+(defun replace-function (name function)
+  "Let FUNCTION stand for the function NAME of SBCL's."
+  (sb-ext:without-package-locks
+    (handler-bind ((warning #'muffle-warning))
+      (setf (fdefinition name) function))))
+
 ;;; Streams: 2.3.2 renamed the slot for single characters from OUT to COUT.
 
 (defmacro define-output-stream (name options (&key character string misc) &rest slots)
@@ -63,15 +69,13 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
 
 (defun defer-interrupts-in-compression ()
   "Have SBCL compress and decompress debug information with interrupts deferred."
-  (sb-ext:without-package-locks
-    (dolist (name (list (internal-function "COMPRESS" "SB-C") (internal-function "DECOMPRESS" "SB-C")))
-      (when name
-        (let ((function (fdefinition name)))
-          (declare (type function function))
-          (setf (fdefinition name)
-                (lambda (vector)
-                  (sb-sys:without-interrupts
-                    (funcall function vector)))))))))
+  (dolist (name (list (internal-function "COMPRESS" "SB-C") (internal-function "DECOMPRESS" "SB-C")))
+    (when name
+      (let ((function (fdefinition name)))
+        (declare (type function function))
+        (replace-function name (lambda (vector)
+                                 (sb-sys:without-interrupts
+                                   (funcall function vector))))))))
 
 ;;; Source positions: since 2.4.6 the position that a stream keeps is that of its buffer's refill.
 

@@ -18,9 +18,6 @@
         (some (lambda (beginning) (eql 0 (search beginning name)))
               '("SWANK" "SLYNK" "SB-" "UIOP" "ASDF")))))
 
-(implement system-package-p (package)
-  (own-package-p package))
-
 (implement public-symbol-p (symbol)
   (let ((package (symbol-package symbol)))
     (or (null package)
@@ -78,47 +75,16 @@
 
 ;;; Definitions
 
-(defun place-by-name (name kind)
-  "Return the place that the backend has for NAME as a KIND, a word in its description of definitions."
-  (loop for (description location) in (ignore-errors (backend find-definitions name))
-        when (search kind (princ-to-string description) :test #'char-equal)
-          return (place-of-location location)))
+(defparameter *words-for-kinds*
+  '(:generic-function "generic" :function "fun" :variable "var" :structure "class" :condition "class")
+  "What the backend's descriptions of definitions contain, where it is not the kind itself.")
 
-(defun function-definitions (name)
-  (let* ((macro (and (symbolp name) (macro-function name)))
-         (special (and (symbolp name) (special-operator-p name)))
-         (function (and (fboundp name) (not macro) (not special) (fdefinition name)))
-         (expander (compiler-macro-function name)))
-    (append
-     (cond (special (list (list :special-operator nil '())))
-           (macro (list (list :macro macro (or (place-of macro) (place-by-name name "macro")))))
-           ((typep function 'generic-function)
-            (cons (list :generic-function function (place-by-name name "generic"))
-                  (loop for method in (methods-of-function function)
-                        collect (list :method method (place-of method)))))
-           (function (list (list :function function (or (place-of function) (place-by-name name "fun"))))))
-     (if expander (list (list :compiler-macro expander (place-of expander))) '()))))
-
-(defun other-definitions (symbol)
-  (let ((class (find-class symbol nil))
-        (package (find-package (symbol-name symbol))))
-    (append
-     (case (variable-kind symbol)
-       (:special (list (list :variable nil (place-by-name symbol "var"))))
-       (:constant (list (list :constant nil (place-by-name symbol "constant")))))
-     (if class
-         (list (list (cond ((typep class 'structure-class) :structure)
-                           ((subtypep class 'condition) :condition)
-                           (t :class))
-                     class
-                     (or (place-of class) (place-by-name symbol "class"))))
-         '())
-     (if package (list (list :package package '())) '()))))
-
-(implement definitions-named (name)
-  (if (symbolp name)
-      (append (function-definitions name) (other-definitions name))
-      (function-definitions name)))
+(implement place-as (name kind object)
+  (or (place-of object)
+      (loop with word = (getf *words-for-kinds* kind (string kind))
+            for (description location) in (ignore-errors (backend find-definitions name))
+            when (search word (princ-to-string description) :test #'char-equal)
+              return (place-of-location location))))
 
 (implement variable-kind (symbol)
   (cond ((keywordp symbol) nil)
@@ -126,7 +92,7 @@
         ((special-variable-p symbol) :special)
         (t nil)))
 
-(implement special-variable-p (symbol)
+(defun special-variable-p (symbol)
   (or #+ecl (si:specialp symbol)
       #+abcl (ext:special-variable-p symbol)
       #-(or ecl abcl) (boundp symbol)
@@ -170,127 +136,40 @@
              (unless (listp references)
                (lack "tell who refers to a name in this way"))
              (loop for (name) in references
-                   do (let ((name (if (and (consp name) (eq :method (first name))) (second name) name)))
+                   ;; (DEFUN NAME), (:METHOD NAME SPECIALIZER)
+                   do (let ((name (if (consp name) (second name) name)))
                         (when (and (symbolp name) (fboundp name))
                           (funcall function (or (macro-function name) (fdefinition name)) name 1))))))
-      (cond ((and ask (implements-p ask))
-             (tell (funcall (backend-name ask) name)))
-            ((and (eq kind :calls) (implements-p 'list-callers))
-             (tell (backend list-callers name)))
-            (t
-             (lack "tell who refers to a name in this way"))))))
+      ;; A backend that lacks WHO-CALLS returns a keyword.
+      (let ((references (if (and ask (implements-p ask)) (funcall (backend-name ask) name) :unknown)))
+        (tell (if (and (eq kind :calls) (not (listp references)) (implements-p 'list-callers))
+                  (backend list-callers name)
+                  references))))))
 
 ;;; Generic functions
-
-(implement methods-of-function (function)
-  (mop generic-function-methods function))
-
-(implement methods-on-class (class)
-  (mop specializer-direct-methods class))
 
 (implement all-methods-on-class (class)
   (methods-on-class class))
 
-(defun eql-specializer-p (specializer)
-  (typep specializer (mop-name 'eql-specializer)))
-
-(defun specializer-name (specializer)
-  (cond ((eql-specializer-p specializer)
-         `(eql ,(mop eql-specializer-object specializer)))
-        ((typep specializer 'class) (class-name specializer))
-        (t specializer)))
-
-(implement method-signature (method)
-  (let ((function (mop method-generic-function method)))
-    (values (and function (mop generic-function-name function))
-            (method-qualifiers method)
-            (mapcar #'specializer-name (mop method-specializers method))
-            (mop method-lambda-list method)
-            nil)))
-
-(implement method-parts (method)
-  (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
-    (values name
-            qualifiers
-            (loop for parameter in lambda-list
-                  for specializer = (pop specializers)
-                  collect (if (member specializer '(nil t)) parameter (list parameter specializer))))))
-
-(implement specializer-fits-p (method number object)
-  (let ((specializer (nth number (mop method-specializers method))))
-    (cond ((eql-specializer-p specializer) (eql object (mop eql-specializer-object specializer)))
-          ((typep specializer 'class) (typep object specializer))
-          (t t))))
-
-(implement effective-order (function methods)
-  (flet ((those (qualifier role)
-           (loop for method in methods
-                 when (equal (method-qualifiers method) (list qualifier))
-                   collect (list method role))))
-    (let ((primary (remove-if #'method-qualifiers methods)))
-      (values 'standard
-              (if (typep function 'standard-generic-function)
-                  (append (those :around :around)
-                          (those :before :before)
-                          (and primary (list (list (first primary) :primary)))
-                          (mapcar (lambda (method) (list method :next)) (rest primary))
-                          (reverse (those :after :after)))
-                  (mapcar (lambda (method) (list method :combined)) methods))
-              nil))))
-
 (implement method-code (method)
   (ignore-errors (mop method-function method)))
 
-;;; Classes
+(implement effective-order (function methods)
+  (values 'standard
+          (if (typep function 'standard-generic-function)
+              (standard-order methods)
+              (mapcar (lambda (method) (list method :combined)) methods))
+          nil))
 
-(implement class-ancestors (class)
-  (or (class-precedence class) (list class)))
+;;; Classes
 
 (implement class-precedence (class)
   (if (ignore-errors (mop class-finalized-p class))
       (values (mop class-precedence-list class) t)
       (values (ignore-errors (mop class-precedence-list class)) nil)))
 
-(implement direct-slot-names (class)
-  (mapcar #'slot-name (ignore-errors (mop class-direct-slots class))))
-
-(defun slot-name (slot)
-  (mop slot-definition-name slot))
-
-(implement slot-names (object)
-  (mapcar #'slot-name (ignore-errors (mop class-slots (class-of object)))))
-
-(implement direct-superclasses (class)
-  (mop class-direct-superclasses class))
-
-(implement direct-subclasses (class)
-  (mop class-direct-subclasses class))
-
-(implement direct-superclass-names (class)
-  (remove nil (mapcar #'class-name (direct-superclasses class))))
-
-(implement direct-subclass-names (class)
-  (remove nil (mapcar #'class-name (direct-subclasses class))))
-
-(implement forward-reference-p (class)
-  (and (search "FORWARD-REFERENCED" (symbol-name (class-name (class-of class)))) t))
-
-(implement direct-slots (class)
-  (loop for slot in (ignore-errors (mop class-direct-slots class))
-        collect (list :name (slot-name slot)
-                      :initargs (mop slot-definition-initargs slot)
-                      :initform (if (mop slot-definition-initfunction slot)
-                                    (list (mop slot-definition-initform slot))
-                                    '())
-                      :readers (ignore-errors (mop slot-definition-readers slot))
-                      :writers (ignore-errors (mop slot-definition-writers slot))
-                      :type (ignore-errors (mop slot-definition-type slot))
-                      :allocation (ignore-errors (mop slot-definition-allocation slot))
-                      :documentation (ignore-errors (documentation slot t)))))
-
-(implement direct-default-initargs (class)
-  (loop for (initarg form) in (ignore-errors (mop class-direct-default-initargs class))
-        collect (list initarg form)))
+(implement slot-readers (slot)
+  (ignore-errors (mop slot-definition-readers slot)))
 
 ;;; Objects
 

@@ -39,8 +39,7 @@
                           collect (list (si::ihs-fun number) (si::ihs-env number) '())))
             (funcall function))
     #+abcl (let ((sys::*saved-backtrace* (sys:backtrace +frames-kept+)))
-             (progv (list (its "*SWANK-DEBUGGER-CONDITION*" "SWANK")) '(nil)
-               (backend call-with-debugging-environment function)))
+             (backend call-with-debugging-environment function))
     #-(or ecl abcl) (backend call-with-debugging-environment function)))
 
 (defun frames-here ()
@@ -94,12 +93,22 @@
 (defparameter *own-file* *load-truename*
   "The file from which the agent was loaded, or NIL.")
 
+#+ecl
+(defun file-of-function (function)
+  "Return the name of the file that FUNCTION is from, or NIL."
+  (ignore-errors (namestring (ext:compiled-function-file function))))
+
+#+ecl
+(defvar *dull-files*
+  (list (ignore-errors (namestring *own-file*))
+        (file-of-function (symbol-function (server-symbol "CREATE-SERVER" (server-package "SWANK" "SLYNK")))))
+  "The files of the agent and of the functions by which a person's debugger is entered.")
+
 (defun dull-frame-p (frame)
   "True if the function of FRAME is one without a name that is the agent's, or only calls another one."
   #+ecl (let ((function (first (its-raw frame))))
-          (and *own-file*
-               (functionp function)
-               (equal (namestring *own-file*) (ignore-errors (namestring (ext:compiled-function-file function))))))
+          (and (functionp function)
+               (member (file-of-function function) (remove nil *dull-files*) :test #'equal)))
   ;; ABCL shows APPLY and FUNCALL beside the function that they call, and does not tell where a function without a name is from.
   #+abcl (multiple-value-bind (name arguments) (call-of-frame frame)
            (or (member name '(apply funcall))

@@ -11,13 +11,23 @@
 (implement top-package ()
   (first (session-own-values *session*)))
 
-;;; What the image gets while sessions are open: nothing.
+;;; What the image gets while sessions are open. What ends it does something else in the agent's threads only.
+
+(defparameter *ways-to-exit*
+  (remove-duplicates (remove-if-not #'fboundp (list* 'uiop:quit (remove nil (mapcar #'own-name '("QUIT" "EXIT")))))))
+
+(defvar *exits* '()
+  "What was the function of each name while others stand in: (NAME . FUNCTION).")
 
 (defun add-encapsulations ()
-  nil)
+  (dolist (name *ways-to-exit*)
+    (let ((exit (fdefinition name)))
+      (push (cons name exit) *exits*)
+      (setf (fdefinition name) (lambda (&rest arguments) (apply 'exit-if-meant exit arguments))))))
 
 (defun remove-encapsulations ()
-  nil)
+  (loop for (name . exit) in (shiftf *exits* '())
+        do (setf (fdefinition name) exit)))
 
 (defun watch-calls (name function)
   "Slynk has no hook for what a person does, and a wrapper around its function would be visible to the person."
@@ -32,7 +42,8 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION in a thread of a session; ENDING-THREAD ends it."
-  (let ((*errands* (make-errands)))
+  (let ((*errands* (make-errands))
+        (*is-agents-thread* t))
     (catch 'thread-ended
       (call-without-debugger function))))
 
@@ -70,10 +81,31 @@ when that has nobody to ask."
                (call-without-debugger function)))
            :name name))
 
+(defvar *held-conditions* '()
+  "What threads have told of the debugger that they stand in: (THREAD . CONDITION).")
+
 (defun value-in-thread (symbol thread)
-  "Return NIL: no thread can look at the bindings of another."
-  (declare (ignore symbol thread))
-  nil)
+  "Return the value that SYMBOL, a debugger's condition, is bound to in THREAD, or NIL. No thread can look at the bindings of
+another, so this is what LEARN-HELD-CONDITION has asked for."
+  (if (eq thread (current-thread))
+      (and (boundp symbol) (symbol-value symbol))
+      (and (thread-alive-p thread) (cdr (assoc thread *held-conditions*)))))
+
+(defun learn-held-condition (thread)
+  "Have THREAD tell for which condition it stands in a debugger."
+  (let ((told (make-signal))
+        (condition nil))
+    (call-in-thread thread (lambda ()
+                             (setf condition (held-condition (current-thread)))
+                             (raise-signal told)))
+    (await-signal told 1)
+    (forget-held-condition thread)
+    (when condition
+      (call-locked (lambda () (push (cons thread condition) *held-conditions*))))))
+
+(defun forget-held-condition (thread)
+  (call-locked (lambda ()
+                 (setf *held-conditions* (remove thread *held-conditions* :key #'first)))))
 
 (defun frame-of-debugger ()
   (signalling-frame))

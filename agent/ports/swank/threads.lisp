@@ -21,12 +21,6 @@
           ((and name (symbolp name)) (symbol-name name))
           (t "unnamed thread"))))
 
-(implement thread-name ()
-  (thread-name-of (current-thread)))
-
-(implement thread-names ()
-  (mapcar #'thread-name-of (remove (current-thread) (all-threads))))
-
 (implement thread-activity (thread)
   (if (thread-alive-p thread) :unknown :starting))
 

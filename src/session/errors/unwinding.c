@@ -60,10 +60,21 @@ void session_action_unwind(struct session *s, struct event *e)
     unwinding_begin(s, r);
 }
 
+/* A cleanup form failed, or did not end in time. */
+static void note_failed_cleanup(struct session *s, const struct sexp *reply)
+{
+    session_notify(s, FACT(FACT_CLEANUP_FAILED, .numbers = {s->at_error.unwound->sequence},
+                           .texts = {sexp_string(sexp_get(reply, 2, "type"), NULL),
+                                     sexp_string(sexp_get(reply, 2, "message"), NULL)}));
+}
+
 void session_action_settle(struct session *s, struct event *e)
 {
     if (e->document != NULL)
         answer_note_package(s, sexp_root(e->document));
+    if (session_is_reply(e->document, "error") && s->at_error.then == then_keep_state &&
+        s->at_error.unwound != NULL)
+        note_failed_cleanup(s, sexp_root(e->document));
     sexp_document_free(e->document);
     s->at_error.then(s);
 }

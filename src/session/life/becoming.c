@@ -237,6 +237,8 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
 {
     struct becoming *b = s->becoming;
     bool is_lost = is_state_lost(s), is_suspect = is_state_suspect(s, end);
+    bool was_killed_from_outside = end->signal == SIGKILL && s->state != SESSION_KILLING;
+    bool ends_in_cleanup = cause == START_DEATH_IN_UNWINDING && !was_killed_from_outside;
     begin(s, cause);
     b->may_replay = b->may_replay && !is_lost;
     b->record = record;
@@ -249,6 +251,8 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     struct snapshot *newest = becoming_newest(s, b->died_at);
     if (newest != NULL && (is_lost || (is_suspect && newest->evaluation == s->at)))
         snapshot_drop(newest, FACT_DAMAGED);
+    else if (newest != NULL && ends_in_cleanup && newest->is_in_error && newest->evaluation == s->at)
+        snapshot_set_aside(newest); /* its copies would end in the same cleanup forms */
     worker_free(s->worker);
     s->worker = NULL;
     if (cause != START_DEATH_IN_ENTRY || !start_copy(s, s->at_error.standing->snapshot))

@@ -48,6 +48,7 @@ enum fact_kind {
     /* Notices. */
     FACT_HOOKS_LEFT_OUT, FACT_NO_INPUT, FACT_NOT_SAVED_AT_END,
     FACT_AFTER_CANCELLED,                     /* what the session continues from */
+    FACT_CLEANUP_FAILED,                      /* type, message; the number of the error that was left */
     FACT_CONTINUES_UNDONE,                    /* ; the evaluation of the error */
     FACT_ENDED,                               /* "" or how; an evaluation; it took */
     FACT_ERROR_LOST, FACT_ERRORS_LOST,        /* ; how many */

@@ -54,22 +54,18 @@ function label(entry) {
 }
 
 function evaluationParts(app, entry) {
-  const isNewest = entry === app.newestValue();
   return [
     ['head', [entry.state, entry.isUndone, entry.elapsed, entry.isDetached, entry.number].join(), () => head(entry)],
-    ['code', entry.code === null || isLook(entry) ? null : 1, () => code(entry)],
+    ['code', entry.code === null ? null : 1, () => code(entry)],
     ['part', entry.isPart ? 1 : null, () => make('p', {class: 'quiet', text: 'Its beginning is no longer kept.'})],
     ['output', entry.outputs.length ? entry.outputs.length + ':' + entry.outputLength : null, (old) => output(entry, old)],
     ['warnings', entry.warnings.length || null, () => warnings(entry)],
     ['progress', entry.progress ? entry.progress.number : null, () => progress(entry.progress)],
     ['definitions', entry.definitions.filter(isChange).length || null, () => definitions(entry)],
-    ['values', entry.values && !entry.isBetween && !isLook(entry) ? entry.values.length + String(isNewest) : null, () => values(app, entry, isNewest)],
+    ['values', entry.values && !entry.isBetween ? entry.values.length : null, () => values(app, entry)],
     ...entry.errors.slice(-20).map((error) => [`error ${error.number}`, 1, () => errorView(app, error)]),
   ];
 }
-
-/* The inspector reads the newest value by evaluating it: nothing to show. */
-export const isLook = (entry) => entry.author?.kind === 'person' && (entry.code === 'cl:*' || entry.code === 'cl:/');
 
 const when = (entry) => make('span', {class: 'when quiet'}, make('time', {datetime: entry.time, text: clock(entry.time)}),
   typeof entry.elapsed === 'number' && ` · ${duration(entry.elapsed)}`);
@@ -77,7 +73,6 @@ const when = (entry) => make('span', {class: 'when quiet'}, make('time', {dateti
 function head(entry) {
   return make('header', {},
     make('span', {class: 'title', text: printable(title(entry))}),
-    isLook(entry) && make('span', {class: 'quiet', text: 'a look in the inspector'}),
     entry.author && make('span', {class: 'who', text: printable(who(entry.author))}),
     entry.package && entry.package !== 'COMMON-LISP-USER' && entry.package !== 'CL-USER' && make('span', {class: 'quiet', text: printable(entry.package)}),
     make('span', {class: `mark ${entry.state}`, text: outcome(entry)}),
@@ -142,12 +137,12 @@ function definitions(entry) {
   }));
 }
 
-function values(app, entry, isNewest) {
+function values(app, entry) {
   const box = make('div', {class: 'values', role: 'group', 'aria-label': 'Values'});
-  entry.values.forEach((value) => {
-    const canInspect = (entry.code || isNewest) && !entry.inFrame;
+  entry.values.forEach((value, i) => {
+    const canInspect = entry.number !== undefined && !entry.inFrame;
     box.append(make('div', {class: 'result'}, make('span', {class: 'arrow', text: '⇒', 'aria-hidden': 'true'}), textBlock(value, {}, painted),
-      canInspect && button('Inspect', () => app.inspectValue(entry), {class: 'small acts', 'aria-description': `the value ${short(value, 30)}`})));
+      canInspect && button('Inspect', () => app.inspectValue(entry, i), {class: 'small acts', 'aria-description': `the value ${short(value, 30)}`})));
   });
   if (entry.values.length === 0) box.append(make('p', {class: 'quiet', text: 'no values'}));
   if (entry.isCut) box.append(make('p', {class: 'quiet', text: 'The value is cut.'}));

@@ -89,8 +89,8 @@ function frameView(app, error, frame) {
 function localsView(app, error, frame, locals) {
   if (locals.length === 0) return make('p', {class: 'quiet', text: 'no variables known'});
   return make('table', {class: 'locals'}, make('caption', {class: 'hidden', text: `Variables of frame ${frame.number}`}),
-    make('tbody', {}, locals.map((local) => make('tr', {}, make('th', {scope: 'row', text: printable(local.name)}), make('td', {}, textBlock(local.value, {}, painted)),
-      make('td', {}, button('Inspect', () => app.inspect({local: local.name, frame: frame.number}, `${local.name} in frame ${frame.number}`, error),
+    make('tbody', {}, locals.map((local) => make('tr', {}, make('th', {scope: 'row', class: local.name.length < 20 && 'short', text: printable(local.name)}), make('td', {}, textBlock(local.value, {}, painted)),
+      make('td', {}, button('Inspect', () => app.inspector.open({local: local.name, frame: frame.number, index: error.error}, `${local.name} in frame ${frame.number} of error ${error.error}`),
         {class: 'small acts', 'aria-description': `the variable ${short(local.name, 40)}`}))))));
 }
 

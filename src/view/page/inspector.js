@@ -12,16 +12,19 @@ const mostBytes = 262144; // of an image
 export class Inspector {
   constructor(app) {
     this.app = app;
-    this.path = []; // [{name, args}]
+    this.path = []; // [{name, args, offset}]; args is null for an object that is known to be gone
     byId('inspector-close').addEventListener('click', () => this.close());
     byId('inspector-back').addEventListener('click', () => this.back());
   }
 
-  /* open(args, name, entry): show what inspect-object gives for the arguments, as the beginning of a path. The entry gets the handle. */
-  open(args, name, entry = {}) {
+  /*
+   * open(args, name, again): show what inspect-object gives for the arguments, as the beginning of a path.
+   * again    {code, package}, which makes such an object anew, if the person wants it; null: nothing does
+   */
+  open(args, name, again = null) {
     this.cameFrom = document.activeElement;
     this.path = [];
-    return this.go({name, args, entry, offset: 0});
+    return this.go({name, args, again, offset: 0});
   }
 
   close() {
@@ -55,18 +58,33 @@ export class Inspector {
     const content = byId('inspector-content');
     content.replaceChildren(make('p', {class: 'quiet', role: 'status', text: 'Reading the object…'}));
     byId('inspector-title').focus();
-    // A handle stays; code and variables are evaluated once.
-    const args = step.handle ? {handle: step.handle} : step.args;
-    const reply = await this.app.look('inspect-object', {...args, offset: step.offset, limit: page});
+    const reply = step.args ? await this.app.look('inspect-object', {...step.args, offset: step.offset, limit: page}) : {text: 'no longer kept'};
     if (this.path.at(-1) !== step) return;
     const found = reply.isError ? null : parse.object(reply.text);
+    if (!found && /no longer kept/.test(reply.text)) {
+      content.replaceChildren(make('p', {class: 'plain', text: 'This value is no longer kept: nothing in the session refers to it.'}), this.makeAnew(step));
+      return;
+    }
     if (!found) {
       content.replaceChildren(textBlock(reply.text, {class: reply.isError ? 'problem plain' : 'plain'}));
       return;
     }
-    step.handle = found.handle;
-    if (step.entry) step.entry.handle = found.handle;
+    // A handle stays, so code is evaluated once; in a copy of the process the path to the object stays.
+    if (!found.isFleeting) step.args = {handle: found.handle};
     content.replaceChildren(...this.object(found, step));
+  }
+
+  makeAnew({again, name}) {
+    return again && make('div', {class: 'acts'}, make('p', {text: 'Its code can be evaluated again, with all its effects:'}), textBlock(again.code, {class: 'code'}, painted),
+      button('Evaluate again and inspect', () => {
+        this.path = [];
+        this.go({name: `${name}, evaluated again`, args: again, offset: 0});
+      }));
+  }
+
+  /* argumentsOf(step, path): the arguments for a part. */
+  argumentsOf(step, path) {
+    return {...step.args, path: [step.args.path, path].filter(Boolean).join(', ')};
   }
 
   object(found, step) {
@@ -75,7 +93,7 @@ export class Inspector {
       make('dl', {class: 'facts'}, found.facts.flatMap(([name, value]) => [make('dt', {text: printable(name)}), make('dd', {text: short(value, 200)})]))];
     const kind = fact('Kind');
     const isBytes = /UNSIGNED-BYTE 8/.test(fact('Element type') || '');
-    if (kind === 'class') nodes.push(this.classTree(found));
+    if (kind === 'class') nodes.push(this.classTree(found, step));
     if (isBytes && isImage(found.parts.slice(0, 12).map((part) => Number(part.value)))) nodes.push(this.image(found, step));
     const numbers = found.parts.map((part) => toNumber(part.value));
     const isSequence = kind === 'list' || kind === 'vector';
@@ -92,11 +110,11 @@ export class Inspector {
 
   parts(found, step) {
     return make('table', {class: 'parts'}, make('caption', {class: 'hidden', text: 'Parts'}), make('tbody', {}, found.parts.map((part) => make('tr', {},
-      make('th', {scope: 'row', text: short(part.name, 80)}), make('td', {}, this.opens(part, step), textBlock(part.value, {}, painted))))));
+      make('th', {scope: 'row', class: part.name.length < 20 && 'short', text: short(part.name, 80)}), make('td', {}, this.opens(part, found, step), textBlock(part.value, {}, painted))))));
   }
 
-  opens(part, step) {
-    return part.handle ? button('Inspect', () => this.go({name: part.name, handle: part.handle, offset: 0}),
+  opens(part, found, step) {
+    return part.handle ? button('Inspect', () => this.go({name: part.name, args: found.isFleeting ? this.argumentsOf(step, part.name) : {handle: part.handle}, offset: 0}),
       {class: 'small', 'aria-description': `the part ${short(part.name, 40)} of ${short(step.name, 40)}`}) : '';
   }
 
@@ -105,7 +123,7 @@ export class Inspector {
     return make('div', {class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': 'Rows'}, make('table', {class: 'rows'}, make('caption', {class: 'hidden', text: 'Rows'}),
       make('thead', {}, make('tr', {}, make('th', {scope: 'col', text: 'Row'}), Array.from({length: width}, (_, i) => make('th', {scope: 'col', text: String(i)})), make('td', {}))),
       make('tbody', {}, rows.map((row, r) => make('tr', {}, make('th', {scope: 'row', text: printable(found.parts[r].name)}),
-        Array.from({length: width}, (_, i) => make('td', {}, make('code', {text: short(row[i] ?? '', 60)}))), make('td', {}, this.opens(found.parts[r], step)))))));
+        Array.from({length: width}, (_, i) => make('td', {}, make('code', {text: short(row[i] ?? '', 60)}))), make('td', {}, this.opens(found.parts[r], found, step)))))));
   }
 
   pages(found, step) {
@@ -119,15 +137,15 @@ export class Inspector {
       found.from > 0 && button('Previous parts', () => turn(Math.max(0, found.from - page))), end < found.total && button('Next parts', () => turn(end)));
   }
 
-  classTree(found) {
+  classTree(found, step) {
     const names = (part) => [...((found.parts.find((one) => one.name === part) || {}).value || '').matchAll(/#<\S+ ([^\s>]+)>/g)].map((match) => match[1]);
     const own = (found.facts.find(([name]) => name === 'Name') || [])[1] || 'this class';
-    const node = (name) => button(printable(name), () => this.go({name, args: {code: `(find-class '${name})`}, offset: 0}), {class: 'small'});
-    const precedence = names('PRECEDENCE-LIST').slice(1);
+    const node = (part, i, name) => button(printable(name), () => this.go({name, args: this.argumentsOf(step, `${part}, [${i}]`), offset: 0}), {class: 'small'});
+    const precedence = names('PRECEDENCE-LIST').map((name, i) => node('PRECEDENCE-LIST', i, name)).slice(1);
     const item = (name, children) => make('li', {}, name, children.length > 0 && make('ul', {}, children));
-    const below = item(make('strong', {text: printable(own)}), names('DIRECT-SUBCLASSES').slice(0, 100).map((name) => item(node(name), [])));
+    const below = item(make('strong', {text: printable(own)}), names('DIRECT-SUBCLASSES').slice(0, 100).map((name, i) => item(node('DIRECT-SUBCLASSES', i, name), [])));
     return make('div', {class: 'tree', role: 'group', 'aria-label': 'Class tree'},
-      make('ul', {}, precedence.reverse().reduceRight((inner, name) => item(node(name), [inner]), below)));
+      make('ul', {}, precedence.reverse().reduceRight((inner, one) => item(one, [inner]), below)));
   }
 
   image(found, step) {
@@ -136,7 +154,7 @@ export class Inspector {
     const read = async () => {
       const bytes = [];
       while (bytes.length < found.total && this.path.at(-1) === step) {
-        const reply = await this.app.look('inspect-object', {handle: found.handle, offset: bytes.length, limit: 500});
+        const reply = await this.app.look('inspect-object', {...step.args, offset: bytes.length, limit: 500});
         const parts = parse.object(reply.text)?.parts || [];
         if (parts.length === 0) return;
         parts.forEach((part) => bytes.push(Number(part.value)));

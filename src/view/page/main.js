@@ -4,7 +4,7 @@ import {byId, ask, say, short, printable, duration, clock} from './dom.js';
 import {callTool, readEvents, listen, tokens, Lost} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
-import {drawEntry, isLook, title} from './entry.js';
+import {drawEntry, title} from './entry.js';
 import {Servers} from './servers.js';
 import {Checkpoints} from './checkpoints.js';
 import {Side} from './side.js';
@@ -211,14 +211,12 @@ class App {
     requestAnimationFrame(() => setTimeout(() => { this.cost = performance.now() - began; }));
     model.began = answer.began;
     model.first = answer.first;
-    const previous = this.newestValue();
     const before = model.running;
     const changed = model.append(answer.events);
     if (model.last >= answer.last && answer.undone) {
       model.mark(answer.undone);
       if (typeof answer.at === 'number' && model.states.has(answer.at)) model.state = answer.at;
     }
-    if (previous && previous !== this.newestValue()) previous.version++;
     this.transcript.show(model.entries);
     this.draw();
     if (changed.size) {
@@ -316,32 +314,11 @@ class App {
     return reply;
   }
 
-  inspect(args, name, error = null) {
-    const newest = this.model.entries.flatMap((entry) => entry.errors || []).map((one) => one.error).filter(Number.isFinite).at(-1);
-    if (error && newest !== undefined && newest !== error.error) return this.report(`Variables can be inspected in the newest error, ${newest}.`, true);
-    return this.inspector.open(args, name);
-  }
-
-  newestValue() {
-    for (let i = this.model.entries.length - 1; i >= 0; i--) {
-      const entry = this.model.entries[i];
-      if (entry.kind === 'note' && entry.what !== 'checkpoint' && entry.what !== 'person') return null; // another state
-      if (entry.kind === 'evaluation' && !entry.isBetween) {
-        if (isLook(entry)) continue;
-        return entry.state === 'value' && !entry.inFrame ? entry : null;
-      }
-    }
-    return null;
-  }
-
-  /* inspectValue(entry, i): the newest values are still there as * and /; an older one only by evaluating its code again. */
-  async inspectValue(entry) {
-    const name = `value of ${title(entry).toLowerCase()}`;
-    if (entry.handle) return this.inspector.open({handle: entry.handle}, name);
-    if (entry === this.newestValue()) return this.inspector.open({code: entry.values.length === 1 ? 'cl:*' : 'cl:/'}, name, entry);
-    if (await ask('Evaluate it again?', `The value itself is no longer kept. The code of evaluation ${entry.number} would be evaluated again:\n\n${short(entry.code, 300)}`, 'Evaluate again and inspect')) {
-      this.inspector.open({code: entry.code}, name);
-    }
+  /* inspectValue(entry, i): value i of the evaluation, as long as the session still has that object. */
+  inspectValue(entry, i) {
+    const isKept = this.model.byEvaluation.get(entry.number) === entry; // and not of the time before a reset
+    const again = entry.code && !entry.codeBytes ? {code: entry.code, package: entry.package} : null;
+    return this.inspector.open(isKept ? {handle: `v${entry.number}${i > 0 ? `.${i}` : ''}`} : null, `value of ${title(entry).toLowerCase()}`, again);
   }
 
   goTo(entry) {

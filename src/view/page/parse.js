@@ -47,12 +47,14 @@ export function frames(text) {
   return found;
 }
 
-/* object(text): {title, facts: [[name, value]], handle, parts: [{name, value, handle}], from, total} from inspect-object. */
+/* object(text): {title, facts: [[name, value]], handle, parts: [{name, value, handle}], from, total} from inspect-object; isFleeting: the handles are not kept. */
 export function object(text) {
-  const lines = text.split('\n');
+  const isAboutHandles = (line) => /^This is of a copy of the process|^The handles in this reply are not kept/.test(line);
+  const lines = text.split('\n').filter((line) => !isAboutHandles(line));
   const kind = lines.findIndex((line, i) => /^Kind: /.test(line) && /^Class: /.test(lines[i + 1] || ''));
   if (kind < 0) return null;
-  const found = {title: lines.slice(0, kind).join('\n'), facts: [], parts: [], from: 0, total: 0};
+  const found = {title: lines.slice(0, kind).join('\n'), facts: [], parts: [], from: 0, total: 0,
+    isFleeting: text.split('\n').some(isAboutHandles)};
   let at = kind;
   for (; at < lines.length && lines[at] !== ''; at++) {
     const fact = /^([^:]+): (.*)$/.exec(lines[at]);

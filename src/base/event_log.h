@@ -1,10 +1,11 @@
 /*
- * The newest events of a session's streams, for a client that lost its connection and asks for the events
- * after the last one that it received. Bounded in number and bytes; the newest event is kept at any size.
+ * The newest events of one or more streams, for who asks for the events after the last one that it received.
+ * Bounded in number and bytes; the newest event is kept at any size.
  */
-#ifndef HTTP_EVENT_LOG_H
-#define HTTP_EVENT_LOG_H
+#ifndef BASE_EVENT_LOG_H
+#define BASE_EVENT_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,8 +25,10 @@ void event_log_fini(struct event_log *log);
 void event_log_add(struct event_log *log, uint64_t stream, uint64_t sequence, const char *bytes, size_t len);
 
 /* event_log_replay(log, stream, after, each, arg): call ${each} for the events of ${stream} with a larger
- * sequence number than ${after}, in order. */
-void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after,
-                      void (*each)(void *arg, uint64_t sequence, const char *bytes, size_t len), void *arg);
+ * sequence number than ${after}, in order, until it returns false. The time depends on the number of events
+ * since then. */
+typedef bool event_log_visitor(void *arg, uint64_t sequence, const char *bytes, size_t len);
+void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after, event_log_visitor *each,
+                      void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Responsible for storing events and dropping old ones.
  */
-#include "http/event_log.h"
+#include "base/event_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +49,18 @@ void event_log_add(struct event_log *log, uint64_t stream, uint64_t sequence, co
         drop_oldest(log);
 }
 
-void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after,
-                      void (*each)(void *arg, uint64_t sequence, const char *bytes, size_t len), void *arg)
+void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after, event_log_visitor *each,
+                      void *arg)
 {
-    list_each(struct event, e, &log->events, node)
-        if (e->stream == stream && e->sequence > after)
-            each(arg, e->sequence, e->bytes, e->len);
+    const struct list *at = log->events.previous;
+    for (; at != &log->events; at = at->previous) {
+        const struct event *e = list_entry(at, struct event, node);
+        if (e->stream == stream && e->sequence <= after)
+            break;
+    }
+    for (at = at->next; at != &log->events; at = at->next) {
+        const struct event *e = list_entry(at, struct event, node);
+        if (e->stream == stream && !each(arg, e->sequence, e->bytes, e->len))
+            return;
+    }
 }
