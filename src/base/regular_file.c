@@ -247,6 +247,18 @@ bool regular_file_create(const char *path, mode_t mode, const char *bytes, size_
     return is_done;
 }
 
+bool regular_file_write(const char *path, const void *bytes, size_t len, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool is_written = fd >= 0 && write_all(fd, bytes, len);
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0 && is_written) {
+        is_written = false;
+        error = errno;
+    }
+    return is_written || err_set_errno(err, ERR_SYSTEM, error, "cannot write %s", path);
+}
+
 void regular_file_fini(struct regular_file *file)
 {
     if (file->directory >= 0)

@@ -66,6 +66,15 @@ bool regular_file_replace(const struct regular_file *file, const char *bytes, si
  */
 bool regular_file_create(const char *path, mode_t mode, const char *bytes, size_t len, struct err *err);
 
+/*
+ * regular_file_write(path, bytes, len, err):
+ * Write a file for this user alone, in place of what it contained: for files that no one reads yet, because
+ * their names are temporary or their reader starts later.
+ *
+ * Errors      ERR_SYSTEM (among others, if it is a symbolic link); part of the file may then be written
+ */
+bool regular_file_write(const char *path, const void *bytes, size_t len, struct err *err);
+
 void regular_file_fini(struct regular_file *file);
 
 #endif

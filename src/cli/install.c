@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -29,9 +30,9 @@ struct request {
 /* A path found by PATH survives upgrades better than the file it leads to. */
 static void find_self(struct request *r)
 {
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = '\0';
+    char self[PATH_MAX] = "";
+    size_t self_size = sizeof self;
+    uv_exepath(self, &self_size);
     r->own_path = find_program("cl-mcp-server");
     char *real = r->own_path == NULL ? NULL : realpath(r->own_path, NULL);
     r->is_in_path = real != NULL && strcmp(real, self) == 0;

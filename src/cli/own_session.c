@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <uv.h>
 
 #include "cli/run_program.h"
 
@@ -69,13 +69,13 @@ static size_t take_lines(struct own_session *s, const struct strbuf *output)
 bool own_session_run(const char *const *options, const char *const *codes, struct own_session *out,
                      struct err *err)
 {
-    char self[PATH_MAX];
+    char self[PATH_MAX] = "";
+    size_t self_size = sizeof self;
     const char *argv[MOST_OPTIONS + 2] = {self};
     struct strbuf input = {0};
     struct program_result result;
     *out = (struct own_session){.log = {.bytes = NULL}};
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = '\0';
+    uv_exepath(self, &self_size);
     for (size_t i = 0; options[i] != NULL && i < MOST_OPTIONS; i++)
         argv[i + 1] = options[i];
     size_t count = write_requests(&input, codes);

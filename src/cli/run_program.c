@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include <uv.h>
 
 enum { INPUT, OUTPUT, ERRORS, PIPES };
 enum { MOST_OUTPUT = 1 << 20, MOST_ERRORS = 1 << 16 };
@@ -22,9 +22,7 @@ extern char **environ;
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(uv_hrtime() / 1000000);
 }
 
 static void close_end(int *fd)

@@ -3,7 +3,6 @@
  */
 #include "http/owner_socket.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/regular_file.h"
 #include "base/runtime_directory.h"
 #include "base/text.h"
 #include "http/listener.h"
@@ -75,15 +75,6 @@ struct owner_socket *owner_socket_new(const struct owner_socket_options *options
     return o;
 }
 
-static bool write_file(const char *path, const char *text)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0)
-        return false;
-    bool is_written = write(file, text, strlen(text)) == (ssize_t)strlen(text);
-    return close(file) == 0 && is_written;
-}
-
 /* A reader sees the old description or the new one, never a part. */
 void owner_socket_describe(struct owner_socket *o, const char *client, const char *directory)
 {
@@ -99,7 +90,9 @@ void owner_socket_describe(struct owner_socket *o, const char *client, const cha
     char *text = description == NULL ? NULL : json_dumps(description, JSON_COMPACT);
     snprintf(path, sizeof path, "%s.json", o->base);
     snprintf(new_path, sizeof new_path, "%s.new", o->base);
-    if (text == NULL || !write_file(new_path, text) || rename(new_path, path) != 0)
+    struct err err;
+    if (text == NULL || !regular_file_write(new_path, text, strlen(text), &err) ||
+        rename(new_path, path) != 0)
         log_info("the description %s cannot be written", path);
     free(text);
     json_decref(description);

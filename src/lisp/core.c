@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
@@ -163,11 +164,10 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
 {
     unsigned long long key = key_of(lisp);
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    size_t self_size = sizeof self;
     *exists = true;
     char path[2 * PATH_MAX];
-    if (n > 0) {
-        self[n] = '\0';
+    if (uv_exepath(self, &self_size) == 0) {
         *strrchr(self, '/') = '\0';
         for (size_t i = 0; i < 2; i++) {
             if (i == 0)
@@ -218,27 +218,6 @@ static void remove_leftovers(const char *path)
     char *directory = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
     remove_old_files(directory, "agent-*.core.[0-9]*.*", time(NULL) - OLD_BUILD_S);
     free(directory);
-}
-
-static bool write_file(const char *path, const void *bytes, size_t len, struct err *err)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
-    const char *p = bytes;
-    while (len > 0) {
-        ssize_t n = write(fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            int e = errno;
-            close(fd);
-            return err_set_errno(err, ERR_SYSTEM, e, "cannot write %s", path);
-        }
-        p += n;
-        len -= (size_t)n;
-    }
-    return close(fd) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
 }
 
 static void build_free(struct core_build *b)
@@ -341,7 +320,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     b->path = xstrdup(path);
     b->done = done;
     b->arg = arg;
-    bool is_written = write_file(b->source, agent_source, agent_source_len, err);
+    bool is_written = regular_file_write(b->source, agent_source, agent_source_len, err);
     int log = is_written ? open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (is_written && log < 0)
         err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", b->log);
