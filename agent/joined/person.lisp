@@ -191,15 +191,18 @@ there is one."
 (defvar *own-connections* '()
   "The connections by which sessions came, until Swank has closed them. The hooks stay as long as the last of them.")
 
-(defun drop-unsent (connection &rest more)
-  "Close the socket of CONNECTION, which Swank is about to close, without what waits to be written. Swank would write that first:
-if the other end is gone, this fails, the error opens in the person's debugger, and since the thread holds the lock of all
-connections (in 2.27 it is the one thread that closes and lists them), nobody can connect any more."
-  (declare (ignore more))
-  (dolist (package *servers*)
-    (let ((stream (socket-stream connection package)))
-      (when (streamp stream)
-        (ignore-errors (close stream :abort t))))))
+(defun close-for-certain (close connection &rest more)
+  "Stand in for CLOSE of Swank's, which first writes what waits to be written. If the other end is gone, this fails, the error
+opens in the person's debugger, and since the thread holds the lock of all connections (in 2.27 it is the one thread that
+closes and lists them), nobody can connect any more."
+  (declare (type function close))
+  (handler-case (apply close connection more)
+    (stream-error ()
+      (dolist (package *servers*)
+        (let ((stream (socket-stream connection package)))
+          (when (streamp stream)
+            (ignore-errors (close stream :abort t)))))
+      (apply close connection more))))
 
 (defun note-connection-closed (connection &rest more)
   "End the sessions that came by CONNECTION, which is cut."
@@ -224,16 +227,22 @@ connections (in 2.27 it is the one thread that closes and lists them), nobody ca
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
-    (loop for (symbol . function) in (watched-functions package)
-          do (watch-calls symbol (fdefinition function)))))
+    (loop for (symbol . wrapper) in (wrapped-functions package)
+          do (wrap-calls symbol wrapper))))
 
-(defun watched-functions (package)
-  "List (SYMBOL . FUNCTION) for each function of PACKAGE that is watched because there is no hook."
-  (loop for (name hook function) in '(("CLOSE-CONNECTION%" nil drop-unsent)
-                                      ("DISPATCH-EVENT" "*EVENT-HOOK*" note-event))
+(defun note-dispatch (dispatch connection event &rest more)
+  "Stand in for DISPATCH of Slynk's, which has no hook for events."
+  (declare (type function dispatch))
+  (note-event connection event)
+  (apply dispatch connection event more))
+
+(defun wrapped-functions (package)
+  "List (SYMBOL . WRAPPER) for each function of PACKAGE that is wrapped because there is no hook."
+  (loop for (name hook wrapper) in '(("CLOSE-CONNECTION%" nil close-for-certain)
+                                     ("DISPATCH-EVENT" "*EVENT-HOOK*" note-dispatch))
         for symbol = (its name package)
         when (and symbol (fboundp symbol) (null (and hook (its hook package))))
-          collect (cons symbol function)))
+          collect (cons symbol (fdefinition wrapper))))
 
 (defun remove-server-hooks ()
   (dolist (package *servers*)
@@ -241,5 +250,5 @@ connections (in 2.27 it is the one thread that closes and lists them), nobody ca
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
                  (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (loop for (symbol) in (watched-functions package)
-          do (unwatch-calls symbol))))
+    (loop for (symbol) in (wrapped-functions package)
+          do (unwrap-calls symbol))))

@@ -44,15 +44,11 @@
   (dolist (name *ways-to-exit*)
     (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
 
-(defun watch-calls (name function)
-  "Call FUNCTION with the arguments of each call of the function NAME before it."
-  (declare (type function function))
-  (sb-int:encapsulate name 'cl-mcp-agent
-                      (lambda (called &rest arguments)
-                        (apply function arguments)
-                        (apply (the function called) arguments))))
+(defun wrap-calls (name wrapper)
+  "Have WRAPPER called with the function NAME and its arguments instead of it."
+  (sb-int:encapsulate name 'cl-mcp-agent wrapper))
 
-(defun unwatch-calls (name)
+(defun unwrap-calls (name)
   (sb-int:unencapsulate name 'cl-mcp-agent))
 
 (defun remove-encapsulations ()

@@ -29,12 +29,12 @@
   (loop for (name . exit) in (shiftf *exits* '())
         do (setf (fdefinition name) exit)))
 
-(defun watch-calls (name function)
-  "Slynk has no hook for what a person does, and a wrapper around its function would be visible to the person."
-  (declare (ignore name function))
+(defun wrap-calls (name wrapper)
+  "Do nothing: a wrapper around a function of Swank's or Slynk's would be visible to the person."
+  (declare (ignore name wrapper))
   nil)
 
-(defun unwatch-calls (name)
+(defun unwrap-calls (name)
   (declare (ignore name))
   nil)
 
