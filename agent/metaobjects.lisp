@@ -13,6 +13,15 @@
   "List the classes in the precedence list of CLASS."
   (or (class-precedence class) (list class)))
 
+(defun standard-ancestor (class)
+  "Return the class of the standard's that CLASS, of a condition of the Lisp's own, implements; CLASS if there is none."
+  (or (find-if (lambda (class)
+                 (let ((name (class-name class)))
+                   (and (eq (symbol-package name) (find-package "COMMON-LISP"))
+                        (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
+               (rest (class-ancestors class)))
+      class))
+
 (defun direct-superclasses (class)
   (mop class-direct-superclasses class))
 

@@ -447,17 +447,12 @@ the object if it reports that an object has no such slot, else NIL."
 (define-port-operation untested-restarts (condition)
   "List the restarts that are associated with CONDITION or with no condition, without asking their tests.")
 
-(define-port-operation restart-takes-value-p (restart)
-  "True if RESTART is likely to need an argument.")
-
-(define-port-operation restart-needs-value-p (restart)
-  "True if RESTART certainly cannot be invoked without an argument.")
-
 (define-port-operation restart-lambda-list (restart)
   "Return the lambda list of the function of RESTART, or :UNKNOWN.")
 
 (define-port-operation restart-argument (restart value)
-  "Return what to pass to RESTART, the Lisp's own or not, for VALUE: some take a form, or the name of a function.")
+  "Return what to pass to RESTART, the Lisp's own or not, for VALUE: some take a form, or the name of a function."
+  value)
 
 (define-port-operation restart-asker (restart)
   "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none.")

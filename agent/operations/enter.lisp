@@ -257,7 +257,7 @@ is an error inside the error, reported like any other."
     (cond ((null restart)
            (list *id* :refused (format nil "This error has no restart ~a.~@[ It has ~a.~]" designator (restarts-offered))))
           ((and (null text)
-                (restart-needs-value-p restart)
+                (plusp (required-count (restart-lambda-list restart)))
                 (not (and asks (restart-asker restart))))
            (list *id* :refused
                  (format nil "The restart ~a needs a value: pass a form as the argument value." designator)))

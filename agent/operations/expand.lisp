@@ -177,7 +177,7 @@ such package, reply with similar names."
                          :place (place-part (place-of function))))))))))
 
 (defun generic-reply (name function arguments)
-  (let* ((required (required-count function))
+  (let* ((required (required-count (function-lambda-list function)))
          (methods (methods-of-function function)))
     (if (< (length arguments) required)
         (absent-reply (format nil "~a takes at least ~d argument~:p; this form has ~d."
@@ -186,14 +186,6 @@ such package, reply with similar names."
           (if (and methods applicable)
               (applicable-reply name function arguments required applicable)
               (inapplicable-reply name function arguments required))))))
-
-(defun required-count (function)
-  "Return how many required parameters FUNCTION has."
-  (let ((list (function-lambda-list function)))
-    (if (listp list)
-        (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) list)
-            (length list))
-        0)))
 
 (define-operation :explain-dispatch (arguments)
   (call-in-package-for-code

@@ -194,37 +194,36 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
             (definition-files-below
              (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))))
 
+(defun central-files ()
+  "List the definitions in the directories of ASDF's central registry."
+  (loop for directory in asdf:*central-registry*
+        append (ignore-errors (directory (merge-pathnames "*.asd" (eval directory))))))
+
 (defun known-definition-files ()
   "List (NAME . FILE) for each system that has a file of its name, with NIL for FILE if it is loaded and
 has no file. If several have the same name, the first is the one that ASDF uses."
-  (let ((found (make-hash-table :test #'equal))
-        (names '()))
-    (flet ((note (name file)
-             (unless (nth-value 1 (gethash name found))
-               (setf (gethash name found) file)
-               (push name names))))
-      (dolist (name (asdf:registered-systems))
-        (let ((system (asdf::registered-system name)))
-          (when (and system (or (string= name (asdf:primary-system-name name))
-                                (asdf:component-loaded-p system)))
-            (note name (ignore-errors (asdf:system-source-file system))))))
-      (dolist (directory asdf:*central-registry*)
-        (dolist (file (ignore-errors (directory (merge-pathnames "*.asd" (eval directory)))))
-          (note (pathname-name file) file)))
-      (loop for (name . file) in (ocicl-entries)
-            do (note name file))
-      (dolist (file (installed-files (qlot-directory)))
-        (note (pathname-name file) file))
-      (asdf:ensure-source-registry)
-      (loop for name being the hash-keys of asdf/source-registry:*source-registry*
-              using (hash-value file)
-            do (note name file))
-      (dolist (file (definition-files-below *directory*))
-        (note (pathname-name file) file))
-      (dolist (file (installed-files (quicklisp-home)))
-        (note (pathname-name file) file)))
-    (loop for name in (sort names #'string<)
-          collect (cons name (gethash name found)))))
+  (asdf:ensure-source-registry)
+  (flet ((named (files)
+           (loop for file in files collect (cons (pathname-name file) file))))
+    (let ((found (make-hash-table :test #'equal)))
+      (loop for (name . file) in (append (loop for name in (asdf:registered-systems)
+                                               for system = (asdf::registered-system name)
+                                               when (and system (or (string= name (asdf:primary-system-name name))
+                                                                    (asdf:component-loaded-p system)))
+                                                 collect (cons name (ignore-errors (asdf:system-source-file system))))
+                                         (named (central-files))
+                                         (ocicl-entries)
+                                         (named (installed-files (qlot-directory)))
+                                         (loop for name being the hash-keys of asdf/source-registry:*source-registry*
+                                                 using (hash-value file)
+                                               collect (cons name file))
+                                         (named (definition-files-below *directory*))
+                                         (named (installed-files (quicklisp-home))))
+            do (unless (nth-value 1 (gethash name found))
+                 (setf (gethash name found) file)))
+      (sort (loop for name being the hash-keys of found using (hash-value file)
+                  collect (cons name file))
+            #'string< :key #'car))))
 
 ;;; Similar names for an unknown one
 
@@ -234,10 +233,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
    (ignore-errors
     (loop for name being the hash-keys of asdf/source-registry:*source-registry*
           collect name))
-   (loop for directory in asdf:*central-registry*
-         append (ignore-errors
-                 (mapcar #'pathname-name
-                         (directory (merge-pathnames "*.asd" (eval directory))))))))
+   (mapcar #'pathname-name (central-files))))
 
 (defun offer-systems (name)
   "Return a sentence with the systems whose names are similar to NAME, or NIL."

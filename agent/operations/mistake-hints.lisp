@@ -106,13 +106,19 @@ function if it is global; and the arguments of the call."
           (function (values name (function-lambda-list function) function))
           (t (values name (local-lambda-list name))))))
 
+(defun required-count (lambda-list)
+  "Return how many required parameters LAMBDA-LIST, a list or :UNKNOWN, has."
+  (if (listp lambda-list)
+      (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list)
+          (length lambda-list))
+      0))
+
 (defun accepts-p (lambda-list count)
   "True if a function with LAMBDA-LIST can be called with COUNT arguments, or LAMBDA-LIST is :UNKNOWN."
   (or (not (listp lambda-list))
-      (let ((required (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list))
-            (optional (position '&optional lambda-list))
+      (let ((optional (position '&optional lambda-list))
             (rest (intersection '(&rest &body &key) lambda-list)))
-        (and (>= count (or required (length lambda-list)))
+        (and (>= count (required-count lambda-list))
              (or (and rest t)
                  (<= count (- (or (position '&aux lambda-list) (length lambda-list))
                               (if optional 1 0))))))))

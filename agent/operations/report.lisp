@@ -291,7 +291,7 @@ which can be larger than the heap has room for: so it prints the first elements 
    (loop for restart in restarts
          collect (list (restart-name-text restart)
                        (restart-text restart)
-                       (restart-takes-value-p restart)))
+                       (and (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t)))
    (if *aborts-to-top*
        (list (list "ABORT" "Return to top level." nil))
        '())))

@@ -28,6 +28,7 @@
   "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
   number thread post of-program
   (held nil)                            ; the condition, if it stands in the debugger of the person who runs the image
+  (below nil)                           ; the one for which the thread stood in that debugger already
   fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
@@ -57,6 +58,7 @@
   "Note that CONDITION, the error NUMBER, stands in this thread, at POST. If there are too many, unwind the oldest."
   (let ((standing (make-standing :number number :thread (current-thread) :post post
                                  :of-program of-program
+                                 :below (held-condition (current-thread))
                                  :fills-heap (eq :heap (storage-kind condition)))))
     (call-locked
      (lambda ()
@@ -344,7 +346,7 @@
            (if (eql number *standing*)
                (funcall operation (cddr message))
                (perform-in-held-error standing message)))
-          ((held-condition (standing-thread standing))
+          ((not (member (held-condition (standing-thread standing)) (list nil (standing-below standing))))
            (list id :refused "The person has taken this error over: its thread stands in their debugger."))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))

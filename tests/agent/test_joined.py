@@ -387,6 +387,7 @@ class Joined(unittest.TestCase):
         thread, entry = self.stand(session)
         self.person.begin('(swank:eval-string-in-frame "(error \\"nested\\")" 0 "CL-USER")', thread=thread)
         self.person.debugger("nested", level=2)
+        self.reported(session, "nested")
         self.person.begin("(swank:sldb-abort)", thread=thread)
         self.person.debugger("sold out")
         for number in (entry["number"], self.reported(session, "sold out", after=entry["number"])["number"]):

@@ -144,12 +144,17 @@ def assert_none_left(mark, seconds=5):
     except TimedOut:
         left = marked(mark)
         message = "processes are left:\n" + "\n".join(describe_process(pid) for pid in left)
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        kill(*left)
         raise AssertionError(message) from None
+
+
+def kill(*pids):
+    """Kill these, as far as they still exist."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
 
 
 def peak_memory_kib(pid):
@@ -663,11 +668,7 @@ class Client:
             self.close()
         else:
             self.destroy()
-            for pid in marked(self.mark):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
+            kill(*marked(self.mark))
 
 
 # Tests

@@ -39,11 +39,7 @@ def run_file(path, limit, extra):
     except subprocess.TimeoutExpired:
         late = True
         os.killpg(process.pid, signal.SIGKILL)
-        for pid in mcp.marked(mark):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        mcp.kill(*mcp.marked(mark))
         output, _ = process.communicate()
     lines = output.decode(errors="replace").splitlines()
     # The interpreter's own last words are no TAP.

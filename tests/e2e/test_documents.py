@@ -14,7 +14,6 @@ import mcp
 import transcript
 
 
-
 def pages(pattern):
     return sorted(glob.glob(os.path.join(mcp.ROOT, pattern), recursive=True))
 

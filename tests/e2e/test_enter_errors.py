@@ -1,6 +1,5 @@
 """Errors that are stepped into after the call has returned: frames and locals, evaluation there, restarts, time limits that are extended."""
 
-import os
 import re
 
 import mcp
@@ -17,10 +16,10 @@ class Names(mcp.SessionTest):
         self.s.evaluate("(defpackage app (:use :cl)) (defpackage other (:use :cl))")
         self.s.evaluate("(defun sum (count total) (+ 1 (error \"~a ~a\" count total)))", package="app")
         self.assertErrorReport(self.s.evaluate("(app::sum 1 2)"))
-        self.assertEqual("=> (1 2)", self.s.call("evaluate-in-frame", frame=0, code="(list count total)").text)
-        self.assertEqual('=> "APP"', self.s.call("evaluate-in-frame", frame=0, code="(package-name (symbol-package 'total))").text)
+        self.assertEqual("=> (1 2)", self.enter("(list count total)").text)
+        self.assertEqual('=> "APP"', self.enter("(package-name (symbol-package 'total))").text)
         for package in ("other", ":other", "#:other"):
-            reply = self.s.call("evaluate-in-frame", frame=0, code="total", package=package)
+            reply = self.enter("total", package=package)
             self.assertIn("TOTAL is unbound", reply.text)
 
 
@@ -38,24 +37,21 @@ class Reports(mcp.SessionTest):
     def test_without_an_index_after_a_success_the_reply_says_which_error_was_entered(self):
         self.s.evaluate("(defun f (n) (list (error \"no ~a\" n)))")
         self.assertErrorReport(self.s.evaluate("(f 5)"))
-        self.assertEqual("=> 5", self.s.call("evaluate-in-frame", frame=0, code="n").text)
+        self.assertEqual("=> 5", self.enter("n").text)
         self.s.evaluate("(list 1)")
         said = "The last evaluation had no error; this is error 1: SIMPLE-ERROR."
-        self.assertIn(said, self.s.call("evaluate-in-frame", frame=0, code="n").text)
-        self.assertNotIn(said, self.s.call("evaluate-in-frame", frame=0, code="n", index=1).text)
+        self.assertIn(said, self.enter("n").text)
+        self.assertNotIn(said, self.enter("n", index=1).text)
 
     def test_a_variable_that_the_frame_does_not_keep_is_explained(self):
         self.s.evaluate('(defun f (n) (let ((k (* n 2))) (error "deep ~a" k)))')
         self.assertErrorReport(self.s.evaluate("(f 5)"))
-        reply = self.s.call("evaluate-in-frame", frame=0, code="(list n nothing)")
+        reply = self.enter("(list n nothing)")
         self.assertIn("The variables of this frame known here are N", reply.text)
         self.assertIn("Code compiled with (debug 3) keeps all.", reply.text)
 
 
 class Entering(mcp.SessionTest):
-    def enter(self, frame, code, **named):
-        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
-
     def enterable(self):
         text = self.s.call("list-errors", limit=32).text
         return [int(n) for n, rest in re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE) if "can be entered" in rest]
@@ -74,67 +70,67 @@ class Frames(Entering):
             self.assertIn(part, text)
 
     def test_code_sees_the_variables_of_a_frame(self):
-        self.assertValue(self.enter(0, "(list x y z)"), "(5 10 15)")
-        self.assertValue(self.enter(1, "(list a b)"), "(5 10)")
-        self.assertValue(self.enter(0, "(values x (+ y z)) (values (* x 2) y)"), "10", "10")
+        self.assertValue(self.enter("(list x y z)"), "(5 10 15)")
+        self.assertValue(self.enter("(list a b)", frame=1), "(5 10)")
+        self.assertValue(self.enter("(values x (+ y z)) (values (* x 2) y)"), "10", "10")
 
     def test_code_there_has_effect_until_the_next_evaluation(self):
-        self.assertValue(self.enter(0, "(setf *global* 99 x 98) (list *global* x)"), "(99 98)")
-        self.assertValue(self.enter(0, "(list x *global*)"), "(98 99)")
+        self.assertValue(self.enter("(setf *global* 99 x 98) (list *global* x)"), "(99 98)")
+        self.assertValue(self.enter("(list x *global*)"), "(98 99)")
         self.assertEvaluates("*global*", "99")
-        report = self.enter(0, "(setf *global* 100 x 97) (defun inner (x y) :changed) (list *global* x)")
+        report = self.enter("(setf *global* 100 x 97) (defun inner (x y) :changed) (list *global* x)")
         self.assertValue(report, "(100 97)")
         self.assertIn("the session is unchanged", report.session)
-        self.assertValue(self.enter(0, "(list x *global*)"), "(98 99)")
+        self.assertValue(self.enter("(list x *global*)"), "(98 99)")
         self.assertEvaluates("*global*", "99")
         self.assertFails("(inner 1 2)", "SIMPLE-ERROR")
 
     def test_output_is_in_the_reply(self):
-        report = self.enter(0, '(format t "z is ~a" z) z')
+        report = self.enter('(format t "z is ~a" z) z')
         self.assertEqual("z is 15", report.stdout)
         self.assertValue(report, "15")
 
     def test_an_error_there_is_reported_and_is_not_the_last_error(self):
         before = self.s.call("describe-last-error").text
-        report = self.assertErrorReport(self.enter(0, "(car x)"), "TYPE-ERROR")
+        report = self.assertErrorReport(self.enter("(car x)"), "TYPE-ERROR")
         self.assertIn("5", report.message)
         self.assertEqual(before, self.s.call("describe-last-error").text)
-        self.assertValue(self.enter(0, "z"), "15")
+        self.assertValue(self.enter("z"), "15")
 
     def test_unreadable_code_there_is_a_reader_error(self):
-        self.assertErrorReport(self.enter(0, "(list x"))
-        self.assertErrorReport(self.enter(0, "(no-package:x)"))
-        self.assertValue(self.enter(0, "x"), "5")
+        self.assertErrorReport(self.enter("(list x"))
+        self.assertErrorReport(self.enter("(no-package:x)"))
+        self.assertValue(self.enter("x"), "5")
 
     def test_a_death_there_leaves_session_and_error_as_they_were(self):
         for code in ("(sb-ext:exit)", "(sb-posix:kill (sb-posix:getpid) 9)", "(sb-posix:close 3)"):
             with self.subTest(code):
                 self.assertFails("(outer 5)", "SIMPLE-ERROR")
-                report = self.assertErrorReport(self.enter(0, code), "PROCESS-")
+                report = self.assertErrorReport(self.enter(code), "PROCESS-")
                 self.assertIn("as they were", report.session)
-                self.assertValue(self.enter(0, "z"), "15")
+                self.assertValue(self.enter("z"), "15")
                 self.assertEvaluates("*global*", "1")
 
     def test_a_loop_there_meets_its_time_limit(self):
-        report = self.assertErrorReport(self.enter(0, "(loop)", timeout=0.3), "TIMEOUT")
+        report = self.assertErrorReport(self.enter("(loop)", timeout=0.3), "TIMEOUT")
         self.assertNotIn("invoke-restart CONTINUE", report.text)
-        self.assertErrorReport(self.enter(0, "(sb-sys:without-interrupts (loop))", timeout=0.3), "TIMEOUT")
-        self.assertValue(self.enter(0, "z"), "15")
+        self.assertErrorReport(self.enter("(sb-sys:without-interrupts (loop))", timeout=0.3), "TIMEOUT")
+        self.assertValue(self.enter("z"), "15")
         self.assertOperational()
 
     def test_it_can_be_entered_when_the_session_has_died_since(self):
         self.s.evaluate("(sb-ext:exit :abort t)")
-        self.assertValue(self.enter(0, "z", index=1), "15")
+        self.assertValue(self.enter("z", index=1), "15")
 
     def test_it_can_be_entered_when_the_session_has_gone_on(self):
         self.s.evaluate("(setf *global* 2)")
-        self.assertValue(self.enter(0, "(list z *global*)"), "(15 1)")
-        self.assertValue(self.enter(0, "(list z *global*)", index=1), "(15 1)")
+        self.assertValue(self.enter("(list z *global*)"), "(15 1)")
+        self.assertValue(self.enter("(list z *global*)", index=1), "(15 1)")
 
     def test_it_cannot_be_entered_after_a_reset(self):
         self.s.call("reset-session")
-        self.assertTrue(self.enter(0, "z", index=1).is_error)
-        self.assertTrue(self.enter(0, "z").is_error)
+        self.assertTrue(self.enter("z", index=1).is_error)
+        self.assertTrue(self.enter("z").is_error)
 
 
 class Restarts(Entering):
@@ -176,7 +172,7 @@ class Restarts(Entering):
             reply = self.restart(name)
             self.assertTrue(reply.is_error, reply.text)
             self.assertEqual("This error has no restart %s. It has 1. RETRY, 2. ABORT." % name, reply.text)
-        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="1"), "1")
+        self.assertValue(self.enter("1"), "1")
 
     def test_store_value_stays_in_the_session(self):
         self.assertFails("(list *now-it-is-there*)", "UNBOUND-VARIABLE")
@@ -293,12 +289,9 @@ class TimeLimits(Entering):
         self.s.evaluate("(defvar *steps* 0) (defun slow () (loop repeat 40 do (sleep 0.02) (incf *steps*)) *steps*)")
         report = self.assertErrorReport(self.s.evaluate("(slow)", timeout=0.2), "TIMEOUT")
         self.assertIn("invoke-restart CONTINUE", report.text)
-        self.assertLess(int(self.enter_value("*steps*")), 40)
+        self.assertLess(int(self.enter("*steps*").value), 40)
         self.assertValue(self.restart("CONTINUE", timeout=10), "40")
         self.assertEvaluates("*steps*", "40")
-
-    def enter_value(self, code):
-        return self.s.call("evaluate-in-frame", frame=0, code=code).value
 
     def test_continue_again_and_again(self):
         self.s.evaluate("(defvar *steps* 0) (defun slow () (loop repeat 60 do (sleep 0.02) (incf *steps*)) *steps*)")
@@ -340,14 +333,14 @@ class Several(Entering):
             self.assertFails("(fail %d)" % i)
         self.assertEqual([8, 7, 6, 5, 4, 3, 2, 1], self.enterable())
         for index in range(1, 9):
-            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="i", index=index), str(index - 1))
+            self.assertValue(self.enter("i", index=index), str(index - 1))
         self.s.call("configure-limits", **{"checkpoint-limit": 1})
         self.s.call("list-checkpoints")
         enterable = self.enterable()
         self.assertEqual([8, 7, 6, 5, 4], enterable[:5])
         self.assertLessEqual(len(enterable), 6)
         gone = ({1, 2, 3} - set(enterable)).pop()
-        self.assertIsError(self.s.call("evaluate-in-frame", frame=0, code="i", index=gone), "cannot be entered: Its checkpoint was dropped with other old ones.")
+        self.assertIsError(self.enter("i", index=gone), "cannot be entered: Its checkpoint was dropped with other old ones.")
         self.assertIn("number %d" % (gone - 1), self.s.call("describe-last-error", index=gone).text)
 
     def test_frozen_errors_do_not_see_each_other(self):
@@ -356,7 +349,7 @@ class Several(Entering):
             self.assertFails("(progn (setf *x* %d) (restart-case (error \"x\") (tell () *x*)))" % i)
         self.s.evaluate("(setf *x* 100)")
         for index, seen in ((3, "3"), (2, "2"), (1, "1")):
-            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(prog1 *x* (setf *x* :spoiled))", index=index), seen)
+            self.assertValue(self.enter("(prog1 *x* (setf *x* :spoiled))", index=index), seen)
         self.assertEvaluates("*x*", "100")
         self.assertValue(self.restart("TELL", index=2), "2")
         self.assertEvaluates("*x*", "2")
@@ -365,13 +358,9 @@ class Several(Entering):
         before = set(self.s.processes())
         self.assertFails('(restart-case (error "x") (go-on () 1))')
         pid = int(self.s.evaluate("(sb-posix:getpid)").value)
-        visit = self.s.call("evaluate-in-frame", frame=0, code="1", index=1)
+        visit = self.enter("1", index=1)
         self.assertValue(visit, "1")
-        for frozen in set(self.s.processes()) - before - {pid}:
-            try:
-                os.kill(frozen, 9)
-            except OSError:
-                pass
+        mcp.kill(*set(self.s.processes()) - before - {pid})
         mcp.wait_until(lambda: "can be entered" not in self.s.call("list-errors").text, 5, "the end of the frozen error")
         self.assertIsError(self.restart("GO-ON", index=1), "cannot be entered")
         self.assertEvaluates("(sb-posix:getpid)", str(pid))

@@ -114,11 +114,7 @@ class FaultInjection(mcp.TestCase):
     def test_everything_is_killed_at_once_and_the_report_of_the_state_is_true(self):
         for n in range(8):
             self.s.evaluate("(defvar *n%d* 1)" % n)
-            for pid in self.lisps():
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            mcp.kill(*self.lisps())
             report = self.s.evaluate("(+ 1 2)")
             # It may have reached the process that was dying.
             if report.is_error:
@@ -137,11 +133,7 @@ class FaultInjection(mcp.TestCase):
         for _ in range(3):
             pending = self.s.start_call("evaluate-lisp", code="(loop)", timeout=2)
             mcp.wait_until(lambda: len(self.lisps()) >= 2, 10, "a session")
-            for pid in self.lisps():
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            mcp.kill(*self.lisps())
             self.assertTrue(pending.reply(wait=20).is_error)
             self.assertOperational()
 

@@ -159,6 +159,11 @@ class Scaling(Base):
         self.assertEqual(set(NAMES[:3]), {homes[key] for key in self.KEYS}, "each node has some")
         return homes
 
+    def start_with(self, node):
+        """Start them; the sessions of this one."""
+        homes = self.start()
+        return [key for key in self.KEYS if homes[key] == node]
+
     def at(self, node):
         return next(client for client in self.legacy if client.id.startswith(node + "-"))
 
@@ -200,8 +205,7 @@ class Scaling(Base):
 
     def test_a_node_is_drained_and_comes_back(self):
         f = self.fleet
-        homes = self.start()
-        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        key = self.start_with("lisp-1")[0]
         client = self.at("lisp-1")
         f.ask("ann", "create-session", name="unused")
         f.ask("ann", "evaluate-lisp", key, code="(incf *n*)")
@@ -225,8 +229,7 @@ class Scaling(Base):
 
     def test_a_session_that_cannot_be_saved_is_lost_when_its_node_is_drained(self):
         f = self.fleet
-        homes = self.start()
-        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        key = self.start_with("lisp-1")[0]
         f.ask("ann", "evaluate-lisp", key, code="(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
         f.nodes.pop("lisp-1").end(wait=60)
         text, _ = self.hear(key)
@@ -235,8 +238,7 @@ class Scaling(Base):
 
     def test_a_node_is_killed_and_comes_back(self):
         f = self.fleet
-        homes = self.start()
-        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        key = self.start_with("lisp-1")[0]
         client = self.at("lisp-1")
         self.assertIn("Saved", f.ask("ann", "save-session", key))
         f.kill_node("lisp-1")
@@ -247,8 +249,7 @@ class Scaling(Base):
 
     def test_a_node_is_killed_for_good(self):
         f = self.fleet
-        homes = self.start()
-        saved, unsaved = [key for key in self.KEYS if homes[key] == "lisp-1"][:2]
+        saved, unsaved = self.start_with("lisp-1")[:2]
         self.assertIn("Saved", f.ask("ann", "save-session", saved))
         f.ask("ann", "evaluate-lisp", saved, code="(incf *n*)")
         f.kill_node("lisp-1")
@@ -261,8 +262,7 @@ class Scaling(Base):
 
     def test_a_node_is_stopped_for_longer_than_a_minute(self):
         f = self.fleet
-        homes = self.start()
-        key = next(key for key in self.KEYS if homes[key] == "lisp-1")
+        key = self.start_with("lisp-1")[0]
         self.assertIn("Saved", f.ask("ann", "save-session", key))
         node = f.nodes["lisp-1"]
         os.kill(node.pid, signal.SIGSTOP)
@@ -279,7 +279,6 @@ class Scaling(Base):
         text, before = self.hear(key)
         self.assertRegex(text, r"^=> 2\b")
         self.assertEqual(1, len(self.homes()[key]))
-
 
     def test_a_node_is_stopped_for_less_than_a_minute(self):
         f = self.fleet

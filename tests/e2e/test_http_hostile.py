@@ -1,7 +1,6 @@
 """Over HTTP nothing that a client sends or leaves out brings the server down, blocks another client, or stays behind."""
 
 import os
-import os
 import socket
 import struct
 import threading

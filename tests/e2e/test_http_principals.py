@@ -417,7 +417,6 @@ class Principals(WithTokens):
         server.process.kill()
         server.end(status=-signal.SIGKILL)
 
-
     def test_saves_of_ended_http_sessions_do_not_pile_up(self):
         state = os.path.join(self.folder(), "state")
         os.mkdir(state)

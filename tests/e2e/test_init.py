@@ -6,7 +6,6 @@ import pty
 import shlex
 import shutil
 import subprocess
-import time
 
 import mcp
 
@@ -104,13 +103,6 @@ class UserInit(mcp.TestCase):
         for option, name in (("--userinit", "/nonexistent/init.lisp"), ("--load", "/nonexistent/file.lisp"), ("--preload", "no-such-system-anywhere")):
             with self.subTest(option):
                 self.assertReportedOnce(self.start_with(None, option, name), name)
-
-    def test_initialize_does_not_wait_for_it(self):
-        started = time.monotonic()
-        client = self.start_with("(sleep 2) (defvar cl-user::*slow* 1)")
-        client.request("tools/list")
-        self.assertLess(time.monotonic() - started, 1.5 * mcp.STRETCH)
-        self.assertValue(client.evaluate("*slow*"), "1")
 
 
 class Load(mcp.TestCase):

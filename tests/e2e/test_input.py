@@ -340,7 +340,6 @@ class InputRequired(ModernInput):
         self.assertIn("=> :END", self.text("(read-line nil nil :end)", None))
 
 
-
 class TaskInput(ModernInput):
     """A client that accepts tasks: the task asks, and tasks/update answers."""
 

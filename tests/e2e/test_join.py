@@ -418,8 +418,6 @@ SHOP = """(require :asdf)
   (format t \\"~&shop ~d.~%\\" (hunchentoot:acceptor-port *shop*)))"))"""
 
 
-@unittest.skipIf(joining.why_not(), joining.why_not())
-@unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
 class WithoutEditor(ImageTest):
     def test_an_error_of_the_programs_thread_is_listed_and_mended(self):
         self.s.evaluate("(progn (defvar *result* nil) (defun inverse (x) (/ 1 x)))")
@@ -450,6 +448,80 @@ class WithoutEditor(ImageTest):
         person.evaluate('(sb-thread:terminate-thread (find "program" (sb-thread:list-all-threads) :key (function sb-thread:thread-name) :test (function equal)))')
 
 
+@unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
+class InterruptedBothWays(ImageTest):
+    """SLIME and the agent work in one image; each interrupts what is its own, and the person what is the agent's."""
+
+    WAITS = "(loop until (eql %s *stop*) do (sleep 0.01) finally (return :stopped))"
+
+    def setUp(self):
+        super().setUp()
+        self.emacs = joining.Emacs(self.folder())
+        self.addCleanup(self.emacs.end)
+        self.emacs('(slime-connect "127.0.0.1" %d)' % self.image.port)
+        self.assertEqual("t", self.emacs("(and (await #'slime-connected-p) t)"))
+        self.s.evaluate("(defparameter *stop* nil)")
+
+    def begin(self, **arguments):
+        """Have the agent evaluate what waits."""
+        running = self.s.start_call("evaluate-lisp", code=self.WAITS % 1, **arguments)
+        mcp.wait_until(lambda: "running for" in self.s.call("session-info").text, 10, "the evaluation to run")
+        return running
+
+    def interrupt_the_agents(self):
+        """As with the thread list of SLIME."""
+        self.emacs("""(let* ((rows (cdr (slime-eval '(swank:list-threads))))
+                             (place (seq-position rows "evaluation" (lambda (row word) (string-match word (cadr row))))))
+                        (slime-eval-async (list 'swank:debug-nth-thread place) #'ignore))""")
+        self.assertIn("sldb", self.emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
+
+    def leave(self, command):
+        self.emacs("(with-current-buffer (car (sldb-buffers)) (%s))" % command)
+        self.assertEqual("t", self.emacs("(await (lambda () (null (sldb-buffers))))"))
+
+    def test_each_interrupts_its_own(self):
+        self.emacs("(slime-eval-async '(swank:interactive-eval \"%s\") #'ignore)" % (self.WAITS % 2))
+        running = self.begin(timeout=2)
+        self.emacs("(slime-interrupt)")
+        self.assertIn("sldb", self.emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
+        self.assertErrorReport(running.reply(), "TIMEOUT")
+        self.assertIn("Interrupt from Emacs", self.s.call("list-errors").text)
+        self.leave("sldb-abort")
+        self.s.evaluate("(setf *stop* 1)")
+        self.assertValue(self.s.call("invoke-restart", index=self.s.newest_error(), restart="CONTINUE"), ":STOPPED")
+
+    def test_the_person_interrupts_the_agents_evaluation_and_lets_it_go_on(self):
+        running = self.begin()
+        self.interrupt_the_agents()
+        self.assertIn("An error stands in the person's debugger: Interrupt from Emacs", self.s.call("session-info").text)
+        self.emacs("""(slime-eval '(swank:interactive-eval "(setf *stop* 1)"))""")
+        self.leave("sldb-continue")
+        self.assertValue(running.reply(), ":STOPPED")
+
+    def test_the_person_ends_the_agents_evaluation(self):
+        for command, said in (("sldb-abort", "the restart ABORT ended the evaluation"),
+                              ("sldb-quit", "The thread of the evaluation was ended")):
+            with self.subTest(command):
+                running = self.begin()
+                self.interrupt_the_agents()
+                self.leave(command)
+                report = running.reply()
+                self.assertIn(said, report.text)
+                self.assertOperational()
+
+    def test_a_time_limit_comes_while_the_person_looks(self):
+        running = self.begin(timeout=3)
+        self.interrupt_the_agents()
+        self.assertErrorReport(running.reply(), "TIMEOUT")
+        self.assertOperational()
+        # The later one stands above the person's debugger and is the agent's to leave.
+        self.s.call("invoke-restart", index=self.s.newest_error(), restart="5")
+        self.assertEqual("t", self.emacs("(await (lambda () (null (sldb-buffers))))"))
+        self.assertOperational()
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+@unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
 class WithEmacs(mcp.TestCase):
     """SLIME is connected to a Lisp with a running web application; the agent comes to it."""
 

@@ -368,9 +368,10 @@ class Input(mcp.TestCase):
 
     def test_it_is_for_one_evaluation(self):
         self.s.call("evaluate-lisp", code="(read-line)", stdin="a\nb\n")
-        report = self.s.evaluate("(read-line)")
-        self.assertEqual("END-OF-FILE", report.error_type)
-        self.assertIn("Pass the text to be read as the argument stdin", report.text)
+        for code in ("(read-line)", "(read)", '(y-or-n-p "?")', "(read-char *query-io*)", "(read *debug-io*)", "(read *terminal-io*)"):
+            with self.subTest(code):
+                self.assertEqual("END-OF-FILE", self.s.evaluate(code).error_type)
+        self.assertIn("Pass the text to be read as the argument stdin", self.s.evaluate("(read-line)").text)
 
 
 class Tasks(mcp.TestCase):
@@ -424,14 +425,19 @@ class Tasks(mcp.TestCase):
         self.assertIn("The session was closed.", self.get(task)["result"]["content"][0]["text"])
 
     def test_after_a_restart_a_task_is_known_as_lost(self):
-        state = self.folder()
+        ends = (lambda server: server.close(), lambda server: (server.process.kill(), server.wait(), server.destroy()))
+        sleep = {"name": "evaluate-lisp", "arguments": {"code": "(sleep 600)", "timeout": 60}, "_meta": self.DECLARED}
+        runs = []
         for persists in (True, False):
-            options = ("--state-dir", state) + (("--persist",) if persists else ())
-            for end in (lambda server: server.close(), lambda server: (server.process.kill(), server.wait(), server.destroy())):
-                self.modern = self.start_server(*options, era=mcp.MODERN)
-                task = self.evaluate("(sleep 600)", timeout=60)
-                self.assertEqual("working", self.get(task)["status"])
-                end(self.modern)
+            for end in ends:
+                options = ("--state-dir", self.folder()) + (("--persist",) if persists else ())
+                server = self.start_server(*options, era=mcp.MODERN)
+                runs.append((persists, end, options, server, server.start("tools/call", sleep)))
+        for persists, end, options, server, call in runs:
+            with self.subTest(persists=persists, end=end):
+                task = call.result()
+                self.assertEqual("working", task["status"])
+                end(server)
                 self.modern = self.start_server(*options, era=mcp.MODERN)
                 if persists:
                     lost = self.get(task)
@@ -444,9 +450,10 @@ class Tasks(mcp.TestCase):
                 self.modern.close()
 
     def test_a_client_that_did_not_declare_it_gets_none(self):
-        result = self.modern.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(sleep 5)"}})
-        self.assertEqual("complete", result["resultType"])
+        self.modern.call("create-session", name="other")
+        undeclared = self.modern.start("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(sleep 4)", "session": "other"}})
         task = self.evaluate("(sleep 600)", timeout=0)
+        self.assertEqual("complete", undeclared.result()["resultType"])
         with self.assertRaises(mcp.RpcError) as refused:
             self.modern.request("tasks/get", {"taskId": task["taskId"]})
         self.assertEqual(-32021, refused.exception.code)

@@ -214,6 +214,7 @@ class FuzzTesting(Assertions):
                                  (self.invalid_parameter, 100), (self.large, 30), (self.unicode, 100)):
             with self.subTest(generator.__name__):
                 self.run_generator(generator, count)
+
     def test_10000_invalid_requests_in_sequence_are_all_answered_with_errors(self):
         chance = self.random()
         self.assertEvaluates("(defvar *before-the-storm* 42)", "*BEFORE-THE-STORM*")

@@ -307,16 +307,6 @@ class Standing(entries.Entries, InFolder):
 
 
 class Descriptors(InFolder):
-    def test_a_checkpoint_does_not_hold_the_end_of_a_pipe(self):
-        if not os.path.exists("/usr/bin/sort"):
-            self.skipTest("there is no /usr/bin/sort")
-        self.s.evaluate('(defvar *p* (sb-ext:run-program "/usr/bin/sort" \'() :input :stream :output :stream :wait nil))')
-        self.s.evaluate('(format (sb-ext:process-input *p*) "b~%a~%")')
-        self.s.evaluate("(+ 1 2)")
-        self.s.evaluate("(close (sb-ext:process-input *p*))")
-        reply = self.s.evaluate("(list (read-line (sb-ext:process-output *p*)) (read-line (sb-ext:process-output *p*)))", timeout=10)
-        self.assertValue(reply, '("a" "b")')
-
     def test_the_copy_of_an_error_holds_no_pipe_and_what_it_lacks_is_named(self):
         if not os.path.exists("/usr/bin/sort"):
             self.skipTest("there is no /usr/bin/sort")

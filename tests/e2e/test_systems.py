@@ -26,24 +26,26 @@ SHOP = {
 }
 
 
-class Diagnostics(mcp.TestCase):
-    def test_a_library_that_adds_methods_to_asdf_leaves_file_and_line_alone(self):
-        folder = self.folder()
-        mcp.write(os.path.join(folder, "wrong.asd"), '(asdf:defsystem "wrong" :components ((:file "wrong")))')
-        mcp.write(os.path.join(folder, "wrong.lisp"), "(defun fine () 1)\n\n(defun wrong () (absent 1))\n")
-        client = self.start_server(cwd=folder)
-        self.assertFalse(client.call("load-system", system="fiveam").is_error)
-        report = client.call("load-system", system="wrong").text
-        self.assertIn("wrong.lisp", report)
-        self.assertIn("line 3", report)
+def system(name, text):
+    """The files of a system that consists of this text."""
+    return {name + ".asd": '(defsystem "%s" :components ((:file "%s")))\n' % (name, name), name + ".lisp": text}
+
+
+def suite(name, framework, tests):
+    """The files of a system that consists of these tests, which its test operation runs: RT's, or those of FiveAM in the suite ALL."""
+    run, begin = {"rt": ("'#:do-tests", ""), "fiveam": ("'#:run! (find-symbol \"ALL\" :%s)" % name, "(def-suite all)\n(in-suite all)\n")}[framework]
+    return {
+        name + ".asd": '(defsystem "%s" :depends-on ("%s") :components ((:file "%s")) :perform (test-op (o c) (symbol-call :%s %s)))\n'
+                       % (name, framework, name, framework, run),
+        name + ".lisp": "(defpackage #:%s (:use #:cl #:%s))\n(in-package #:%s)\n%s%s" % (name, framework, name, begin, tests),
+    }
 
 
 class Systems(mcp.TestCase):
     def project(self, files, **named):
-        """A client whose Lisps work in a directory with these files."""
-        folder = self.folder()
-        mcp.write_files(folder, files)
-        return self.start_server("--directory", folder, **named)
+        """A client whose Lisps work in a directory with these files, which is in `place`."""
+        self.place = mcp.write_files(self.folder(), files)
+        return self.start_server("--directory", self.place, **named)
 
     def failures(self, text):
         """[(number, word, test, the rest)] of a run's report."""
@@ -121,6 +123,11 @@ class Finding(Systems):
 
 
 class Loading(Systems):
+    def test_a_library_that_adds_methods_to_asdf_leaves_file_and_line_alone(self):
+        client = self.project(system("wrong", "(defun fine () 1)\n\n(defun wrong () (absent 1))\n"))
+        self.assertFalse(client.call("load-system", system="fiveam").is_error)
+        self.assertRegex(client.call("load-system", system="wrong").text, r"/wrong\.lisp: .*\n  line 3\b")
+
     def test_a_file_that_does_not_compile_is_reported_with_file_line_form_and_condition(self):
         client = self.project({"broken.asd": '(defsystem "broken" :components ((:file "fine") (:file "bad")))\n', "fine.lisp": "(defun fine (x) 1)\n",
                                "bad.lisp": "(defun ok (unused) 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
@@ -131,7 +138,7 @@ class Loading(Systems):
         self.assertEqual(1, report.text.count("malformed"), "it is told once")
 
     def test_an_error_while_a_file_is_read_has_its_line(self):
-        client = self.project({"read.asd": '(defsystem "read" :components ((:file "read")))\n', "read.lisp": '(defun a () 1)\n\n(defun b ()\n  (list #.(error "too early")))\n'})
+        client = self.project(system("read", '(defun a () 1)\n\n(defun b ()\n  (list #.(error "too early")))\n'))
         for report in (client.call("load-system", system="read", wait=60), client.call("load-file", path="read.lisp", compile=True)):
             self.assertRegex(report.text, r"/read\.lisp: 1 error\n  line 4: SIMPLE-ERROR: too early\n")
 
@@ -141,16 +148,14 @@ class Loading(Systems):
         self.assertIn("  line 3: READER-ERROR: ", client.call("load-file", path="stray.lisp", compile=True).text)
 
     def test_warnings_of_a_file_that_was_mended_are_not_repeated(self):
-        folder = self.folder()
         bad, good = "(defun m1 (x) (undefined-1 x))\n(defun m2 () (let ((x 1 2)) x))\n", "(defun m1 (x) x)\n"
-        mcp.write_files(folder, {"mend.asd": '(defsystem "mend" :components ((:file "mend")))\n', "mend.lisp": bad})
-        client = self.start_server("--directory", folder)
+        client = self.project(system("mend", bad))
         self.assertIn("undefined function: UNDEFINED-1", client.call("load-system", system="mend", wait=60).text)
-        mcp.write_files(folder, {"mend.lisp": good})
+        mcp.write_files(self.place, {"mend.lisp": good})
         self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
-        mcp.write_files(folder, {"mend.lisp": bad + '(error "stop")\n'})
+        mcp.write_files(self.place, {"mend.lisp": bad + '(error "stop")\n'})
         self.assertIn("undefined function: UNDEFINED-1", client.call("load-file", path="mend.lisp", compile=True).text)
-        mcp.write_files(folder, {"mend.lisp": good})
+        mcp.write_files(self.place, {"mend.lisp": good})
         self.assertEqual("=> T", client.call("invoke-restart", restart="RETRY").text)
 
     def test_warnings_are_warnings_whatever_their_class_is_called(self):
@@ -167,7 +172,7 @@ class Loading(Systems):
                          r"\[METHOD\] FAILURE-CODE \(FAILURE\) at .*/failure\.lisp:2\n\(define-condition failure ")
 
     def test_a_form_that_is_not_finished_is_reported_with_where_it_begins(self):
-        client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
+        client = self.project(system("open", "(defun a () 1)\n\n\n(defun b (\n\n"))
         report = client.call("load-system", system="open", wait=60)
         self.assertTrue(report.is_error)
         self.assertRegex(report.text, r"/open\.lisp: 1 error\n  line 4: END-OF-FILE")
@@ -175,7 +180,7 @@ class Loading(Systems):
     def test_a_warning_has_its_line_whatever_is_in_front_of_the_form(self):
         for before in ("", "; a\n", "#| a\n #| b |#\n|#\n", "#+nil\n(foo)\n", "#+sbcl\n", "#-sbcl (foo\n) ; b\n#+sbcl\n"):
             with self.subTest(before):
-                client = self.project({"lines.asd": '(defsystem "lines" :components ((:file "lines")))\n', "lines.lisp": "(defun f (x) x)\n\n%s(defun g (y)\n  (nowhere y))\n" % before})
+                client = self.project(system("lines", "(defun f (x) x)\n\n%s(defun g (y)\n  (nowhere y))\n" % before))
                 reply = client.call("load-system", system="lines", wait=60)
                 self.assertIn("\n  line %d, column 3: STYLE-WARNING: undefined function: NOWHERE\n" % (4 + before.count("\n")), reply.text)
 
@@ -222,8 +227,7 @@ class Loading(Systems):
         self.assertIn('(asdf:load-system "shop")', client.call("session-history").text)  # as it can be evaluated again
 
     def test_a_load_that_never_ends_meets_its_time_limit(self):
-        client = self.project({"endless.asd": '(defsystem "endless" :components ((:file "endless")))\n', "endless.lisp": "(eval-when (:load-toplevel) (loop))\n",
-                               "packaged.lisp": "(defun packaged () 1)\n"})
+        client = self.project({**system("endless", "(eval-when (:load-toplevel) (loop))\n"), "packaged.lisp": "(defun packaged () 1)\n"})
         client.call("configure-limits", timeout=400)  # with which that of loads would be as long
         self.assertErrorReport(client.call("load-system", system="endless", timeout=0.5), "TIMEOUT")
         client.evaluate("(defpackage :own (:use :cl))")
@@ -315,12 +319,8 @@ class Testing(Systems):
         self.assertValue(client.evaluate("(shop:average '())"), "0")
 
     def test_errors_of_threads_have_no_part_in_the_numbers_of_a_run(self):
-        client = self.project({
-            "beside.asd": '(defsystem "beside" :depends-on ("fiveam") :components ((:file "beside"))'
-                          ' :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "BESIDE" "BESIDE"))))\n',
-            "beside.lisp": "(defpackage #:beside (:use #:cl #:fiveam))\n(in-package #:beside)\n(def-suite beside)\n(in-suite beside)\n"
-                           '(test a (error "of a test"))\n'
-                           '(test b (sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil) (is (= 1 1)))\n'})
+        client = self.project(suite("beside", "fiveam", '(test a (error "of a test"))\n'
+                                    '(test b (sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil) (is (= 1 1)))\n'))
         reply = client.call("run-tests", system="beside", wait=120)
         index = int(re.search(r"(?m)^  error (\d+)$", reply.text).group(1))
         listed = client.call("list-errors").text
@@ -338,9 +338,7 @@ class Testing(Systems):
         self.assertIn("evaluation 3", client.call("list-checkpoints").text)
 
     def test_only_the_first_errors_of_a_run_are_kept_to_be_entered(self):
-        tests = "".join('(deftest err.%d (error "number %d") 1)\n' % (i, i) for i in range(9))
-        client = self.project({"many.asd": '(defsystem "many" :depends-on ("rt") :components ((:file "many")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
-                               "many.lisp": "(defpackage #:many (:use #:cl #:rt))\n(in-package #:many)\n" + tests})
+        client = self.project(suite("many", "rt", "".join('(deftest err.%d (error "number %d") 1)\n' % (i, i) for i in range(9))))
         reply = client.call("run-tests", system="many", wait=120)
         self.assertIn("9 tests: 0 passed, 0 failed, 9 with an unexpected error", reply.text)
         self.assertEqual(["1", "2", "3"], re.findall(r"(?m)^  error (\d+)$", reply.text))
@@ -348,7 +346,7 @@ class Testing(Systems):
         self.assertIn("number 0", client.call("get-backtrace", index=1).text + client.call("list-errors").text)
 
     def test_without_copies_a_run_continues_too(self):
-        client = self.start_server("--checkpoints", "off", "--directory", self.shop_folder())
+        client = self.start_server("--checkpoints", "off", "--directory", mcp.write_files(self.folder(), SHOP))
         client.call("configure-limits", {"checkpoint-limit": 0})
         reply = client.call("run-tests", system="shop", wait=120)
         self.assertIn("5 tests, 10 checks: 4 passed, 3 failed, 2 with an unexpected error, 1 skipped", reply.text)
@@ -362,15 +360,8 @@ class Testing(Systems):
         self.assertFalse(client.call("get-backtrace", index=1).is_error)
         client.evaluate("(sb-thread:terminate-thread *thread*)")
 
-    def shop_folder(self):
-        folder = self.folder()
-        mcp.write_files(folder, SHOP)
-        return folder
-
     def test_a_test_that_never_ends_meets_the_time_limit_and_can_be_cancelled(self):
-        client = self.project({"endless.asd": '(defsystem "endless" :depends-on ("rt") :components ((:file "endless")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
-                               "endless.lisp": '(defpackage #:endless (:use #:cl #:rt))\n(in-package #:endless)\n'
-                                               '(deftest fails (error "first") 1)\n(deftest loops (loop) 1)\n'})
+        client = self.project(suite("endless", "rt", '(deftest fails (error "first") 1)\n(deftest loops (loop) 1)\n'))
         client.call("load-system", system="rt", wait=120)
         report = client.call("run-tests", system="endless", timeout=3, wait=60)
         self.assertErrorReport(report, "TIMEOUT")
@@ -383,9 +374,7 @@ class Testing(Systems):
         self.assertOperational(client)
 
     def test_the_death_of_the_process_in_a_test_ends_the_run(self):
-        client = self.project({"deadly.asd": '(defsystem "deadly" :depends-on ("rt") :components ((:file "deadly")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
-                               "deadly.lisp": '(defpackage #:deadly (:use #:cl #:rt))\n(in-package #:deadly)\n'
-                                              '(deftest fails (error "first") 1)\n(deftest exits (sb-ext:exit :code 3 :abort t) 1)\n'})
+        client = self.project(suite("deadly", "rt", '(deftest fails (error "first") 1)\n(deftest exits (sb-ext:exit :code 3 :abort t) 1)\n'))
         client.evaluate("(defvar *kept* 1)")
         report = client.call("run-tests", system="deadly", wait=120)
         self.assertErrorReport(report, "PROCESS-EXITED")
@@ -403,11 +392,7 @@ class Testing(Systems):
         self.assertRegex(client.call("run-tests", system="shop", test="text").text, r"^There is no test text\.\nDid you mean TEXTS")
 
     def test_a_test_of_another_system_is_not_taken_for_one_of_this(self):
-        files = {}
-        for system, tests in (("fa", "(test good (is (= 1 1)))\n(test only-a (is (= 1 1)))\n"), ("fb", "(test good (is (= 1 2)))\n")):
-            files[system + ".asd"] = '(defsystem "%s" :depends-on ("fiveam") :components ((:file "%s")) :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "ALL" :%s))))\n' % (system, system, system)
-            files[system + ".lisp"] = "(defpackage #:%s (:use #:cl #:fiveam))\n(in-package #:%s)\n(def-suite all)\n(in-suite all)\n%s" % (system, system, tests)
-        client = self.project(files)
+        client = self.project({**suite("fa", "fiveam", "(test good (is (= 1 1)))\n(test only-a (is (= 1 1)))\n"), **suite("fb", "fiveam", "(test good (is (= 1 2)))\n")})
         self.assertIn("fb: FAILED. 1 test: 0 passed, 1 failed", client.call("run-tests", system="fb", wait=120).text)
         self.assertIn("fa: passed. 1 test: 1 passed, 0 failed", client.call("run-tests", system="fa", test="good").text)
         self.assertEqual("There is no test only-a of fb.\nFA::ONLY-A is a test of the system fa.", client.call("run-tests", system="fb", test="only-a").text)
@@ -430,31 +415,26 @@ class Testing(Systems):
                           "element 299: actual has no more", "element 70: expected 70, actual :OTHER"], differences)
 
     def test_a_test_deleted_from_its_file_is_marked(self):
-        folder = self.folder()
-        mcp.write_files(folder, {"gone.asd": '(defsystem "gone" :depends-on ("rt") :components ((:file "t")) :perform (test-op (o c) (symbol-call :rt \'#:do-tests)))\n',
-                            "t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n(deftest goes 1 2)\n"})
-        client = self.start_server("--directory", folder)
+        client = self.project(suite("gone", "rt", "(deftest stays 1 1)\n(deftest goes 1 2)\n"))
         self.assertNotIn("No longer", client.call("run-tests", system="gone", wait=120).text)
-        mcp.write_files(folder, {"t.lisp": "(defpackage #:gone (:use #:cl #:rt))\n(in-package #:gone)\n(deftest stays 1 1)\n"})
+        mcp.write_files(self.place, suite("gone", "rt", "(deftest stays 1 1)\n"))
         for arguments in ({}, {"test": "goes"}):
             self.assertIn("\nNo longer in its file, but still defined in the session: GONE::GOES\n", client.call("run-tests", arguments, system="gone").text)
         self.assertNotIn("No longer", client.call("run-tests", system="gone", test="stays").text)
 
     def test_progress_names_the_test_that_runs(self):
-        client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("rt") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
-                               "slow.lisp": "(defpackage #:slow (:use #:cl #:rt))\n(in-package #:slow)\n(deftest quick 1 1)\n(deftest sleeps (progn (sleep 2.5) 1) 1)\n"})
-        pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
-        self.assertFalse(pending.reply(wait=60).is_error)
-        client.wait_for_notification(lambda note: "testing SLOW::SLEEPS (50 % done)" in str(note.get("params", {}).get("message", "")))
-
-
-    def test_progress_in_the_tests_of_a_suite(self):
-        client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("fiveam") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :fiveam \'#:run! (uiop:find-symbol* \'#:all :slow))))\n',
-                               "slow.lisp": "(defpackage #:slow (:use #:cl))\n(in-package #:slow)\n(fiveam:def-suite all)\n(fiveam:def-suite inner :in all)\n(fiveam:in-suite inner)\n"
-                                            "(fiveam:test quick (fiveam:is (= 1 1)))\n(fiveam:test quick-2 (fiveam:is (= 1 1)))\n(fiveam:test sleeps (fiveam:is (null (sleep 2.5))))\n(fiveam:in-suite all)\n(fiveam:test last (fiveam:is (= 1 1)))\n"})
-        pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
-        self.assertFalse(pending.reply(wait=60).is_error)
-        client.wait_for_notification(lambda note: re.search(r"testing (SLOW::)?SLEEPS \((0|25|50|75) % done\)", str(note.get("params", {}).get("message", ""))))
+        for framework, share, tests in (
+            ("rt", "50", "(deftest quick 1 1)\n(deftest waits (null (loop until (probe-file \"go\") do (sleep 0.01))) t)\n"),
+            ("fiveam", "0|25|50|75", "(def-suite inner :in all)\n(in-suite inner)\n(test quick (is (= 1 1)))\n(test quick-2 (is (= 1 1)))\n"
+             "(test waits (is (null (loop until (probe-file \"go\") do (sleep 0.01)))))\n(in-suite all)\n(test last (is (= 1 1)))\n"),
+        ):
+            with self.subTest(framework):
+                client = self.project(suite("slow", framework, tests))
+                pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
+                told = r"testing (SLOW::)?WAITS \((%s) %% done\)" % share
+                client.wait_for_notification(lambda note: re.search(told, str(note.get("params", {}).get("message", ""))))
+                mcp.write(os.path.join(self.place, "go"))
+                self.assertSucceeds(pending.reply())
 
 
 STAND_INS = {

@@ -11,12 +11,10 @@
  * One bit of the first byte makes the messages arrive as over HTTP: each with an origin, and a line that
  * begins with ! abandons those in progress. Each origin is over once, and nothing is sent to it afterwards.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
+#include "fuzz.h"
 #define FAKE_READABLE_TOOLS
 #include "../unit/fake_tools.h"
 #include "mcp/connection.h"
@@ -24,8 +22,6 @@
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
 
@@ -43,7 +39,6 @@ static void on_over(void *arg, struct transport_origin *origin)
 {
     struct answers *answers = arg;
     size_t n = (size_t)(origin - answers->origins);
-
     CHECK(n < ORIGINS && answers->is_under_way[n]);
     answers->is_under_way[n] = false;
 }
@@ -52,7 +47,6 @@ static void on_over(void *arg, struct transport_origin *origin)
 static struct transport_origin *new_origin(struct answers *answers, const struct transport_headers *headers)
 {
     size_t n = 0;
-
     while (n < ORIGINS && answers->is_under_way[n])
         n++;
     if (n == ORIGINS)
@@ -75,7 +69,6 @@ static void abandon_all(struct connection *c, struct answers *answers)
 static void note_secret(char secret[SECRET], const json_t *answer, const char *name)
 {
     const char *value = json_string_value(json_object_get(json_object_get(answer, "result"), name));
-
     if (value && strlen(value) == SECRET)
         memcpy(secret, value, SECRET);
 }
@@ -83,7 +76,6 @@ static void note_secret(char secret[SECRET], const json_t *answer, const char *n
 static void fill_in(char *bytes, size_t len, char mark, const char secret[SECRET])
 {
     char marks[SECRET], *found;
-
     memset(marks, mark, SECRET);
     while ((found = memmem(bytes, len, marks, SECRET)) && memcmp(marks, secret, SECRET))
         memcpy(found, secret, SECRET);
@@ -94,7 +86,6 @@ static void on_send(void *arg, const struct transport_message *message)
     struct answers *answers = arg;
     const char *bytes = message->bytes;
     size_t len = message->len;
-
     CHECK(!memchr(bytes, '\n', len));
     CHECK(!message->origin || answers->is_under_way[message->origin - answers->origins]);
     json_t *answer = json_loadb(bytes, len, JSON_ALLOW_NUL, NULL);
@@ -127,7 +118,6 @@ static void come_or_go(struct sessions *sessions, const char *line, size_t len)
 {
     char name[100];
     struct err err;
-
     snprintf(name, sizeof name, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
     struct session *s = sessions_find(sessions, name);
     if (*line == '+' && !s && sessions_count(sessions) < 20)
@@ -139,12 +129,11 @@ static void come_or_go(struct sessions *sessions, const char *line, size_t len)
 static void ask(const char *line, size_t len)
 {
     char prompt[100];
-
     snprintf(prompt, sizeof prompt, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
     fake_ask(prompt);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(data, size)
 {
     static const struct limits limits;
     static struct session_host *host; /* one for all: making it reads files of the system */
@@ -159,11 +148,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .send = on_send,
                                          .on_over = on_over,
                                          .arg = &answers};
-    const char *at = (const char *)data + 1, *end = (const char *)data + size, *newline, *revision;
+    const char *at = data + 1, *end = data + size, *newline, *revision;
     char hello[200];
 
     if (size < 2)
-        return 0;
+        return;
     if (!host)
         host = session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     toolbox.sessions = sessions_new(host, &(struct sessions_options){0});
@@ -207,5 +196,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sessions_free(toolbox.sessions);
     uv_run(uv_default_loop(), UV_RUN_NOWAIT);
     CHECK(fake_call_count == 0);
-    return 0;
 }

@@ -14,12 +14,10 @@ static void check_beginnings(const char *bytes, size_t len, struct frame_result 
 {
     size_t enough = whole.status == FRAME_COMPLETE ? whole.consumed : frame_agent.digits;
     bool is_seen = false;
-
     /* Long payloads are tried only near their ends. */
     for (size_t n = 0; n <= len && n <= enough; n = n == 64 && enough > 128 ? enough - 64 : n + 1) {
         char *copy = malloc(n ? n : 1);
         struct frame_result r;
-
         if (n > 0)
             memcpy(copy, bytes, n);
         r = frame_scan(&frame_agent, copy, n);
@@ -39,7 +37,6 @@ static void check_writing(struct frame_result r, const char *bytes)
 {
     struct strbuf out;
     size_t at;
-
     strbuf_init(&out, 0);
     at = frame_begin(&frame_agent, &out);
     strbuf_add(&out, r.payload, r.payload_len);
@@ -51,10 +48,8 @@ static void check_writing(struct frame_result r, const char *bytes)
 FUZZ(bytes, size)
 {
     size_t at = 0;
-
     for (;;) {
         struct frame_result r = frame_scan(&frame_agent, bytes + at, size - at);
-
         check_beginnings(bytes + at, size - at, r);
         if (r.status != FRAME_COMPLETE)
             break;

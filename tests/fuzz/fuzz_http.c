@@ -22,7 +22,6 @@ static void check_values(const char *value)
     struct header_part host, port;
     uint64_t stream, sequence;
     const char *token = bearer_token(value);
-
     CHECK(!token || (token >= value && token <= end));
     if (host_split(value, &host, &port)) {
         CHECK(host.len > 0 && host.at >= value && host.at + host.len <= end);
@@ -43,7 +42,6 @@ static void check_user(const char *value)
     char name[PRINCIPAL_MOST_NAME + 1];
     struct network network;
     struct err err;
-
     if (principal_name(value, name))
         CHECK(name[0] != '.' && name[0] != '\0' && strchr(name, '/') == NULL &&
               strlen(name) <= PRINCIPAL_MOST_NAME);
@@ -56,7 +54,6 @@ static void check_tokens(const char *text, size_t len)
     struct tokens tokens;
     struct err err;
     size_t i;
-
     if (!tokens_parse(&tokens, text, len, &err)) {
         CHECK(!tokens.items);
         return;
@@ -72,7 +69,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *value = malloc(size + 1);
     const char *split;
-
     CHECK(value);
     memcpy(value, data, size);
     value[size] = '\0';

@@ -8,7 +8,6 @@
 static void check_place(const struct scan_place *place, const char *text, size_t size)
 {
     size_t line = 1, start = 0;
-
     if (place->line == 0)
         return;
     CHECK(place->offset <= size && place->column >= 1);
@@ -32,7 +31,6 @@ static void check_form(const struct scan_form *form, const char *text, size_t si
 static void check_explanation(const char *out, size_t cap)
 {
     const char *end = memchr(out, '\0', cap);
-
     CHECK(end != NULL);
     for (; out < end; out++)
         CHECK(*out == '\n' || ((unsigned char)*out >= 0x20 && *out != 0x7f));
@@ -42,7 +40,6 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
 {
     char out[SCAN_EXPLAIN_SIZE];
     struct scan_match match = scan_match_paren(text, size, line, column);
-
     scan_match_explain(&match, line, column, text, size, out, sizeof(out));
     check_explanation(out, sizeof(out));
     check_place(&match.paren, text, size);
@@ -50,7 +47,6 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
     check_place(&match.nearest, text, size);
     if (match.status == SCAN_MATCH_FOUND) {
         struct scan_match back = scan_match_paren(text, size, match.partner.line, match.partner.column);
-
         CHECK(back.status == SCAN_MATCH_FOUND && back.partner.offset == match.paren.offset);
     }
 }
@@ -58,7 +54,6 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
 FUZZ(text, size)
 {
     char out[SCAN_EXPLAIN_SIZE], cut[40];
-
     struct scan_result result = scan_text(text, size);
     check_place(&result.at, text, size);
     check_form(&result.form, text, size);

@@ -34,7 +34,6 @@ FUZZ(bytes, size)
 {
     struct err err = {.code = ERR_NONE};
     struct strbuf out;
-
     struct sexp_document *first = sexp_parse(bytes, size, &err);
     memset(bytes, 0xff, size); /* nothing of it may be read after the return */
     if (!first) {

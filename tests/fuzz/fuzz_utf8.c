@@ -11,7 +11,6 @@
 static void check_capped(const char *bytes, size_t len, const struct strbuf *whole, size_t limit)
 {
     struct strbuf out;
-
     strbuf_init(&out, limit);
     bool is_all = utf8_repair(&out, bytes, len);
     CHECK(is_all == (whole->len <= limit));
@@ -25,7 +24,6 @@ FUZZ(bytes, size)
 {
     struct strbuf out;
     size_t floor;
-
     size_t prefix = utf8_valid_prefix(bytes, size);
     CHECK(prefix <= size);
     CHECK(utf8_is_valid(bytes, prefix));

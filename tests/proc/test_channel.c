@@ -89,6 +89,12 @@ static void add_frame(struct strbuf *out, int id, size_t len)
     frame_end(&frame_agent, out, at);
 }
 
+static void close_peer(struct fixture *f)
+{
+    close(f->peer);
+    f->peer = -1;
+}
+
 static bool has_wanted(void *arg)
 {
     struct fixture *f = arg;
@@ -147,18 +153,15 @@ CASE(a_message_comes_once)
 
 CASE(a_message_comes_byte_by_byte)
 {
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 20);
-    add_frame(&b, 2, 0);
-    for (size_t i = 0; i < b.len; i++) {
-        feed(f, b.bytes + i, 1);
+    add_frame(frames, 1, 20);
+    add_frame(frames, 2, 0);
+    for (size_t i = 0; i < frames->len; i++) {
+        feed(f, frames->bytes + i, 1);
         uv_run(&f->loop, UV_RUN_NOWAIT);
         assert_false(f->is_closed);
-        assert_int_equal(f->messages, i + 1 == b.len ? 2 : i + 1 >= frame_agent.digits + 26 ? 1 : 0);
+        assert_int_equal(f->messages, i + 1 == frames->len ? 2 : i + 1 >= frame_agent.digits + 26 ? 1 : 0);
     }
     assert_int_equal(f->last_id, 2);
-    strbuf_fini(&b);
 }
 
 CASE(many_messages_in_one_read_come_in_order)
@@ -239,8 +242,7 @@ CASE(a_peer_that_closes_is_noticed_after_its_last_message)
 {
     add_frame(frames, 1, 5);
     feed(f, frames->bytes, frames->len);
-    close(f->peer);
-    f->peer = -1;
+    close_peer(f);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
     assert_int_equal(f->messages, 1);
     assert_false(f->has_reason);
@@ -256,8 +258,7 @@ CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
 {
     feed(f, "00000010(1 ", 11);
     uv_run(&f->loop, UV_RUN_NOWAIT);
-    close(f->peer);
-    f->peer = -1;
+    close_peer(f);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
     assert_int_equal(f->messages, 0);
 }
@@ -267,8 +268,7 @@ CASE(draining_delivers_what_has_come_without_the_loop)
     for (int i = 1; i <= 20; i++)
         add_frame(frames, i, 5000);
     assert_int_equal(write(f->peer, frames->bytes, frames->len), frames->len);
-    close(f->peer);
-    f->peer = -1;
+    close_peer(f);
     channel_drain(f->channel);
     assert_int_equal(f->messages, 20);
     channel_drain(f->channel);
@@ -297,12 +297,9 @@ CASE(draining_ends_although_a_writer_continues)
     f->peer = ends[1];
     struct channel_events events = {.on_message = on_message_write_another, .on_closed = on_closed, .arg = f};
     f->channel = channel_new(&f->loop, ends[0], &frame_agent, &events);
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    add_frame(&b, 1, 70000);
-    add_frame(&b, 2, 10);
-    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
-    strbuf_fini(&b);
+    add_frame(frames, 1, 70000);
+    add_frame(frames, 2, 10);
+    assert_int_equal(write(f->peer, frames->bytes, frames->len), frames->len);
     channel_drain(f->channel);
     assert_int_equal(f->messages, 2);
     assert_false(f->is_closed);
@@ -407,21 +404,20 @@ CASE(descriptors_are_sent_with_the_first_byte_and_closed_here)
 CASE(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later)
 {
     enum { COUNT = 200 };
-    struct strbuf b, all, got;
+    struct strbuf all, got;
     char bytes[65536];
-    strbuf_init(&b, 0);
     strbuf_init(&all, 0);
     strbuf_init(&got, 0);
     for (int i = 1; i <= COUNT; i++) {
-        strbuf_clear(&b);
-        add_frame(&b, i, 20000);
-        channel_send(f->channel, &b, NULL, 0);
-        strbuf_add(&all, b.bytes, b.len);
+        strbuf_clear(frames);
+        add_frame(frames, i, 20000);
+        channel_send(f->channel, frames, NULL, 0);
+        strbuf_add(&all, frames->bytes, frames->len);
     }
     /* Far more than a socket holds; what it reads meanwhile still arrives. */
-    strbuf_clear(&b);
-    add_frame(&b, 5, 5);
-    feed(f, b.bytes, b.len);
+    strbuf_clear(frames);
+    add_frame(frames, 5, 5);
+    feed(f, frames->bytes, frames->len);
     assert_messages(f, 1);
     fcntl(f->peer, F_SETFL, O_NONBLOCK);
     uint64_t limit = uv_hrtime() + (uint64_t)LIMIT_MS * 1000000;
@@ -435,7 +431,6 @@ CASE(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later)
     }
     assert_int_equal(got.len, all.len);
     assert_memory_equal(got.bytes, all.bytes, all.len);
-    strbuf_fini(&b);
     strbuf_fini(&all);
     strbuf_fini(&got);
 }
@@ -506,8 +501,7 @@ CASE(sending_to_a_peer_that_is_gone_is_harmless)
 {
     add_frame(frames, 1, 1000000);
     channel_send(f->channel, frames, NULL, 0);
-    close(f->peer);
-    f->peer = -1;
+    close_peer(f);
     channel_send(f->channel, frames, NULL, 0);
     assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
     channel_send(f->channel, frames, NULL, 0);

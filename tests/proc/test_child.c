@@ -118,10 +118,7 @@ CASE(a_missing_or_unsuitable_program_or_directory_is_an_error_and_not_an_exit_co
 CASE(a_program_is_looked_up_in_path)
 {
     const char *argv[] = {"true", NULL};
-    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
-    struct err err;
-    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
-    assert_non_null(f->child);
+    start_program(f, -1, (struct spawn_spec){.argv = argv});
     wait_for_end(f);
     assert_int_equal(f->end.exit_code, 0);
 }
@@ -290,14 +287,11 @@ CASE(a_childs_descriptors_may_be_given_crosswise)
 CASE(a_child_inherits_none_of_the_descriptors_that_we_inherited)
 {
     char found[16][300];
-    int ends[2], leaky = open("/dev/zero", O_RDONLY);
+    int leaky = open("/dev/zero", O_RDONLY);
     int high = fcntl(leaky, F_DUPFD, 15);
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    start_with_descriptors(f, (int[4]){-1, ends[1], 2, -1});
-    close(ends[1]);
+    start(f, "descriptors", NULL);
     close(leaky);
     close(high);
-    f->output = ends[0];
     read_descriptors(f, found);
     for (int fd = 3; fd < 16; fd++)
         if (found[fd][0] != '\0')

@@ -132,7 +132,6 @@ static void fake_done(const struct tool_call_options *options, const struct tool
 {
     struct strbuf text;
     struct tool_result result = {.text = &text, .is_error = is_error};
-
     strbuf_init(&text, 0);
     strbuf_add(&text, bytes, len);
     if (options->wants_structured)
@@ -149,7 +148,6 @@ static void fake_read(const struct tool_call_options *options, json_t *arguments
     char *dumped = json_dumps(arguments, JSON_SORT_KEYS | JSON_COMPACT);
     struct strbuf text;
     struct tool_result result = {.text = &text};
-
     strbuf_init(&text, 0);
     strbuf_adds(&text, dumped);
     result.is_absent = name && strcmp(name, "absent") == 0;
@@ -167,7 +165,6 @@ static void fake_complete(const struct tool_call_options *options, json_t *argum
     json_t *names = json_array();
     struct strbuf text;
     struct tool_result result = {.text = &text};
-
     strbuf_init(&text, 0);
     json_array_append_new(names, json_string(dumped));
     while (json_array_size(names) < 100)
@@ -187,7 +184,6 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
 {
     const json_t *text = json_object_get(arguments, tool == &fake_load ? "system" : "code");
     struct tool_call *call;
-
     (void)toolbox;
 #ifdef FAKE_READABLE_TOOLS
     if (tool == &tool_complete_names) {
@@ -234,7 +230,6 @@ static inline void fake_ask(const char *prompt)
 {
     static int64_t asked;
     struct tool_call *call = fake_call_count > 0 ? fake_calls[fake_call_count - 1] : NULL;
-
     if (!call || !call->options.on_question || call->question != 0)
         return;
     call->question = ++asked;
@@ -246,7 +241,6 @@ static inline void fake_expire(void)
 {
     struct tool_call *call = fake_call_count > 0 ? fake_calls[fake_call_count - 1] : NULL;
     int64_t question = call ? call->question : 0;
-
     if (question == 0)
         return;
     call->question = 0;
@@ -268,7 +262,6 @@ void tool_call_dismiss(struct tool_call *call, int64_t question)
 void tool_call_cancel(struct tool_call *call)
 {
     size_t n = 0;
-
     while (n < fake_call_count && fake_calls[n] != call)
         n++;
     CHECK(n < fake_call_count);
@@ -280,7 +273,6 @@ void tool_call_cancel(struct tool_call *call)
 static inline void fake_finish(size_t n, const char *text, bool is_error)
 {
     struct tool_call_options options;
-
     CHECK(n < fake_call_count);
     options = fake_calls[n]->options;
     fake_forget(n);

@@ -20,7 +20,6 @@ static inline struct guarded guarded_copy(const char *bytes, size_t len)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct guarded g = {.map_len = (len + page - 1) / page * page + page};
-
     g.map = mmap(NULL, g.map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (g.map == MAP_FAILED || mprotect(g.map + g.map_len - page, page, PROT_NONE) != 0)
         abort();

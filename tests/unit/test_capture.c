@@ -494,7 +494,6 @@ CASE(the_last_line_is_the_last_that_is_not_blank)
 CASE(the_last_line_of_a_flood_is_found)
 {
     char line[40];
-
     for (int i = 0; i < 300000; i++) {
         int len = snprintf(line, sizeof line, "line %d\n", i);
         capture_add(c, line, (size_t)len);

@@ -12,7 +12,6 @@
 TEST(err_set_fills_every_field_and_returns_false)
 {
     struct err e;
-
     memset(&e, 0xff, sizeof e);
     assert_false(err_set(&e, ERR_NOT_FOUND, "no %s in %d places", "lisp", 3));
     assert_int_equal(e.code, ERR_NOT_FOUND);
@@ -24,7 +23,6 @@ TEST(err_set_errno_appends_the_systems_message)
 {
     struct err e;
     char expected[256];
-
     memset(&e, 0xff, sizeof e);
     assert_false(err_set_errno(&e, ERR_SYSTEM, ENOENT, "open %s", "core"));
     snprintf(expected, sizeof expected, "open core: %s", strerror(ENOENT));
@@ -42,7 +40,6 @@ TEST(err_set_accepts_no_place_to_write_to)
 TEST(err_set_can_wrap_the_error_it_overwrites)
 {
     struct err e;
-
     err_set(&e, ERR_GONE, "the pipe is closed");
     err_set(&e, ERR_START, "cannot start: %s", e.message);
     assert_string_equal(e.message, "cannot start: the pipe is closed");
@@ -54,7 +51,6 @@ TEST(err_set_cuts_a_long_message_between_characters)
 {
     char text[2000];
     struct err e;
-
     /* Each shift of the two-, three- and four-byte characters puts the cut at another of their bytes. */
     for (size_t shift = 0; shift < 12; shift++) {
         memset(text, 'x', shift);
@@ -75,7 +71,6 @@ TEST(err_set_errno_keeps_the_reason_of_a_long_message)
     struct err e;
     const char *reason = strerror(EACCES);
     size_t room = sizeof e.message - 1, whole;
-
     memset(text, 'x', sizeof text);
     for (size_t len = 450; len < sizeof text; len++) {
         whole = len + strlen(": ") + strlen(reason);
@@ -88,7 +83,6 @@ TEST(err_set_errno_keeps_the_reason_of_a_long_message)
 TEST(err_set_masks_bytes_that_are_not_utf8)
 {
     struct err e;
-
     err_set(&e, ERR_NOT_FOUND, "no file %s", "a\xff\xc3(\xc3\xa9\xe2\x82");
     assert_string_equal(e.message, "no file a?"
                                    "?(\xc3\xa9?"

@@ -84,7 +84,6 @@ TEST(frame_scan_judges_each_row_at_once)
 {
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
-
         check_result(row, row->bytes, row->len, frame_scan(&frame_agent, row->bytes, row->len));
         check_result(row, g.bytes, row->len, frame_scan(&frame_agent, g.bytes, row->len));
         guarded_free(&g);
@@ -97,7 +96,6 @@ TEST(frame_scan_judges_each_row_byte_by_byte)
         for (size_t len = 0; len <= row->len; len++) {
             struct guarded g = guarded_copy(row->bytes, len);
             struct frame_result r = frame_scan(&frame_agent, g.bytes, len);
-
             if (row->status != FRAME_PARTIAL && len >= row->at)
                 check_result(row, g.bytes, len, r);
             else if (r.status != FRAME_PARTIAL)
@@ -112,7 +110,6 @@ TEST(frame_scan_accepts_the_largest_payload)
     struct frame_result r;
     size_t at;
     char *room;
-
     strbuf_init(&b, 0);
     at = frame_begin(&frame_agent, &b);
     room = strbuf_reserve(&b, SEXP_MAX_PAYLOAD);
@@ -136,7 +133,6 @@ TEST(frames_that_were_written_are_found_again)
     struct frame_result r;
     size_t from = 0, at;
     char header[9];
-
     strbuf_init(&b, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         at = frame_begin(&frame_agent, &b);
@@ -163,7 +159,6 @@ TEST(a_value_written_into_a_frame_has_no_space_in_front)
 {
     struct strbuf b;
     size_t at;
-
     strbuf_init(&b, 0);
     for (int i = 1; i <= 2; i++) {
         at = frame_begin(&frame_agent, &b);
@@ -184,7 +179,6 @@ TEST(a_frame_that_does_not_fit_leaves_nothing_behind)
 {
     struct strbuf b;
     size_t at, whole;
-
     /* Caps that are passed in the header, in the payload, at its last byte, and not at all. */
     for (size_t limit = 18; limit <= 36; limit++) {
         strbuf_init(&b, limit);
@@ -216,7 +210,6 @@ TEST(a_frame_over_the_largest_payload_is_taken_out)
 {
     struct strbuf b;
     size_t at;
-
     strbuf_init(&b, 0);
     at = frame_begin(&frame_agent, &b);
     memset(strbuf_reserve(&b, SEXP_MAX_PAYLOAD + 1), ' ', SEXP_MAX_PAYLOAD + 1);

@@ -38,7 +38,6 @@ static void take(struct stream *s, size_t piece, const char *expected)
     struct strbuf out;
     char bytes[4096];
     ssize_t n;
-
     strbuf_init(&out, 0);
     while ((n = stream_take(s, bytes, piece)) > 0)
         strbuf_add(&out, bytes, (size_t)n);
@@ -52,7 +51,6 @@ TEST(events_without_a_log_have_no_ids)
 {
     struct stream *s = stream_new(NULL, 7);
     struct client c;
-
     client_init(&c);
     stream_attach(s, &c.reader);
     stream_prime(s);
@@ -74,7 +72,6 @@ TEST(events_of_a_log_have_ids_and_can_be_had_again)
 {
     struct event_log log;
     struct client first, second;
-
     event_log_init(&log, 10, 1000);
     client_init(&first);
     client_init(&second);
@@ -102,7 +99,6 @@ TEST(the_newest_reader_counts)
 {
     struct stream *s = stream_new(NULL, 0);
     struct client first, second;
-
     client_init(&first);
     client_init(&second);
     stream_attach(s, &first.reader);
@@ -124,7 +120,6 @@ TEST(a_client_that_does_not_read_is_disconnected)
     struct event_log log;
     struct client c;
     size_t i;
-
     event_log_init(&log, 10, 1000);
     memset(large, 'x', sizeof large);
     client_init(&c);
@@ -149,7 +144,6 @@ TEST(the_queue_of_a_client_that_is_always_behind_stays_small)
     struct stream *s = stream_new(NULL, 0);
     struct client c;
     size_t len = strlen(text), offset = 0;
-
     client_init(&c);
     stream_attach(s, &c.reader);
     stream_send(s, "123", 3);

@@ -27,6 +27,22 @@ TEST(media_types)
     assert_false(media_type_is(";", "application/json"));
 }
 
+/* It holds for each of ${yes} and for none of ${no}; both end with NULL. */
+static void assert_tells(bool (*holds)(const char *value), const char *const yes[], const char *const no[])
+{
+    for (size_t i = 0; yes[i] != NULL; i++)
+        if (!holds(yes[i]))
+            fail_msg("%s", yes[i]);
+    for (size_t i = 0; no[i] != NULL; i++)
+        if (holds(no[i]))
+            fail_msg("%s", no[i]);
+}
+
+static bool admits_events(const char *value)
+{
+    return accept_admits(value, "text/event-stream");
+}
+
 TEST(accept_lists)
 {
     static const char *const yes[] = {"text/event-stream",
@@ -34,7 +50,8 @@ TEST(accept_lists)
                                       "text/*",
                                       "application/json, TEXT/event-stream;q=0.1",
                                       "a,b,,text/*;q=1",
-                                      "text/event-stream;q=0.05"};
+                                      "text/event-stream;q=0.05",
+                                      NULL};
     static const char *const no[] = {"",
                                      ",",
                                      "text",
@@ -45,14 +62,9 @@ TEST(accept_lists)
                                      "text/*/x",
                                      ";;;",
                                      "text /*",
-                                     "*/json"};
-
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (!accept_admits(yes[i], "text/event-stream"))
-            fail_msg("%s", yes[i]);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (accept_admits(no[i], "text/event-stream"))
-            fail_msg("%s", no[i]);
+                                     "*/json",
+                                     NULL};
+    assert_tells(admits_events, yes, no);
 }
 
 TEST(hosts_are_taken_apart)
@@ -81,8 +93,8 @@ static bool is_loopback(const char *value)
 
 TEST(hosts_of_this_machine)
 {
-    static const char *const yes[] = {"localhost",    "LocalHost:1", "127.0.0.1",
-                                      "127.1.2.3:80", "[::1]",       "[0:0:0:0:0:0:0:1]:9"};
+    static const char *const yes[] = {"localhost", "LocalHost:1",         "127.0.0.1", "127.1.2.3:80",
+                                      "[::1]",     "[0:0:0:0:0:0:0:1]:9", NULL};
     static const char *const no[] = {"localhost.evil.example",
                                      "localhost.",
                                      "127.0.0.1.evil.example",
@@ -93,19 +105,15 @@ TEST(hosts_of_this_machine)
                                      "[::2]",
                                      "[::]",
                                      "2130706433",
-                                     "evil"};
-
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (!is_loopback(yes[i]))
-            fail_msg("%s", yes[i]);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (is_loopback(no[i]))
-            fail_msg("%s", no[i]);
+                                     "evil",
+                                     NULL};
+    assert_tells(is_loopback, yes, no);
 }
 
 TEST(origins_of_this_machine)
 {
-    static const char *const yes[] = {"http://localhost", "https://127.0.0.1:8443", "HTTP://[::1]:3000"};
+    static const char *const yes[] = {"http://localhost", "https://127.0.0.1:8443", "HTTP://[::1]:3000",
+                                      NULL};
     static const char *const no[] = {"null",
                                      "",
                                      "localhost",
@@ -116,14 +124,9 @@ TEST(origins_of_this_machine)
                                      "http://localhost.evil.example",
                                      "http://localhost/x",
                                      "file://",
-                                     "http://evil.example:80"};
-
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (!origin_is_loopback(yes[i]))
-            fail_msg("%s", yes[i]);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (origin_is_loopback(no[i]))
-            fail_msg("%s", no[i]);
+                                     "http://evil.example:80",
+                                     NULL};
+    assert_tells(origin_is_loopback, yes, no);
 }
 
 TEST(bearer_tokens)
@@ -139,25 +142,14 @@ TEST(bearer_tokens)
 
 TEST(event_ids)
 {
-    static const char *const no[] = {"",
-                                     "-",
-                                     "1",
-                                     "1-",
-                                     "-1",
-                                     "1-2-3",
-                                     "1-2 ",
-                                     " 1-2",
-                                     "+1-2",
-                                     "1--2",
-                                     "a-1",
-                                     "1-a",
-                                     "1234567890123456789-1"};
+    static const char *const no[] = {"",     "-",    "1",    "1-",   "-1",  "1-2-3",
+                                     "1-2 ", " 1-2", "+1-2", "1--2", "a-1", "1-a"};
     uint64_t stream, sequence;
-
     assert_true(event_id_parse("0-0", &stream, &sequence));
     assert_true(stream == 0 && sequence == 0);
     assert_true(event_id_parse("123456789012345678-17", &stream, &sequence));
     assert_true(stream == 123456789012345678u && sequence == 17);
+    assert_false(event_id_parse("1234567890123456789-1", &stream, &sequence));
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         if (event_id_parse(no[i], &stream, &sequence))
             fail_msg("%s", no[i]);
@@ -171,7 +163,6 @@ TEST(token_files_are_taken_apart)
     static const char text[] = "# who\n\nada:" SECRET_A "\r\n" SECRET_B "\nada:AAAAAAAAAAAAAAAA~+/=  ";
     struct tokens t;
     struct err err;
-
     assert_true(tokens_parse(&t, text, sizeof text - 1, &err));
     assert_int_equal(t.count, 3);
     assert_string_equal(tokens_find(&t, SECRET_A)->name, "ada");
@@ -201,7 +192,6 @@ TEST(token_files_that_are_wrong)
     char large[400];
     struct tokens t;
     struct err err;
-
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         if (tokens_parse(&t, no[i], strlen(no[i]), &err))
             fail_msg("%s", no[i]);
@@ -221,7 +211,6 @@ TEST(a_token_file_is_its_owners_alone)
     int fd = mkstemp(path);
     struct tokens t;
     struct err err;
-
     assert_true(fd >= 0);
     assert_int_equal(write(fd, SECRET_A "\n", 17), 17);
     close(fd);
@@ -243,7 +232,6 @@ static struct sockaddr_storage address_of(const char *text)
     struct sockaddr_storage address = {0};
     struct sockaddr_in *ipv4 = (void *)&address;
     struct sockaddr_in6 *ipv6 = (void *)&address;
-
     if (inet_pton(AF_INET, text, &ipv4->sin_addr) == 1)
         address.ss_family = AF_INET;
     else if (inet_pton(AF_INET6, text, &ipv6->sin6_addr) == 1)
@@ -297,10 +285,8 @@ TEST(text_that_is_no_network_is_refused)
                                      "10.0.0.0/-1",
                                      "10.0.0.0/+8",
                                      "10.0.0.0/8 ",
-
                                      "10.0.0/8",
                                      "::1/129",
-
                                      "localhost",
                                      "10.0.0.0/8/8",
                                      "[::1]",
@@ -374,7 +360,6 @@ TEST(events_are_kept_and_forgotten)
 {
     struct event_log log;
     struct strbuf out;
-
     strbuf_init(&out, 0);
     event_log_init(&log, 3, 10);
     event_log_add(&log, 1, 1, "a", 1);
@@ -407,23 +392,17 @@ TEST(events_are_kept_and_forgotten)
 
 TEST(header_names_are_tokens)
 {
-    static const char *const right[] = {"Host", "content-length", "X-1", "!#$%&'*+-.^_`|~"};
-    static const char *const wrong[] = {"",      " Host", "Host ", "Ho st",     "Host\t", "Host:",
-                                        "H\x01", "H\x7f", "H(a)",  "H\xc3\xa4", "a/b",    "\"a\""};
-    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
-        assert_true(header_name_is_valid(right[i]));
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(header_name_is_valid(wrong[i]));
+    static const char *const yes[] = {"Host", "content-length", "X-1", "!#$%&'*+-.^_`|~", NULL};
+    static const char *const no[] = {"",      " Host", "Host ",     "Ho st", "Host\t", "Host:", "H\x01",
+                                     "H\x7f", "H(a)",  "H\xc3\xa4", "a/b",   "\"a\"",  NULL};
+    assert_tells(header_name_is_valid, yes, no);
 }
 
 TEST(header_values_have_no_control_characters)
 {
-    static const char *const right[] = {"", "a b", "a\tb", "\xc3\xa4", "~"};
-    static const char *const wrong[] = {"a\rb", "a\nb", "\x01", "a\x1f", "a\x7f", "\x1b[0m"};
-    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
-        assert_true(header_value_is_valid(right[i]));
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(header_value_is_valid(wrong[i]));
+    static const char *const yes[] = {"", "a b", "a\tb", "\xc3\xa4", "~", NULL};
+    static const char *const no[] = {"a\rb", "a\nb", "\x01", "a\x1f", "a\x7f", "\x1b[0m", NULL};
+    assert_tells(header_value_is_valid, yes, no);
 }
 
 TEST(a_cookie_is_found_by_its_whole_name_and_value)

@@ -107,7 +107,6 @@ TEST(no_byte_behind_any_truncation_is_read)
 static void expect_written(const char *bytes, size_t len, const char *written)
 {
     struct strbuf out;
-
     strbuf_init(&out, 0);
     json_write_string(&out, bytes, len);
     assert_string_equal(strbuf_string(&out), written);
@@ -130,7 +129,6 @@ TEST(add_string_writes_every_byte_so_that_jansson_reads_it_back)
     struct strbuf out;
     json_t *string;
     size_t i;
-
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
     strbuf_init(&out, 0);

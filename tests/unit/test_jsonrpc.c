@@ -55,7 +55,6 @@ TEST(messages_are_distinguished_by_their_members)
 {
     struct jsonrpc_message m;
     json_t *object;
-
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         object = json_loads(rows[i].json, JSON_ALLOW_NUL, NULL);
         assert_non_null(object);
@@ -74,7 +73,6 @@ TEST(messages_are_distinguished_by_their_members)
 STRBUF_TEST(out, envelopes_hold_what_they_are_given)
 {
     struct jsonrpc_slice id = {"\"i\"", 3}, none = {NULL, 0};
-
     jsonrpc_begin_result(out, id);
     strbuf_adds(out, "\"a\":1");
     jsonrpc_end_result(out);
@@ -99,7 +97,6 @@ STRBUF_TEST(out, envelopes_hold_what_they_are_given)
 TEST(a_long_name_is_cut_between_characters)
 {
     char name[201];
-
     for (size_t i = 0; i < 200; i += 2)
         memcpy(name + i, "\xc3\xa9", 2);
     assert_int_equal(jsonrpc_quotable((struct jsonrpc_slice){name, 200}), 100);

@@ -12,7 +12,6 @@ struct item {
 TEST(list_is_empty_after_init)
 {
     struct list head;
-
     list_init(&head);
     assert_true(list_is_empty(&head));
     assert_ptr_equal(head.previous, &head);
@@ -23,7 +22,6 @@ TEST(list_keeps_the_order_of_appending)
     struct item items[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
     struct list head, *node;
     int expected = 1;
-
     list_init(&head);
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
@@ -41,7 +39,6 @@ TEST(list_remove_leaves_the_others_linked)
 {
     struct item items[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
     struct list head;
-
     list_init(&head);
     for (size_t i = 0; i < 3; i++)
         list_append(&head, &items[i].link);
@@ -56,7 +53,6 @@ TEST(list_remove_twice_is_harmless)
 {
     struct item items[2] = {{.number = 1}, {.number = 2}};
     struct list head;
-
     list_init(&head);
     list_append(&head, &items[0].link);
     list_append(&head, &items[1].link);
@@ -72,7 +68,6 @@ TEST(list_walk_survives_removal_of_the_current_node)
     struct item items[4] = {{.number = 1}, {.number = 2}, {.number = 3}, {.number = 4}};
     struct list head;
     int seen = 0;
-
     list_init(&head);
     for (size_t i = 0; i < 4; i++)
         list_append(&head, &items[i].link);
@@ -88,7 +83,6 @@ TEST(list_walk_of_an_empty_list_does_nothing)
 {
     struct list head;
     int seen = 0;
-
     list_init(&head);
     list_each(struct item, item, &head, link)
         seen += item->number;

@@ -34,7 +34,6 @@ struct capture {
 static void connect_stderr(struct capture *c)
 {
     int ends[2];
-
     assert_int_equal(pipe(ends), 0);
     /* Where stderr is closed, one of the ends has its number. */
     c->reader = fcntl(ends[0], F_DUPFD, STDERR_FILENO + 1);
@@ -50,7 +49,6 @@ static void connect_stderr(struct capture *c)
 static int capture_begin(void **state)
 {
     struct capture *c = calloc(1, sizeof *c);
-
     if (!c)
         return -1;
     c->saved_stderr = dup(STDERR_FILENO);
@@ -63,7 +61,6 @@ static int capture_begin(void **state)
 static int capture_end(void **state)
 {
     struct capture *c = *state;
-
     dup2(c->saved_stderr, STDERR_FILENO);
     close(c->saved_stderr);
     close(c->reader);
@@ -75,7 +72,6 @@ static const char *captured(struct capture *c)
 {
     size_t len = 0;
     ssize_t n;
-
     while ((n = read(c->reader, c->text + len, sizeof c->text - 1 - len)) > 0)
         len += (size_t)n;
     c->text[len] = '\0';
@@ -121,7 +117,6 @@ TEST_BETWEEN(a_long_line_is_cut_between_characters, capture_begin, capture_end)
 {
     char text[9001];
     const char *line;
-
     for (size_t shift = 0; shift < 4; shift++) {
         memset(text, 'x', shift);
         for (size_t at = shift; at + 3 < sizeof text; at += 3)
@@ -141,7 +136,6 @@ TEST_BETWEEN(a_full_pipe_drops_lines_and_the_next_one_counts_them, capture_begin
     const char *text;
     size_t lines = 0;
     char expected[100];
-
     memset(filler, 'x', sizeof filler);
     /* The pipe holds 64 KiB or so; a blocking write would hang here. */
     for (int i = 0; i < 100; i++)
@@ -179,7 +173,6 @@ static void assert_counts_the_lost_line(struct capture *c)
 TEST_BETWEEN(a_reader_that_is_gone_does_no_harm, capture_begin, capture_end)
 {
     struct capture *c = *state;
-
     close(c->reader);
     /* SIGPIPE has its default action here: a write would end the test. */
     log_error("nobody hears this");
@@ -190,7 +183,6 @@ TEST_BETWEEN(a_reader_that_is_gone_does_no_harm, capture_begin, capture_end)
 TEST_BETWEEN(a_closed_stderr_does_no_harm, capture_begin, capture_end)
 {
     struct capture *c = *state;
-
     close(c->reader);
     close(STDERR_FILENO);
     errno = EDOM;
@@ -220,7 +212,6 @@ TEST_BETWEEN(log_status_is_written_whatever_the_level, capture_begin, capture_en
 TEST_BETWEEN(a_flood_of_lines_is_cut_off, capture_begin, capture_end)
 {
     struct capture *c = *state;
-
     seconds += 10; /* the other tests have written some lines */
     assert_int_equal(flood(c, 5000), 1000);
     log_error("dropped");

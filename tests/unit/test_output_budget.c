@@ -30,7 +30,6 @@ TEST(the_owners_oldest_are_dropped_first_and_no_other_owners)
         kept_output_init(&of_a[i]);
     for (int i = 0; i < 2; i++)
         kept_output_init(&of_b[i]);
-
     keep(&a, &of_a[0], 30 * KIB, 1);
     keep(&a, &of_a[1], 30 * KIB, 2);
     keep(&a, &of_a[2], 30 * KIB, 3); /* more than A may have */

@@ -14,7 +14,6 @@
 static bool is_tool_or_argument(const char *name, size_t len)
 {
     const struct tool_argument *a;
-
     for (size_t i = 0; i < registry_count(); i++) {
         if (strlen(registry_at(i)->name) == len && memcmp(registry_at(i)->name, name, len) == 0)
             return true;
@@ -29,7 +28,6 @@ static bool is_tool_or_argument(const char *name, size_t len)
 TEST(each_name_in_backquotes_is_one_of_a_tool_or_an_argument)
 {
     const char *at, *end;
-
     for (size_t i = 0; i < prompts_count(); i++) {
         for (at = strchr(prompts_at(i)->text, '`'); at; at = strchr(end + 1, '`')) {
             end = strchr(at + 1, '`');
@@ -45,7 +43,6 @@ TEST(each_variable_is_an_argument_and_each_argument_is_used)
     const struct prompt_argument *a;
     const char *at, *end;
     char variable[64];
-
     for (size_t i = 0; i < prompts_count(); i++) {
         for (a = prompts_at(i)->arguments; a->name; a++) {
             snprintf(variable, sizeof variable, "{%s}", a->name);
@@ -76,7 +73,6 @@ TEST(each_resource_has_a_tool_that_takes_its_variables)
     const struct tool *tool;
     const struct tool_argument *a;
     const char *at, *end;
-
     for (size_t i = 0; i < resources_count(); i++) {
         tool = registry_find(resources_at(i)->tool);
         assert_non_null(tool);

@@ -15,7 +15,6 @@ TEST(tools_are_found_by_any_spelling)
     static const char *const spellings[] = {"echo-text",         "Echo_Text",      "ECHO-TEXT",
                                             "lisp/echo-text",    "lisp.echo_text", "a/b/echo-text",
                                             "server.x/Echo-text"};
-
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         assert_ptr_equal(registry_find(spellings[i]), &fake_echo);
     assert_null(registry_find(""));
@@ -42,7 +41,6 @@ TEST(the_nearest_tool_is_named)
 TEST(the_first_of_equally_near_names_is_taken)
 {
     struct similar search;
-
     similar_init(&search, "AA_B");
     similar_offer(&search, "zzzz");
     assert_null(search.best);
@@ -59,7 +57,6 @@ static void expect(const struct tool *tool, const char *json, const char *expect
     json_t *given = json_loads(json, JSON_ALLOW_NUL, NULL), *checked;
     struct err err = {.code = ERR_NONE};
     char *dumped;
-
     assert_non_null(given);
     checked = arguments_check(tool, given, &err);
     if (is_good) {
@@ -105,7 +102,6 @@ TEST(arguments_get_their_canonical_names)
 TEST(arguments_that_are_null_count_as_absent)
 {
     struct err err;
-
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
     json_t *checked = arguments_check(&fake_wait, NULL, &err);
@@ -195,7 +191,6 @@ TEST(code_is_passed_whole_with_its_nuls_and_names_have_none)
     json_t *given = json_loads("{\"code\":\"a\\u0000b\",\"systems\":[\"c\"]}", JSON_ALLOW_NUL, NULL),
            *checked;
     struct err err;
-
     checked = arguments_check(&fake_echo, given, &err);
     assert_non_null(checked);
     assert_int_equal(json_string_length(json_object_get(checked, "code")), 3);
@@ -211,7 +206,6 @@ static char *listing(const char *spec)
 {
     struct err err;
     json_t *tools = listing_of(spec, &err);
-
     if (!tools)
         fail_msg("%s: %s", spec, err.message);
     char *dumped = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -222,7 +216,6 @@ static char *listing(const char *spec)
 TEST(the_listing_holds_schemas_that_strict_clients_accept)
 {
     char *dumped = listing("echo-text");
-
     assert_string_equal(
         dumped,
         "[{\"name\":\"echo-text\",\"title\":\"Echo\",\"description\":\"Give back the "
@@ -258,7 +251,6 @@ static void expect_listed(const char *spec, const char *names)
     json_t *tools = listing_of(spec, &err), *tool;
     char found[100] = "";
     size_t i;
-
     assert_non_null(tools);
     json_array_foreach(tools, i, tool) {
         strcat(found, json_string_value(json_object_get(tool, "name")));
@@ -271,7 +263,6 @@ static void expect_listed(const char *spec, const char *names)
 TEST(the_listing_is_chosen_by_set_or_names)
 {
     struct err err;
-
     expect_listed("core", "echo-text ");
     expect_listed("standard", "echo-text wait ");
     expect_listed("full", "echo-text wait load-system ");

@@ -203,6 +203,14 @@ static void assert_report(struct fixture *f, const char *expected)
     assert_string_equal(text_of(f), expected);
 }
 
+static void assert_backtrace(struct fixture *f, size_t from, size_t most, bool has_locals,
+                             const char *expected)
+{
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, from, most, has_locals);
+    assert_string_equal(text_of(f), expected);
+}
+
 #define CASE(test) TEST_WITH(struct fixture, f, test, set_up, tear_down)
 
 /* An outcome and its whole report. */
@@ -260,6 +268,27 @@ static const struct {
      "nil)))",
      "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
      "line 3, column 1: WARNING: b\n\n; No values"},
+    {"warnings that were not kept are counted",
+     "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) (\"WARNING\" \"c\" "
+     "\"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) :warnings-lost 1500)",
+     "[warnings]\nWARNING: a\nx: 4 warnings\n  line 1: WARNING: b\n  line 2: WARNING: c\n"
+     "  line 3: WARNING: d\n[… get-output ref 1 returns all warnings that were kept …]\n"
+     "[1,500 more warnings were not kept.]\n\n; No values"},
+    {"a warning at several places is shown once with its lines",
+     "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" nil) "
+     "(\"WARNING\" \"a\" \"x:9:5\" nil) (\"WARNING\" \"a\" \"y:9\" nil) (\"WARNING\" \"b\" \":2:1\" nil) "
+     "(\"WARNING\" \"b\" \":3:1\" nil) (\"WARNING\" \"c\") (\"WARNING\" \"c\")))",
+     "[warnings]\nline 2, column 1: WARNING: b (2 times; also line 3)\nWARNING: c (2 times)\n"
+     "x: 3 warnings\n  line 7, column 1: WARNING: a (3 times; also line 9)\n"
+     "y: 1 warning\n  line 9: WARNING: a\n\n; No values"},
+    {"a warning at many places is shown with its first lines",
+     "(1 :ok :values () :warnings ((\"W\" \"a\" \":1:1\") (\"W\" \"a\" \":2:1\") (\"W\" \"a\" \":3:1\") "
+     "(\"W\" \"a\" \":4:1\") (\"W\" \"a\" \":5:1\") (\"W\" \"a\" \":6:1\") (\"W\" \"a\" \":7:1\")))",
+     "[warnings]\nline 1, column 1: W: a (7 times; also lines 2, 3, 4, 5, 6, ...)\n"
+     "[… get-output ref 2 returns all warnings …]\n\n; No values"},
+    {"a warning that came often is counted",
+     "(1 :ok :values () :warnings ((\"W\" \"a\" nil nil 1999) (\"W\" \"b\") (\"W\" \"a\")))",
+     "[warnings]\nW: a (2,000 times)\nW: b\n\n; No values"},
 };
 
 CASE(each_outcome_has_its_report)
@@ -556,9 +585,7 @@ CASE(without_an_error_both_tools_use_the_same_words)
         "No error available.\n(No error has occurred since the last successful evaluation.)";
     report_last_error(&f->out, NULL);
     assert_string_equal(text_of(f), words);
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, NULL, 0, 20, true);
-    assert_string_equal(text_of(f), words);
+    assert_backtrace(f, 0, 20, true, words);
 }
 
 CASE(looking_again_gives_the_same_text)
@@ -577,9 +604,9 @@ CASE(looking_again_gives_the_same_text)
 CASE(backtrace_has_all_frames_from_zero)
 {
     reply(f, division);
-    report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at "
-                                    "/tmp/bar.lisp:12\n2: (EVAL (BAR X))");
+    assert_backtrace(f, 0, 20, false,
+                     "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n"
+                     "2: (EVAL (BAR X))");
 }
 
 CASE(backtrace_shows_locals_under_each_frame)
@@ -587,43 +614,37 @@ CASE(backtrace_shows_locals_under_each_frame)
     reply(f, division);
     f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) "
                                 "(\"(BAR X)\" \"b.lisp:1\")) :total 2)");
-    report_backtrace(&f->out, f->record, 0, 20, true);
-    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n"
-                                    "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
-                                    "1: (BAR X) at b.lisp:1\n     (no locals known)\n"
-                                    "... 1 more frame, not kept");
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(text_of(f), "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not "
-                                    "shown; use max-frames and from\n... 1 more frame, not kept");
+    assert_backtrace(f, 0, 20, true,
+                     "Backtrace of error 1 (3 frames):\n"
+                     "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
+                     "1: (BAR X) at b.lisp:1\n     (no locals known)\n"
+                     "... 1 more frame, not kept");
+    assert_backtrace(f, 0, 1, false,
+                     "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n"
+                     "... frames 1 to 1 not shown; use max-frames and from\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)
 {
-    reply_with_frames(f, 100, 250);
-    report_backtrace(&f->out, f->record, 10, 2, false);
-    assert_string_equal(text_of(f),
-                        "Backtrace of error 1 (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 not "
-                        "shown; use max-frames and from\n... 150 more frames, not kept");
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(text_of(f),
-                        "Backtrace of error 1 (250 frames):\n99: (F99)\n... 150 more frames, not kept");
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, f->record, 100, 20, false);
-    assert_string_equal(
-        text_of(f),
-        "Backtrace of error 1 (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept");
-    reply_with_frames(f, 100, -1000);
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(
-        text_of(f),
-        "Backtrace of error 1 (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames, not kept");
-    reply_with_frames(f, 1, 1);
-    strbuf_clear(&f->out);
-    report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(text_of(f), "Backtrace of error 1 (1 frame):\n0: (F0)");
+    static const struct {
+        int kept, total;
+        size_t from, most;
+        const char *text;
+    } rows[] = {
+        {100, 250, 10, 2,
+         "(250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 not shown; use max-frames and from\n"
+         "... 150 more frames, not kept"},
+        {100, 250, 99, 20, "(250 frames):\n99: (F99)\n... 150 more frames, not kept"},
+        {100, 250, 100, 20, "(250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept"},
+        {100, -1000, 99, 20, "(more than 1,000 frames):\n99: (F99)\n... more than 900 more frames, not kept"},
+        {1, 1, 0, 20, "(1 frame):\n0: (F0)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char expected[200];
+        snprintf(expected, sizeof expected, "Backtrace of error 1 %s", rows[i].text);
+        reply_with_frames(f, rows[i].kept, rows[i].total);
+        assert_backtrace(f, rows[i].from, rows[i].most, false, expected);
+    }
 }
 
 CASE(error_list_of_a_session_without_errors_states_this)
@@ -728,17 +749,6 @@ CASE(the_first_of_many_warnings_are_shown_and_all_are_kept)
                               "c\n  line 4: WARNING: d\n");
 }
 
-CASE(warnings_that_were_not_kept_are_counted)
-{
-    reply(
-        f,
-        "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) (\"WARNING\" \"c\" "
-        "\"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) :warnings-lost 1500)");
-    assert_report(f, "[warnings]\nWARNING: a\nx: 4 warnings\n  line 1: WARNING: b\n  line 2: WARNING: c\n"
-                     "  line 3: WARNING: d\n[… get-output ref 1 returns all warnings that were kept …]\n"
-                     "[1,500 more warnings were not kept.]\n\n; No values");
-}
-
 CASE(warnings_that_are_too_many_for_the_server_are_counted)
 {
     struct strbuf text;
@@ -751,23 +761,6 @@ CASE(warnings_that_are_too_many_for_the_server_are_counted)
     strbuf_fini(&text);
     assert_report(f,
                   "[warnings]\nWARNING: a (2,000 times)\n[150 more warnings were not kept.]\n\n; No values");
-}
-
-CASE(a_warning_at_several_places_is_shown_once_with_its_lines)
-{
-    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" "
-             "nil) (\"WARNING\" \"a\" \"x:9:5\" nil) (\"WARNING\" \"a\" \"y:9\" nil) (\"WARNING\" \"b\" "
-             "\":2:1\" nil) (\"WARNING\" \"b\" \":3:1\" nil) (\"WARNING\" \"c\") (\"WARNING\" \"c\")))");
-    assert_report(f, "[warnings]\nline 2, column 1: WARNING: b (2 times; also line 3)\nWARNING: c (2 times)\n"
-                     "x: 3 warnings\n  line 7, column 1: WARNING: a (3 times; also line 9)\n"
-                     "y: 1 warning\n  line 9: WARNING: a\n\n; No values");
-    reply(f,
-          "(1 :ok :values () :warnings ((\"W\" \"a\" \":1:1\") (\"W\" \"a\" \":2:1\") (\"W\" \"a\" \":3:1\") "
-          "(\"W\" \"a\" \":4:1\") (\"W\" \"a\" \":5:1\") (\"W\" \"a\" \":6:1\") (\"W\" \"a\" \":7:1\")))");
-    assert_report(f, "[warnings]\nline 1, column 1: W: a (7 times; also lines 2, 3, 4, 5, 6, ...)\n"
-                     "[… get-output ref 1 returns all warnings …]\n\n; No values");
-    reply(f, "(1 :ok :values () :warnings ((\"W\" \"a\" nil nil 1999) (\"W\" \"b\") (\"W\" \"a\")))");
-    assert_report(f, "[warnings]\nW: a (2,000 times)\nW: b\n\n; No values");
 }
 
 static void assert_tests(struct fixture *f, const char *text, bool is_failed, const char *expected)

@@ -1,6 +1,7 @@
 /*
  * Whether a request agrees with the headers that repeat it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "../cases.h"
@@ -80,7 +81,6 @@ static const char *refuse_request(const struct transport_headers *headers, const
 TEST(method_and_name_must_be_those_of_the_body)
 {
     struct transport_headers headers = {.method = "tools/call", .name = "x"};
-
     assert_null(refuse_request(NULL, "tools/call", "{\"name\":\"y\"}"));
     assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"x\"}"));
     assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"y\"}"));
@@ -98,33 +98,33 @@ TEST(method_and_name_must_be_those_of_the_body)
 
 TEST(the_session_meant_must_be_in_its_header)
 {
-    struct transport_headers headers = {.method = "tools/call", .name = "evaluate-lisp", .session = "work"};
-
-    assert_null(refuse_request(&headers, "tools/call",
-                               "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
-    assert_non_null(refuse_request(&headers, "tools/call",
-                                   "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"other\"}}"));
-    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{}}"));
-    assert_non_null(refuse_request(&headers, "tools/call",
-                                   "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":null}}"));
-    /* What is no name is for the tool to refuse. */
-    assert_null(
-        refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":7}}"));
-    /* A tool of a session's own, which nobody but the session knows. */
-    headers.name = "user.x";
-    assert_null(
-        refuse_request(&headers, "tools/call", "{\"name\":\"user.x\",\"arguments\":{\"session\":\"work\"}}"));
-    /* Where a session is made, its name says which is meant. */
-    headers.name = "create-session";
-    assert_null(refuse_request(&headers, "tools/call",
-                               "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
-    headers.session = "=?base64?d29yaw==?=";
-    assert_null(refuse_request(&headers, "tools/call",
-                               "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
-    headers.session = NULL;
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{}}"));
-    assert_non_null(refuse_request(&headers, "tools/call",
-                                   "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    static const struct {
+        const char *session, *tool, *arguments;
+        bool is_refused;
+    } rows[] = {
+        {"work", "evaluate-lisp", "{\"session\":\"work\"}", false},
+        {"work", "evaluate-lisp", "{\"session\":\"other\"}", true},
+        {"work", "evaluate-lisp", "{}", true},
+        {"work", "evaluate-lisp", "{\"session\":null}", true},
+        /* What is no name is for the tool to refuse. */
+        {"work", "evaluate-lisp", "{\"session\":7}", false},
+        /* A tool of a session's own, which nobody but the session knows. */
+        {"work", "user.x", "{\"session\":\"work\"}", false},
+        /* Where a session is made, its name says which is meant. */
+        {"work", "create-session", "{\"name\":\"work\"}", false},
+        {"=?base64?d29yaw==?=", "create-session", "{\"name\":\"work\"}", false},
+        {NULL, "create-session", "{}", false},
+        {NULL, "create-session", "{\"name\":\"work\"}", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct transport_headers headers = {
+            .method = "tools/call", .name = rows[i].tool, .session = rows[i].session};
+        char params[200];
+        snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":%s}", rows[i].tool,
+                 rows[i].arguments);
+        if ((refuse_request(&headers, "tools/call", params) != NULL) != rows[i].is_refused)
+            fail_msg("%s, %s", params, rows[i].session == NULL ? "no session" : rows[i].session);
+    }
 }
 
 static const char *refuse_version(const struct transport_headers *headers, const char *method,
@@ -141,7 +141,6 @@ static const char *refuse_version(const struct transport_headers *headers, const
 TEST(the_version_must_be_that_of_the_body)
 {
     struct transport_headers headers = {.version = "2026-07-28"};
-
     assert_null(refuse_version(NULL, "tools/list", "{\"" META_VERSION "\":\"x\"}"));
     assert_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2026-07-28\"}"));
     assert_non_null(refuse_version(&headers, "tools/list", "{\"" META_VERSION "\":\"2025-11-25\"}"));

@@ -77,7 +77,6 @@ TEST(valid_text_is_counted)
     for (size_t i = 0; i < sizeof(valid_rows) / sizeof(valid_rows[0]); i++) {
         struct guarded text = guarded_copy(valid_rows[i].text, valid_rows[i].len);
         struct scan_result result = scan_text(text.bytes, valid_rows[i].len);
-
         if (result.fault != SCAN_VALID || result.forms != valid_rows[i].forms)
             fail_msg("%s: fault %d, %zu forms", valid_rows[i].text, (int)result.fault, result.forms);
         assert_int_equal(result.at.line, 0);
@@ -163,12 +162,10 @@ static const struct fault_row fault_rows[] = {
 TEST(each_fault_is_found_where_it_is)
 {
     int failures = 0;
-
     for (size_t i = 0; i < sizeof(fault_rows) / sizeof(fault_rows[0]); i++) {
         const struct fault_row *row = &fault_rows[i];
         struct guarded text = guarded_copy(row->text, row->len);
         struct scan_result result = scan_text(text.bytes, row->len);
-
         if (result.fault != row->fault || result.at.line != row->line || result.at.column != row->column ||
             result.form.start.line != row->form_line || strcmp(result.form.head, row->head) != 0) {
             print_error("# %s: fault %d at %zu:%zu in %s from line %zu\n", row->text, (int)result.fault,
@@ -288,7 +285,6 @@ STRBUF_TEST(out, each_diagnosis_names_the_forms_and_places)
     for (size_t i = 0; i < sizeof(diagnosis_rows) / sizeof(diagnosis_rows[0]); i++) {
         const struct diagnosis_row *row = &diagnosis_rows[i];
         struct scan_result result = scan_text(row->text, strlen(row->text));
-
         strbuf_clear(out);
         describe(&result, out);
         if (result.fault != row->fault || strcmp(strbuf_string(out), row->diagnosis) != 0)
@@ -301,7 +297,6 @@ static char *repeat(const char *piece, size_t count)
 {
     size_t len = strlen(piece);
     char *text = malloc(len * count + 1);
-
     assert_non_null(text);
     for (size_t i = 0; i < count; i++)
         memcpy(text + i * len, piece, len);
@@ -314,7 +309,6 @@ TEST(a_million_open_lists_are_counted_and_the_innermost_is_known)
     enum { DEPTH = 1000000 };
     char *text = repeat("(", 2 * DEPTH);
     struct scan_result result = scan_text(text, DEPTH);
-
     assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
     assert_int_equal(result.depth, DEPTH);
     assert_int_equal(result.innermost.column, DEPTH);
@@ -335,7 +329,6 @@ TEST(beyond_the_tracked_depth_nothing_good_is_called_bad)
     char *open = repeat("`(a ,@'(b . ", DEPTH);
     char *close = repeat("c) d)", DEPTH);
     char *text = malloc(strlen(open) + strlen(close) + 1);
-
     assert_non_null(text);
     size_t len = (size_t)sprintf(text, "%s%s", open, close);
     /* Within the tracked depth the second datum behind the dot is a fault; there is none here. */
@@ -357,7 +350,6 @@ TEST(explanation_of_valid_text_is_one_line)
 {
     struct scan_result result = scan_text(BYTES("(a) b"));
     char out[SCAN_EXPLAIN_SIZE];
-
     scan_explain(&result, BYTES("(a) b"), out, sizeof(out));
     assert_string_equal(out, "✓ Syntax valid: 2 top-level form(s)");
 }
@@ -366,7 +358,6 @@ TEST(explanation_shows_the_place_and_the_form)
 {
     struct scan_result result = scan_text(BYTES(three_definitions));
     char out[SCAN_EXPLAIN_SIZE];
-
     scan_explain(&result, BYTES(three_definitions), out, sizeof(out));
     assert_string_equal(
         out, "✗ Syntax invalid: a list is never closed; at the end of the text 1 `)` is missing\n"
@@ -389,7 +380,6 @@ TEST(explanation_puts_the_caret_under_the_character)
     const char text[] = "(a)\n\"\xc3\xa9\xe2\x82\xac\"\t\x01\xff)\n";
     struct scan_result result = scan_text(text, sizeof(text) - 1);
     char out[SCAN_EXPLAIN_SIZE];
-
     scan_explain(&result, text, sizeof(text) - 1, out, sizeof(out));
     assert_non_null(strstr(out, "\nLine 2, column 8:\n"
                                 "     2 | \"\xc3\xa9\xe2\x82\xac\" ?\?)\n"
@@ -400,7 +390,6 @@ TEST(explanation_shows_a_window_of_a_long_line)
 {
     char *text = repeat("(abcdefg) ", 1000);
     char out[SCAN_EXPLAIN_SIZE];
-
     text[5009] = ')';
     struct scan_result result = scan_text(text, strlen(text));
     assert_int_equal(result.at.column, 5010);
@@ -414,7 +403,6 @@ TEST(explanation_is_cut_between_characters)
 {
     struct scan_result result = scan_text(BYTES("(a"));
     char whole[SCAN_EXPLAIN_SIZE], out[SCAN_EXPLAIN_SIZE];
-
     scan_explain(&result, BYTES("(a"), whole, sizeof(whole));
     scan_explain(&result, BYTES("(a"), NULL, 0);
     for (size_t cap = 1; cap <= strlen(whole) + 1; cap++) {
@@ -493,7 +481,6 @@ TEST(each_parenthesis_has_its_partner)
         const struct match_row *row = &match_rows[i];
         struct guarded text = guarded_copy(row->text, strlen(row->text));
         struct scan_match match = scan_match_paren(text.bytes, strlen(row->text), row->line, row->column);
-
         if (match.status != row->status || match.partner.line != row->partner_line ||
             match.partner.column != row->partner_column || match.nearest.column != row->nearest_column)
             fail_msg("%s at %zu:%zu: status %d, partner %zu:%zu, nearest %zu", row->text, row->line,
@@ -508,7 +495,6 @@ TEST(match_explanation_shows_the_partner)
     const char text[] = "(a\n b)";
     struct scan_match match = scan_match_paren(text, sizeof(text) - 1, 1, 1);
     char out[SCAN_EXPLAIN_SIZE];
-
     scan_match_explain(&match, 1, 1, text, sizeof(text) - 1, out, sizeof(out));
     assert_string_equal(out, "`(` at line 1, column 1 matches `)` at line 2, column 3:\n"
                              "     2 |  b)\n"

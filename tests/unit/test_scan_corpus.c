@@ -36,7 +36,6 @@ static size_t own_syntax_count;
 static bool ends_with(const char *text, const char *end)
 {
     size_t len = strlen(text), end_len = strlen(end);
-
     return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
@@ -58,7 +57,6 @@ static bool read_file(const char *path, char **text, size_t *len)
 {
     FILE *file = fopen(path, "rb");
     long size = -1;
-
     if (!file)
         return false;
     if (fseek(file, 0, SEEK_END) == 0)
@@ -73,7 +71,6 @@ static bool read_file(const char *path, char **text, size_t *len)
 static void read_own_syntax(void)
 {
     char path[MAX_PATH_LENGTH], line[MAX_PATH_LENGTH];
-
     snprintf(path, sizeof(path), "%s/scan-own-syntax.txt", TEST_DATA);
     FILE *list = fopen(path, "r");
     if (!list)
@@ -126,14 +123,12 @@ TEST(no_file_gives_a_false_alarm)
 {
     size_t alarms = 0, bytes = 0, passed_over = 0, forms = 0;
     clock_t ticks = 0;
-
     skip_without_sources();
     for (size_t i = 0; i < file_count; i++) {
         struct scan_result result;
         char *text;
         size_t len;
         clock_t start;
-
         if (has_own_syntax(files[i])) {
             passed_over++;
             continue;
@@ -169,10 +164,8 @@ static bool next_extent(struct scan_lexer *lexer, struct extent *extent)
 {
     size_t depth = 0, needed = 1;
     bool is_begun = false;
-
     while (needed > 0) {
         struct scan_token token = scan_lexer_next(lexer);
-
         if (token.kind == SCAN_TOKEN_END)
             return false;
         if (!is_begun)
@@ -218,12 +211,10 @@ static bool find_place(const char *text, size_t len, enum change change, size_t 
 {
     struct scan_lexer lexer;
     size_t depth = 0;
-
     *count = 0;
     scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END)
             return false;
         if (is_place_for(change, &token, depth) && (*count)++ == wanted) {
@@ -240,7 +231,6 @@ static bool find_place(const char *text, size_t len, enum change change, size_t 
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t value = (*state += UINT64_C(0x9e3779b97f4a7c15));
-
     value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
     return value ^ (value >> 31);
@@ -253,7 +243,6 @@ struct tally {
 static size_t line_of(const char *text, size_t offset)
 {
     size_t line = 1;
-
     for (size_t i = 0; i < offset; i++)
         line += text[i] == '\n';
     return line;
@@ -265,7 +254,6 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
     size_t count, place = 0, changed_len;
     struct scan_lexer lexer;
     struct extent extent = {0, 0};
-
     find_place(text, len, change, SIZE_MAX, &count, &place);
     if (count == 0)
         return;
@@ -303,14 +291,12 @@ TEST(one_parenthesis_off_is_found_in_the_right_form)
 {
     struct tally tallies[CHANGES] = {{0}};
     struct tally sum = {0};
-
     skip_without_sources();
     uint64_t random = random_seed();
     for (size_t i = 0; i < CHANGED_FILES; i++) {
         const char *path = files[next_random(&random) % file_count];
         char *text;
         size_t len;
-
         if (has_own_syntax(path))
             continue;
         if (!read_file(path, &text, &len))
@@ -321,7 +307,6 @@ TEST(one_parenthesis_off_is_found_in_the_right_form)
     }
     for (enum change change = 0; change < CHANGES; change++) {
         struct tally *tally = &tallies[change];
-
         print_message(
             "# %-8s %zu tried, %zu found, %zu in the right form; %zu guesses from the indentation, %zu of "
             "them on the very line\n",

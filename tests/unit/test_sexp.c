@@ -188,7 +188,6 @@ static struct sexp_document *parse_text(const char *text)
 {
     struct err err = {.code = ERR_NONE};
     struct sexp_document *document = sexp_parse(text, strlen(text), &err);
-
     if (!document)
         fail_msg("%s", err.message);
     return document;
@@ -197,11 +196,9 @@ static struct sexp_document *parse_text(const char *text)
 STRBUF_TEST(out, parser_accepts_the_good_rows)
 {
     struct err err;
-
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
         struct sexp_document *document = sexp_parse(g.bytes, row->len, &err);
-
         if (!document)
             fail_msg("%s: %s", row->bytes, err.message);
         guarded_free(&g); /* the document must not point into it */
@@ -216,11 +213,9 @@ TEST(parser_refuses_the_bad_rows_and_blames_the_right_byte)
 {
     for (const struct bad_row *row = bad_rows; row < bad_rows + BAD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
-
         for (int is_guarded = 0; is_guarded < 2; is_guarded++) {
             struct err err;
             struct sexp_document *document;
-
             memset(&err, 0xff, sizeof err);
             document = sexp_parse(is_guarded ? g.bytes : row->bytes, row->len, &err);
             if (document)
@@ -239,13 +234,11 @@ TEST(parser_refuses_the_bad_rows_and_blames_the_right_byte)
 TEST(parser_refuses_every_truncation)
 {
     struct err err;
-
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         if (row->bytes[0] != '(' && row->bytes[0] != '"')
             continue;
         for (size_t len = 0; len < row->len; len++) {
             struct guarded g = guarded_copy(row->bytes, len);
-
             if (sexp_parse(g.bytes, len, &err))
                 fail_msg("%s: accepted when cut at %zu", row->bytes, len);
             assert_int_equal(err.code, ERR_SYNTAX);
@@ -259,14 +252,11 @@ TEST(parser_refuses_every_truncation)
 STRBUF_TEST(out, parser_survives_every_replacement_of_every_byte)
 {
     struct err err;
-
     for (const struct good_row *row = good_rows; row < good_rows + GOOD_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
-
         for (size_t at = 0; at < row->len; at++) {
             for (int c = 0; c < 256; c++) {
                 struct sexp_document *document;
-
                 g.bytes[at] = (char)c;
                 document = sexp_parse(g.bytes, row->len, &err);
                 if (document) {
@@ -289,7 +279,6 @@ TEST(parser_keeps_nul_bytes_in_strings)
     static const char text[] = "(\"a\0b\" \"\0\" \"1234567\0\")";
     struct sexp_document *document = sexp_parse(text, sizeof text - 1, NULL);
     size_t len;
-
     assert_non_null(document);
     const char *bytes = sexp_string(sexp_nth(sexp_root(document), 0), &len);
     assert_int_equal(len, 3);
@@ -337,7 +326,6 @@ STRBUF_TEST(text, parser_counts_levels_and_not_lists)
 STRBUF_TEST(text, parser_bounds_the_number_of_values)
 {
     struct err err;
-
     strbuf_addc(text, '(');
     for (size_t i = 1; i < SEXP_MAX_VALUES; i++)
         strbuf_add(text, "1 ", 2);
@@ -358,7 +346,6 @@ TEST(parser_bounds_the_length_of_the_payload)
     size_t len = SEXP_MAX_PAYLOAD;
     char *text = malloc(len + 1);
     struct err err;
-
     memset(text, 'x', len + 1);
     text[0] = text[len - 1] = '"';
     struct sexp_document *document = sexp_parse(text, len, &err);
@@ -378,7 +365,6 @@ TEST(parser_keeps_the_items_of_lists_of_any_length)
         struct strbuf text;
         struct sexp_document *document;
         const struct sexp *list;
-
         strbuf_init(&text, 0);
         sexp_write_open(&text);
         sexp_write_open(&text);
@@ -404,10 +390,8 @@ TEST(parser_reads_floats_exactly)
     static const double numbers[] = {0.1,      1.5,     -2.5e-3, 123456789.125, DBL_MAX,
                                      -DBL_MAX, DBL_MIN, 5e-324,  1.0 / 3};
     char text[1500];
-
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sexp_document *document;
-
         snprintf(text, sizeof text, "%.1074f", numbers[i]);
         document = parse_text(text);
         assert_int_equal(sexp_root(document)->type, SEXP_FLOAT);
@@ -422,7 +406,6 @@ TEST(accessors_find_existing_members)
         parse_text("(7 :ok :a 1 :b \"two\" :c (3) :d nil :e () :nested (:a 9) :a 5 :f)");
     const struct sexp *root = sexp_root(document);
     size_t len;
-
     assert_int_equal(sexp_integer(sexp_nth(root, 0), -1), 7);
     assert_true(sexp_is_symbol(sexp_nth(root, 1), "ok"));
     assert_false(sexp_is_symbol(sexp_nth(root, 1), ":ok"));
@@ -448,13 +431,11 @@ TEST(accessors_give_nothing_for_the_wrong_type)
     struct sexp_document *document = parse_text("(1 \"s\" :k nil 1.5 (2))");
     const struct sexp *values[7];
     size_t len = 99;
-
     values[0] = NULL;
     for (size_t i = 0; i < 6; i++)
         values[i + 1] = sexp_nth(sexp_root(document), i);
     for (size_t i = 0; i < 7; i++) {
         const struct sexp *v = values[i];
-
         assert_int_equal(sexp_integer(v, -5), i == 1 ? 1 : -5);
         assert_int_equal(sexp_string(v, NULL) != NULL, i == 2);
         assert_int_equal(sexp_is_symbol(v, "k"), i == 3);
@@ -507,7 +488,6 @@ STRBUF_TEST(out, writer_escapes_and_repairs_strings)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct guarded g = guarded_copy(rows[i].bytes, rows[i].len);
-
         strbuf_clear(out);
         sexp_write_string(out, g.bytes, rows[i].len);
         if (out->len != rows[i].written_len || memcmp(out->bytes, rows[i].written, out->len) != 0)
@@ -519,7 +499,6 @@ STRBUF_TEST(out, writer_escapes_and_repairs_strings)
 TEST(writer_stops_at_the_cap)
 {
     struct strbuf out;
-
     for (size_t limit = 1; limit <= 24; limit++) {
         strbuf_init(&out, limit);
         sexp_write_open(&out);

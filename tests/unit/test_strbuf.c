@@ -1,6 +1,7 @@
 /*
  * The capped buffer: its three invariants after every kind of call.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "strbuf_test.h"
@@ -64,7 +65,6 @@ TEST(strbuf_addf_formats_text_longer_than_its_buffer)
 {
     struct strbuf b;
     char *text = malloc(5001);
-
     memset(text, 'x', 5000);
     text[5000] = '\0';
     strbuf_init(&b, 0);
@@ -87,7 +87,6 @@ TEST(strbuf_addf_formats_text_longer_than_its_buffer)
 TEST(strbuf_fills_exactly_to_its_cap)
 {
     struct strbuf b;
-
     for (size_t limit = 1; limit < 200; limit++) {
         strbuf_init(&b, limit);
         for (size_t i = 0; i < limit; i++)
@@ -104,57 +103,46 @@ TEST(strbuf_fills_exactly_to_its_cap)
 
 TEST(strbuf_appends_nothing_of_text_that_does_not_fit)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 5);
-    assert_true(strbuf_adds(&b, "abc"));
-    assert_false(strbuf_adds(&b, "def"));
-    assert_true(b.is_overflown);
-    assert_holds(&b, "abc");
-    strbuf_fini(&b);
-
-    strbuf_init(&b, 5);
-    assert_true(strbuf_adds(&b, "abc"));
-    assert_false(strbuf_addf(&b, "%d", 123));
-    assert_true(b.is_overflown);
-    assert_holds(&b, "abc");
-    strbuf_fini(&b);
-
-    strbuf_init(&b, 5);
-    assert_true(strbuf_addf(&b, "%d", 12345));
-    assert_false(b.is_overflown);
-    assert_holds(&b, "12345");
-    strbuf_fini(&b);
-
-    strbuf_init(&b, 5);
-    assert_false(strbuf_addf(&b, "%d", 123456));
-    assert_holds(&b, "");
-    strbuf_fini(&b);
+    static const struct {
+        const char *first;
+        int number;
+        const char *text;
+    } rows[] = {{"abc", 123, "abc"}, {"", 12345, "12345"}, {"", 123456, ""}, {"12345", 6, "12345"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int is_formatted = 0; is_formatted < 2; is_formatted++) {
+            struct strbuf b;
+            char digits[16];
+            snprintf(digits, sizeof digits, "%d", rows[i].number);
+            strbuf_init(&b, 5);
+            assert_true(strbuf_adds(&b, rows[i].first));
+            bool fits = is_formatted ? strbuf_addf(&b, "%d", rows[i].number) : strbuf_adds(&b, digits);
+            assert_int_equal(fits, strlen(rows[i].first) + strlen(digits) <= 5);
+            assert_int_equal(b.is_overflown, !fits);
+            assert_holds(&b, rows[i].text);
+            strbuf_fini(&b);
+        }
+    }
 }
 
-TEST(strbuf_adds_nothing_more_after_an_overflow)
+STRBUF_TEST(b, strbuf_adds_nothing_more_after_an_overflow)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 5);
-    assert_true(strbuf_adds(&b, "abc"));
-    assert_false(strbuf_adds(&b, "def"));
-    assert_false(strbuf_addc(&b, 'd'));
-    assert_false(strbuf_addf(&b, "d"));
-    assert_false(strbuf_add(&b, "", 0));
-    assert_null(strbuf_reserve(&b, 1));
-    assert_holds(&b, "abc");
-    strbuf_clear(&b);
-    assert_false(b.is_overflown);
-    assert_true(strbuf_adds(&b, "defgh"));
-    assert_holds(&b, "defgh");
-    strbuf_fini(&b);
+    b->limit = 5;
+    assert_true(strbuf_adds(b, "abc"));
+    assert_false(strbuf_adds(b, "def"));
+    assert_false(strbuf_addc(b, 'd'));
+    assert_false(strbuf_addf(b, "d"));
+    assert_false(strbuf_add(b, "", 0));
+    assert_null(strbuf_reserve(b, 1));
+    assert_holds(b, "abc");
+    strbuf_clear(b);
+    assert_false(b->is_overflown);
+    assert_true(strbuf_adds(b, "defgh"));
+    assert_holds(b, "defgh");
 }
 
 TEST(strbuf_survives_sizes_that_wrap_around)
 {
     struct strbuf b;
-
     strbuf_init(&b, 100);
     assert_true(strbuf_adds(&b, "abc"));
     assert_null(strbuf_reserve(&b, SIZE_MAX));
@@ -171,21 +159,18 @@ TEST(strbuf_survives_sizes_that_wrap_around)
     strbuf_fini(&b);
 }
 
-TEST(strbuf_reserve_makes_room_at_the_end)
+STRBUF_TEST(b, strbuf_reserve_makes_room_at_the_end)
 {
-    struct strbuf b;
-
-    strbuf_init(&b, 1000);
-    strbuf_adds(&b, "ab");
-    char *room = strbuf_reserve(&b, 998);
-    assert_ptr_equal(room, b.bytes + 2);
+    b->limit = 1000;
+    strbuf_adds(b, "ab");
+    char *room = strbuf_reserve(b, 998);
+    assert_ptr_equal(room, b->bytes + 2);
     memset(room, 'x', 998);
-    strbuf_added(&b, 3);
-    assert_holds(&b, "abxxx");
-    assert_non_null(strbuf_reserve(&b, 995));
-    assert_null(strbuf_reserve(&b, 996));
-    assert_true(b.is_overflown);
-    strbuf_fini(&b);
+    strbuf_added(b, 3);
+    assert_holds(b, "abxxx");
+    assert_non_null(strbuf_reserve(b, 995));
+    assert_null(strbuf_reserve(b, 996));
+    assert_true(b->is_overflown);
 }
 
 STRBUF_TEST(b, strbuf_reserve_of_nothing_makes_a_string)
@@ -213,34 +198,30 @@ STRBUF_TEST(b, strbuf_consume_drops_from_the_front)
     assert_holds(b, "g");
 }
 
-TEST(strbuf_steal_hands_over_and_starts_again)
+STRBUF_TEST(b, strbuf_steal_hands_over_and_starts_again)
 {
-    struct strbuf b;
+    b->limit = 6;
     size_t len = 99;
-
-    strbuf_init(&b, 6);
-    char *bytes = strbuf_steal(&b, &len);
+    char *bytes = strbuf_steal(b, &len);
     assert_string_equal(bytes, "");
     assert_int_equal(len, 0);
     free(bytes);
-    strbuf_adds(&b, "abc");
-    bytes = strbuf_steal(&b, &len);
+    strbuf_adds(b, "abc");
+    bytes = strbuf_steal(b, &len);
     assert_string_equal(bytes, "abc");
     assert_int_equal(len, 3);
     free(bytes);
-    assert_holds(&b, "");
-    assert_int_equal(b.limit, 6);
-    assert_true(strbuf_adds(&b, "abcdef"));
-    assert_false(strbuf_addc(&b, 'g'));
-    free(strbuf_steal(&b, NULL));
-    assert_false(b.is_overflown);
-    strbuf_fini(&b);
+    assert_holds(b, "");
+    assert_int_equal(b->limit, 6);
+    assert_true(strbuf_adds(b, "abcdef"));
+    assert_false(strbuf_addc(b, 'g'));
+    free(strbuf_steal(b, NULL));
+    assert_false(b->is_overflown);
 }
 
 STRBUF_TEST(b, strbuf_clear_keeps_the_memory)
 {
     char *bytes;
-
     strbuf_clear(b);
     assert_holds(b, "");
     strbuf_adds(b, "abc");

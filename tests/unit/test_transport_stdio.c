@@ -32,7 +32,6 @@ struct child {
 static void on_closed(void *arg)
 {
     struct child *child = arg;
-
     child->transport = NULL;
 }
 
@@ -41,7 +40,6 @@ static void on_message(void *arg, char *bytes, size_t len)
     struct child *child = arg;
     char said[64];
     char *large;
-
     child->messages++;
     if (child->answer_len) {
         large = malloc(child->answer_len);
@@ -65,7 +63,6 @@ static void on_oversized(void *arg)
 static void on_end(void *arg)
 {
     struct child *child = arg;
-
     if (!child->answer_len)
         transport_stdio_send(child->transport, "end", 3);
     transport_stdio_close(child->transport, on_closed, child);
@@ -74,7 +71,6 @@ static void on_end(void *arg)
 static void on_broken(void *arg)
 {
     struct child *child = arg;
-
     transport_stdio_close(child->transport, on_closed, child);
 }
 
@@ -85,7 +81,6 @@ static void run_child(bool is_in_closed, bool is_out_closed, size_t answer_len)
     struct child child = {.answer_len = answer_len};
     struct transport_stdio_events events = {on_message, on_oversized, on_end, on_broken, &child};
     struct err err;
-
     signal(SIGPIPE, SIG_IGN);
     /* Only then is a descriptor closed, or the loop would use its number for itself. */
     uv_loop_init(&child.loop);
@@ -108,12 +103,10 @@ static void run_child(bool is_in_closed, bool is_out_closed, size_t answer_len)
 static pid_t start(int in, int out, int ours_1, int ours_2, size_t answer_len)
 {
     pid_t pid = fork();
-
     assert_true(pid >= 0);
     if (pid == 0) {
         int saved_in = fcntl(in < 0 ? 0 : in, F_DUPFD, 100),
             saved_out = fcntl(out < 0 ? 1 : out, F_DUPFD, 100);
-
         alarm(60);
         dup2(saved_in, 0);
         dup2(saved_out, 1);
@@ -139,7 +132,6 @@ static pid_t start(int in, int out, int ours_1, int ours_2, size_t answer_len)
 static int wait_for(pid_t pid)
 {
     int status;
-
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
@@ -148,7 +140,6 @@ static int wait_for(pid_t pid)
 static void write_all(int fd, const char *bytes, size_t len)
 {
     ssize_t n;
-
     while (len > 0) {
         n = write(fd, bytes, len);
         if (n < 0 && errno == EINTR)
@@ -165,7 +156,6 @@ static void read_some(int fd, struct strbuf *out, size_t wanted)
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     char *room;
     ssize_t n;
-
     while (out->len < wanted) {
         assert_int_equal(poll(&wait, 1, LIMIT_MS), 1);
         room = strbuf_reserve(out, 1 << 16);
@@ -186,7 +176,6 @@ static struct pipes start_with_pipes(size_t answer_len)
 {
     int in[2], out[2];
     struct pipes p;
-
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
     p.to_child = in[1];
@@ -198,7 +187,6 @@ static struct pipes start_with_pipes(size_t answer_len)
 static void expect_output(struct pipes *p, const char *wanted, int status)
 {
     struct strbuf out;
-
     strbuf_init(&out, 0);
     close(p->to_child);
     read_some(p->from_child, &out, SIZE_MAX);
@@ -212,7 +200,6 @@ TEST(lines_are_messages)
 {
     static const char input[] = "{\"a\":1}\nbb\r\n\n \r\n\t\nc\rd\n\nlast";
     struct pipes p = start_with_pipes(0);
-
     write_all(p.to_child, input, sizeof input - 1);
     expect_output(&p, "7:{\"a\":1}\n2:bb\n3:c\rd\n4:last\nend\n", 4);
 }
@@ -222,7 +209,6 @@ STRBUF_TEST(out, lines_may_come_byte_by_byte)
     static const char input[] = "abc\n\r\n de \nf";
     struct pipes p = start_with_pipes(0);
     size_t i;
-
     for (i = 0; i < 4; i++)
         write_all(p.to_child, input + i, 1);
     read_some(p.from_child, out, 6);
@@ -235,14 +221,12 @@ STRBUF_TEST(out, lines_may_come_byte_by_byte)
 TEST(an_empty_input_ends)
 {
     struct pipes p = start_with_pipes(0);
-
     expect_output(&p, "end\n", 0);
 }
 
 STRBUF_TEST(out, a_socket_can_be_both_ends)
 {
     int pair[2];
-
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     pid_t pid = start(pair[0], pair[0], pair[1], -1, 0);
     write_all(pair[1], "x\ny\n", 4);
@@ -257,7 +241,6 @@ static int temporary_file(const char *bytes, size_t len)
 {
     char name[] = "/tmp/cl-mcp-test-XXXXXX";
     int fd = mkstemp(name);
-
     assert_true(fd >= 0);
     unlink(name);
     write_all(fd, bytes, len);
@@ -269,7 +252,6 @@ TEST(regular_files_work_for_both_ends)
 {
     int in = temporary_file("x\nyy", 4), out = temporary_file("", 0), kept = dup(out);
     char bytes[64];
-
     assert_int_equal(wait_for(start(in, out, -1, -1, 0)), 2);
     assert_int_equal(lseek(kept, 0, SEEK_SET), 0);
     ssize_t n = read(kept, bytes, sizeof bytes);
@@ -292,7 +274,6 @@ TEST(a_closed_descriptor_is_an_error)
 TEST(a_broken_output_is_reported)
 {
     struct pipes p = start_with_pipes(0);
-
     close(p.from_child);
     assert_int_equal(wait_for(p.pid), 0); /* before it writes anything */
     close(p.to_child);
@@ -301,7 +282,6 @@ TEST(a_broken_output_is_reported)
 TEST(the_descriptors_flags_are_put_back)
 {
     int pair[2];
-
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     pid_t pid = start(dup(pair[0]), dup(pair[0]), pair[1], -1, 0);
     shutdown(pair[1], SHUT_WR);
@@ -320,7 +300,6 @@ STRBUF_TEST(out, a_reader_that_sleeps_stops_the_reading)
     size_t written = 0;
     char message[4096];
     ssize_t n;
-
     /* 2,048 messages in 4 MiB: more than the 64 KiB of the pipe and what the child may read before it stops.
      */
     memset(message, ' ', sizeof message);
@@ -354,7 +333,6 @@ TEST(closing_gives_up_on_a_reader_that_never_reads)
 {
     struct pipes p = start_with_pipes(4 << 20);
     struct timespec before, after;
-
     clock_gettime(CLOCK_MONOTONIC, &before);
     write_all(p.to_child, "x\n", 2);
     close(p.to_child);
@@ -369,7 +347,6 @@ TEST(a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped)
     struct pipes p = start_with_pipes(0);
     size_t chunk_len = 1 << 20;
     char *chunk = malloc(chunk_len);
-
     assert_non_null(chunk);
     memset(chunk, 'z', chunk_len);
     for (size_t i = 0; i < 16; i++)

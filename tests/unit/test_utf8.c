@@ -65,7 +65,6 @@ static size_t slow_character_len(const unsigned char *s, size_t len)
 {
     static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t n;
-
     if (s[0] < 0x80)
         return 1;
     for (n = 2; n <= 4; n++)
@@ -87,7 +86,6 @@ static size_t slow_character_len(const unsigned char *s, size_t len)
 static size_t slow_valid_prefix(const char *bytes, size_t len)
 {
     size_t at = 0, n;
-
     while (at < len && (n = slow_character_len((const unsigned char *)bytes + at, len - at)) > 0)
         at += n;
     return at;
@@ -98,7 +96,6 @@ TEST(utf8_valid_prefix_stops_where_the_table_requires)
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
         size_t prefix = utf8_valid_prefix(g.bytes, row->len);
-
         if (prefix != row->prefix)
             fail_msg("%s: prefix %zu, not %zu", row->name, row->prefix, prefix);
         assert_int_equal(utf8_is_valid(g.bytes, row->len), row->prefix == row->len);
@@ -109,11 +106,9 @@ TEST(utf8_valid_prefix_stops_where_the_table_requires)
 TEST(utf8_valid_prefix_finds_each_row_at_each_offset)
 {
     char text[64];
-
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++)
         for (size_t offset = 0; offset < 20; offset++) {
             struct guarded g;
-
             memset(text, 'x', sizeof text);
             memcpy(text + offset, row->bytes, row->len);
             g = guarded_copy(text, offset + row->len);
@@ -126,7 +121,6 @@ TEST(utf8_valid_prefix_finds_each_row_at_each_offset)
 TEST(utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences)
 {
     char s[4];
-
     for (unsigned i = 0; i < 0x1000000; i++) {
         s[0] = (char)(i >> 16);
         s[1] = (char)(i >> 8);
@@ -149,10 +143,8 @@ TEST(utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences)
 TEST(utf8_repair_replaces_maximal_parts)
 {
     struct strbuf out;
-
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
         struct guarded g = guarded_copy(row->bytes, row->len);
-
         strbuf_init(&out, 0);
         assert_true(utf8_repair(&out, g.bytes, row->len));
         if (out.len != row->repaired_len || memcmp(strbuf_string(&out), row->repaired, out.len) != 0)
@@ -168,12 +160,10 @@ STRBUF_TEST(once, utf8_repair_of_random_bytes_is_valid_and_stays)
                                            0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf3, 0xf4, 0xf5, 0xff};
     char bytes[40];
     struct strbuf twice;
-
     random_seed();
     strbuf_init(&twice, 0);
     for (int round = 0; round < 20000; round++) {
         size_t len = (size_t)random() % sizeof bytes;
-
         for (size_t i = 0; i < len; i++)
             bytes[i] = (char)likely[(size_t)random() % sizeof likely];
         strbuf_clear(once);
@@ -192,7 +182,6 @@ STRBUF_TEST(whole, utf8_repair_stops_at_the_cap_between_characters)
 {
     static const char text[] = "ab\xc3\xa9\xe2\x82\xac\xff\xf0\x9f\x8c\xb2z";
     struct strbuf out;
-
     assert_true(utf8_repair(whole, text, sizeof text - 1));
     for (size_t limit = 1; limit <= whole->len; limit++) {
         strbuf_init(&out, limit);
@@ -207,7 +196,6 @@ STRBUF_TEST(whole, utf8_repair_stops_at_the_cap_between_characters)
 TEST(utf8_mask_keeps_the_length)
 {
     char text[] = "a\xff\xe2\x82z\xc3\xa9\xf0\x9f";
-
     utf8_mask(text, sizeof text - 1);
     assert_string_equal(text, "a???z\xc3\xa9??");
     utf8_mask(text, 0);
@@ -217,7 +205,6 @@ TEST(utf8_floor_never_cuts_a_character)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\xb2z";
     static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11};
-
     for (size_t at = 0; at < sizeof expected / sizeof *expected; at++)
         assert_int_equal(utf8_floor(text, sizeof text - 1, at), expected[at]);
     assert_int_equal(utf8_floor("", 0, 5), 0);
@@ -226,7 +213,6 @@ TEST(utf8_floor_never_cuts_a_character)
 TEST(utf8_floor_is_bounded_on_bytes_that_are_not_text)
 {
     struct guarded g = guarded_copy("\x80\x80\x80\x80\x80\x80", 6);
-
     for (size_t at = 0; at <= 6; at++)
         assert_int_equal(utf8_floor(g.bytes, 6, at), at);
     guarded_free(&g);

@@ -60,12 +60,7 @@ request end the process, and the debugger is the agent."
               (and (implementation-p package)
                    (or (eql 0 (search "SIMPLE-" (symbol-name name)))
                        (subtypep class 'warning))))
-          (or (find-if (lambda (class)
-                         (let ((name (class-name class)))
-                           (and (eq (symbol-package name) (find-package "COMMON-LISP"))
-                                (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
-                       (rest (sb-mop:class-precedence-list class)))
-              class)
+          (standard-ancestor class)
           class))))
 
 (implement original-condition (condition)
@@ -142,13 +137,8 @@ request end the process, and the debugger is the agent."
     (sb-kernel::map-restarts (lambda (restart) (push restart restarts)) condition nil)
     (nreverse restarts)))
 
-(implement restart-takes-value-p (restart)
-  (let ((function (sb-kernel::restart-interactive-function restart)))
-    (if (or function (member (restart-name restart) '(use-value store-value))) t nil)))
-
 (implement restart-lambda-list (restart)
-  (handler-case (function-lambda-list (sb-kernel::restart-function restart))
-    (error () :unknown)))
+  (function-lambda-list (sb-kernel::restart-function restart)))
 
 (implement restart-argument (restart value)
   (let ((name (restart-name restart)))

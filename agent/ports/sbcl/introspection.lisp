@@ -16,11 +16,6 @@
                   (if unknown :unknown list))
     (error () :unknown)))
 
-(implement restart-needs-value-p (restart)
-  (let ((parameters (function-lambda-list (sb-kernel::restart-function restart))))
-    (and (consp parameters)
-         (not (member (first parameters) lambda-list-keywords)))))
-
 (implement restart-asker (restart)
   (sb-kernel::restart-interactive-function restart))
 

@@ -10,7 +10,8 @@
   "The hook that the Lisp calls before it enters its debugger.")
 
 (defvar *is-entering* nil
-  "True until the agent has been reached. An error there is the agent's own, and ends the thread.")
+  "True until the agent has been reached, so that an error there is the agent's own: on an exhausted stack there may be no room
+for that. :WITHOUT-FRAMES when that has happened.")
 
 (declaim (notinline enter-agent))
 (defun enter-agent (condition hook)
@@ -20,14 +21,20 @@
     (when (and hook (not (eq hook #'enter-agent)))
       (let ((*debugger-hook* nil))
         (funcall hook condition hook))))
-  (when *is-entering*
-    (throw 'thread-ended nil))
+  (case *is-entering*
+    ((t) (throw 'not-entered nil))
+    (:without-frames (throw 'thread-ended nil)))
   ;; The Lisp has bound it to NIL.
   (progv (list *debugger-hook-name*) (list #'enter-agent)
-    (let ((*is-entering* t))
-      (call-with-frames (lambda ()
-                          (let ((*is-entering* nil))
-                            (funcall *debugger* condition)))))))
+    (catch 'not-entered
+      (let ((*is-entering* t))
+        (call-with-frames (lambda ()
+                            (let ((*is-entering* nil))
+                              (funcall *debugger* condition))))))
+    (let ((*is-entering* :without-frames))
+      (if *id*
+          (leave (append (minimal-report *id* (kind-of-condition condition) condition) '(:left t)))
+          (throw 'thread-ended nil)))))
 
 (implement call-with-debugger (function debugger)
   (let ((*debugger* debugger))
@@ -62,12 +69,7 @@
              (or (eq (symbol-package name) #.(find-package "CL-MCP-AGENT"))
                  (own-package-p (symbol-package name)))
              (not (eq (symbol-package name) (find-package "COMMON-LISP"))))
-        (or (find-if (lambda (class)
-                       (let ((name (class-name class)))
-                         (and (eq (symbol-package name) (find-package "COMMON-LISP"))
-                              (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
-                     (rest (class-ancestors class)))
-            class)
+        (standard-ancestor class)
         class)))
 
 (implement storage-kind (condition)
@@ -107,18 +109,7 @@
 (implement restart-asker (restart)
   (call-own "RESTART-INTERACTIVE-FUNCTION" restart))
 
-(implement restart-takes-value-p (restart)
-  (if (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t nil))
-
 (implement restart-lambda-list (restart)
   (let ((function (call-own "RESTART-FUNCTION" restart)))
     (if (functionp function) (function-lambda-list function) :unknown)))
 
-(implement restart-needs-value-p (restart)
-  (let ((parameters (restart-lambda-list restart)))
-    (and (consp parameters)
-         (not (member (first parameters) lambda-list-keywords)))))
-
-(implement restart-argument (restart value)
-  (declare (ignore restart))
-  value)

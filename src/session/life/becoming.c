@@ -251,8 +251,11 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     struct snapshot *newest = becoming_newest(s, b->died_at);
     if (newest != NULL && (is_lost || (is_suspect && newest->evaluation == s->at)))
         snapshot_drop(newest, FACT_DAMAGED);
-    else if (newest != NULL && ends_in_cleanup && newest->is_in_error && newest->evaluation == s->at)
+    else if (newest != NULL && ends_in_cleanup && newest->is_in_error && newest->evaluation == s->at) {
         snapshot_set_aside(newest); /* its copies would end in the same cleanup forms */
+        lower_best(s);              /* it is not damaged */
+        b->may_replay = false;
+    }
     worker_free(s->worker);
     s->worker = NULL;
     if (cause != START_DEATH_IN_ENTRY || !start_copy(s, s->at_error.standing->snapshot))

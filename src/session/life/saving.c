@@ -33,6 +33,7 @@ struct saving {
     struct operation *op;    /* NULL when it was cancelled */
     struct worker *worker;   /* the copy; NULL once it has ended */
     uv_timer_t *timer;
+    enum fact_kind late; /* what the timer's end means */
     struct saved saved;
     char *draft;            /* path under which the copy writes the image; NULL: under its final name */
     struct journal journal; /* as it was when the copy was made */
@@ -181,11 +182,25 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
                      .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
 }
 
+static void on_late(uv_timer_t *timer)
+{
+    struct saving *v = timer->data;
+    v->refusal = xstrdup(session_sentence(v->session, v->late));
+    worker_kill(v->worker);
+}
+
+static void await(struct saving *v, uint64_t limit_ms, enum fact_kind late)
+{
+    v->late = late;
+    uv_timer_start(v->timer, on_late, limit_ms, 0);
+}
+
 static void on_ready(void *arg, const struct sexp *hello)
 {
     (void)hello;
     struct saving *v = arg;
     struct strbuf request = {0};
+    await(v, SAVE_MS, FACT_SAVE_LATE);
     sexp_write_symbol(&request, "save");
     sexp_write_symbol(&request, "path");
     const char *path = v->draft != NULL ? v->draft : v->saved.image;
@@ -250,13 +265,6 @@ static void on_gone(void *arg, const struct child_end *end)
     answer_failure(v, end);
 }
 
-static void on_late(uv_timer_t *timer)
-{
-    struct saving *v = timer->data;
-    v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_LATE));
-    worker_kill(v->worker);
-}
-
 static char *new_draft(const struct session *s)
 {
     const char *drafts = confinement_drafts(s->place.confinement);
@@ -306,7 +314,7 @@ static bool ask_for_copy(struct saving *v, struct err *err)
     v->worker = copies_of(s->worker, &events, err);
     if (v->worker == NULL)
         return false;
-    uv_timer_start(v->timer, on_late, SAVE_MS, 0);
+    await(v, COPY_MS, FACT_SAVE_COPY_FAILED);
     return true;
 }
 

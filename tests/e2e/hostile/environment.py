@@ -26,6 +26,7 @@ CASES = [
 CASES += [
     case("every function of the printer broken at once", "(progn %s)" % " ".join(redefine(n) for n in ("prin1", "princ", "print", "write", "format", "write-string", "write-char", "prin1-to-string", "princ-to-string")), "(list 1 2)", "(error \"x\")", check=PLAIN, state="41", timeout=2, outcome=error("SIMPLE-ERROR")),
     case("functions that loop in place of the printer's", "(progn %s)" % " ".join(redefine(n, "(loop)") for n in ("prin1", "princ", "print", "write", "format")), "(list 1 2)", "(error \"x\")", check=PLAIN, state="41", timeout=0.5, outcome=error("SIMPLE-ERROR")),
+    case("a value where the printer's functions loop", "(progn %s)" % " ".join(redefine(n, "(loop)") for n in ("prin1", "princ", "print", "write", "format")), "(list 1 2)", check=PLAIN, state="41", timeout=0.5, outcome=value("(1 2)")),
     case("a function of the agent broken", '(let ((s (find-symbol "SERVE" "CL-MCP-AGENT"))) (sb-ext:unlock-package "CL-MCP-AGENT") (fmakunbound s) 1)', "(error \"x\")", timeout=2, outcome=error("SIMPLE-ERROR")),
     case("every function of the agent broken", '(progn (do-symbols (s "CL-MCP-AGENT") (when (and (eq (symbol-package s) (find-package "CL-MCP-AGENT")) (fboundp s)) (fmakunbound s))) 1)', "(+ 1 2)", outcome=value("3"), timeout=2),
     case("every variable of the agent taken", '(progn (do-symbols (s "CL-MCP-AGENT") (when (and (eq (symbol-package s) (find-package "CL-MCP-AGENT")) (boundp s)) (ignore-errors (makunbound s)))) 1)', "(+ 1 2)", outcome=value("3"), timeout=2),
