@@ -179,3 +179,19 @@ TEST_BETWEEN(a_file_that_its_owner_may_not_write_is_kept, enter_a_folder, leave_
     assert_true(is_replaced_by_its_owner("mine.lisp"));
     assert_holds("mine.lisp", "new");
 }
+
+TEST_BETWEEN(writing_replaces_the_text_and_follows_no_link, enter_a_folder, leave_the_folder)
+{
+    struct err err;
+    struct stat status;
+    put("target", "kept");
+    assert_int_equal(0, symlink("target", "link"));
+    assert_false(regular_file_write("link", "new", 3, &err));
+    assert_int_equal(ERR_SYSTEM, err.code);
+    assert_holds("target", "kept");
+    assert_true(regular_file_write("file", "longer", 6, &err));
+    assert_true(regular_file_write("file", "new", 3, &err));
+    assert_holds("file", "new");
+    assert_int_equal(0, stat("file", &status));
+    assert_int_equal(0600, status.st_mode & 07777);
+}
