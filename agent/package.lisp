@@ -1,5 +1,5 @@
-;;;; The agent's package. Everything the agent defines lives here, so a session's user sees one
-;;;; extra package and none of its symbols; and CL-MCP, which is meant for the user.
+;;;; The agent's package. Everything the agent defines lives here, so a session's user sees none of its symbols; CL-MCP,
+;;;; which is meant for the user; and CL-MCP-READ, where code is read of which only the lists matter.
 
 (cl:defpackage #:cl-mcp-agent
   (:use #:cl)
@@ -11,7 +11,14 @@
   (:use)
   (:export #:define-tool #:remove-tool #:list-tools #:call-tool #:on-return #:on-start #:breakpoint))
 
+(cl:defpackage #:cl-mcp-read
+  (:use)
+  (:import-from #:cl #:quote))
+
 (cl:in-package #:cl-mcp-agent)
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defparameter *packages-of-agent* '("CL-MCP-AGENT" "CL-MCP" "CL-MCP-READ")))
 
 (deftype index () '(integer 0 #.(ash most-positive-fixnum -2)))
 (deftype octets () '(simple-array (unsigned-byte 8) (*)))

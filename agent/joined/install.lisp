@@ -10,13 +10,14 @@
            (hash-there ()
              (let ((symbol (symbol-of-agent "*HASH*")))
                (and symbol (boundp symbol) (symbol-value symbol))))
-           ;; What an earlier agent, or a part of one, has left here must not be mixed with this one.
+           ;; What an earlier agent, or a part of one, has left here must not be mixed with this one. The packages stay:
+           ;; threads of the person's walk all of them, and fail at one that has been deleted.
            (forget-old-agent ()
-             (dolist (name '("CL-MCP-AGENT" "CL-MCP"))
+             (dolist (name '("CL-MCP-AGENT" "CL-MCP" "CL-MCP-READ"))
                (let ((package (find-package name)))
                  (when package
-                   (rename-package package (symbol-name (gensym (format nil "OLD-~a-" name))))
-                   (ignore-errors (delete-package package))))))
+                   (do-symbols (symbol package)
+                     (unintern symbol package))))))
            (install ()
              (result-of "LEAVE-IMAGE")
              (forget-old-agent)

@@ -175,7 +175,8 @@ internal symbols that were omitted because they were not requested."
   (sort (loop for name in (package-names)
               when (and (plusp (length text))
                         (prefix-p text name)
-                        (not (string= name "CL-MCP-AGENT")))
+                        (or (string= name "CL-MCP")
+                            (not (member name *packages-of-agent* :test #'string=))))
                 collect name)
         #'string<))
 

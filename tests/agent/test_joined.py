@@ -405,7 +405,7 @@ class Joined(unittest.TestCase):
         self.assertIn("sold out at 7", self.reported(self.join(), "sold out")["message"])
         self.person.leave_debugger(thread)
         replies = (session.evaluate("(sleep 0.05)") for _ in range(200))
-        self.assertIn(entry["number"], next((reply.ended_errors for reply in replies if hasattr(reply, "ended_errors")), []))
+        self.assertTrue(any(entry["number"] in getattr(reply, "ended_errors", []) for reply in replies))
 
     def test_the_person_sees_the_agent_and_the_agent_the_person(self):
         session = self.join(client="claude")
@@ -447,6 +447,17 @@ class Joined(unittest.TestCase):
                 break
             self.person.evaluate("(sleep 0.05)")
         self.assertEqual(after, before)
+
+    def test_no_package_is_deleted_under_the_persons_threads(self):
+        """Swank's thread for indentation walks all packages, and an error there opens in the person's debugger."""
+        self.person.evaluate("(progn (setf *told* nil) (sb-int:encapsulate 'delete-package 'test (lambda (f p) (push p *told*) (funcall f p))))")
+        self.addCleanup(self.person.evaluate, "(sb-int:unencapsulate 'delete-package 'test)")
+        session = self.join()
+        self.assertEqual(session.evaluate("(list 1\n  (car\n   (+ 1 2)))").status, "error")
+        self.leave(session)
+        self.person.evaluate("(setf cl-mcp-agent::*hash* nil)")
+        self.assertEqual(self.join().evaluate("(+ 1 2)").values, ["3"])
+        self.assertEqual(self.person.evaluate("*told*"), "NIL")
 
     def test_an_image_can_be_joined_after_a_client_died_that_read_nothing(self):
         self.leave(self.join())

@@ -186,7 +186,7 @@ if NAME is ASDF's."
          (all (and home (not (own-package-p home)) (member home *image-packages* :test #'eq))))
     (remove-if (lambda (package)
                  (or (own-package-p package)
-                     (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=)
+                     (member (package-name package) *packages-of-agent* :test #'string=)
                      (and (not all) (member package *image-packages* :test #'eq))))
                (list-all-packages))))
 

@@ -71,36 +71,20 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
 
 ;;; Code in files
 
-(defun symbols-package ()
-  "Return a temporary package for the symbols of a form of which only the lists matter."
-  (let ((package (make-package (format nil "CL-MCP-READ-~d" (process-id)) :use '())))
-    (import '(quote) package)
-    package))
-
-(defun call-apart-from-loading (function)
-  "Call FUNCTION with packages as they are when no file is loaded."
-  (declare (type function function))
-  ;; SBCL 2.2.6 to 2.2.9 keep the names of packages that were deleted while a file is loaded, and fail when one is
-  ;; deleted for the second time.
-  (let ((names (find-symbol "*REHOMING-PACKAGE-NAMES*" "SB-IMPL")))
-    (progv (if (and names (boundp names)) (list names) '()) (list nil)
-      (funcall function))))
-
 (defun call-reading-apart (function)
-  "Call FUNCTION with the agent's readtable and a temporary package, so that reading has no side effects."
-  (call-apart-from-loading (lambda () (call-in-temporary-package function))))
-
-(defun call-in-temporary-package (function)
+  "Call FUNCTION with the agent's readtable and a package of its own, so that reading has no side effects. The package is
+always there: in a joined image threads of the person's walk all packages, and fail at one that has been deleted."
   (declare (type function function))
-  (let* ((package (symbols-package))
+  (let* ((package (find-package "CL-MCP-READ"))
          (*package* package)
          (*read-eval* nil)
          (*read-base* 10)
          (*read-suppress* nil)
          (*readtable* (copy-readtable *standard-readtable*)))
     (unwind-protect (funcall function)
-      (let ((*package* (find-package "CL-MCP-AGENT")))
-        (delete-package package)))))
+      (do-present-symbols (symbol package)
+        (unless (eq 'quote symbol)
+          (unintern symbol package))))))
 
 (defun read-with-places (text)
   "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends."

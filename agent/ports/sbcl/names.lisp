@@ -23,7 +23,7 @@
     (or (null package)
         (let ((name (package-name package)))
           (or (null name)
-              (and (not (member package '#.(mapcar #'find-package '("CL-MCP-AGENT" "CL-MCP"))))
+              (and (not (member package '#.(mapcar #'find-package *packages-of-agent*)))
                    (or (< (length name) 3)
                        (char/= #\S (char name 0))
                        (char/= #\B (char name 1))

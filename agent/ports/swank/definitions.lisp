@@ -21,7 +21,7 @@
 (implement public-symbol-p (symbol)
   (let ((package (symbol-package symbol)))
     (or (null package)
-        (and (not (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=))
+        (and (not (member (package-name package) *packages-of-agent* :test #'string=))
              (or (not (own-package-p package))
                  (and (not (eql 0 (search "S" (package-name package))))
                       (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))))))))
