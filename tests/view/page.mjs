@@ -506,6 +506,16 @@ test('only what is visible of many evaluations is in the document', async () => 
   await seen('(+ 0 1000000)', '.entry');
   await newest();
   await seen('1000299', newestEntry);
+  // The event of a scroll can come when the window has become lower meanwhile: the page follows all the same.
+  await tab.evaluate(() => {
+    const list = document.getElementById('transcript');
+    list.style.maxHeight = `${list.clientHeight - 100}px`;
+    list.dispatchEvent(new Event('scroll'));
+  });
+  for (let i = 0; i < 20; i++) await agent.call('evaluate-lisp', {session: 'many', code: `(+ ${i} 2000000)`});
+  await seen('2000019', newestEntry);
+  await tab.evaluate(() => { document.getElementById('transcript').style.maxHeight = ''; });
+  await seen('2000019', newestEntry);
   const pdf = await tab.pdf();
   check(pdf.length > 50000, 'the printed page is empty');
   await tab.evaluate(() => [...document.querySelectorAll('.session')].find((one) => one.innerText.includes('default')).click());

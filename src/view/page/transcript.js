@@ -17,9 +17,12 @@ export class Transcript {
     this.heights = new Map(); // by the entry's key
     this.drawn = new Map(); // key -> {entry, element, version, top}
     this.isFollowing = true;
+    this.placed = 0; // where the window was scrolled to last
     this.frame = null;
     this.window.addEventListener('scroll', () => {
-      this.isFollowing = this.isAtEnd();
+      // The event comes later than what moved the window: since then entries may have come, or the window may be lower.
+      if (this.isAtEnd()) this.isFollowing = true;
+      else if (this.window.scrollTop < this.placed) this.isFollowing = false;
       this.later();
     }, {passive: true});
     this.sizes = new ResizeObserver(() => this.later());
@@ -95,6 +98,7 @@ export class Transcript {
     });
     const wanted = this.isFollowing ? tops.at(-1) - this.window.clientHeight : tops[anchor] + within;
     if (this.entries.length && Math.abs(this.window.scrollTop - wanted) > 1) this.window.scrollTop = wanted;
+    this.placed = this.window.scrollTop;
   }
 
   drawRange(from, to) {
