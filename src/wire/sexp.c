@@ -495,6 +495,17 @@ void sexp_write_boolean(struct strbuf *out, bool value)
     strbuf_adds(out, value ? "t" : "nil");
 }
 
+/* With all its digits: without an exponent, which the wire does not have, a small number needs them. */
+static void write_float(struct strbuf *out, double number)
+{
+    char text[1500]; /* DBL_MAX has 309 digits, and the smallest number 1,074 behind the point */
+    size_t len = (size_t)snprintf(text, sizeof text, "%.1074f", number);
+    while (text[len - 1] == '0' && text[len - 2] != '.')
+        len--;
+    separate(out);
+    strbuf_add(out, text, len);
+}
+
 void sexp_write_value(struct strbuf *out, const struct sexp *value)
 {
     if (value == NULL) {
@@ -515,8 +526,7 @@ void sexp_write_value(struct strbuf *out, const struct sexp *value)
         sexp_write_integer(out, value->integer);
         break;
     case SEXP_FLOAT:
-        separate(out);
-        strbuf_addf(out, "%.17f", value->number);
+        write_float(out, value->number);
         break;
     case SEXP_SYMBOL:
         /* t and nil are written without a colon. */
