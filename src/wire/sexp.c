@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -498,7 +499,7 @@ void sexp_write_boolean(struct strbuf *out, bool value)
 /* With all its digits: without an exponent, which the wire does not have, a small number needs them. */
 static void write_float(struct strbuf *out, double number)
 {
-    char text[1500]; /* DBL_MAX has 309 digits, and the smallest number 1,074 behind the point */
+    char text[MAX_FLOAT_LEN + 1]; /* DBL_MAX has 309 digits, and the smallest number 1,074 behind the point */
     size_t len = (size_t)snprintf(text, sizeof text, "%.1074f", number);
     while (text[len - 1] == '0' && text[len - 2] != '.')
         len--;
