@@ -386,8 +386,21 @@ static void end_processes(struct server *server)
     control_groups_free(server->groups);
 }
 
+/* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
+ * closed, or, once libuv has restored the default action with its last handle, end the server by the signal. */
+static void hold_signals(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &held, NULL);
+}
+
 static void end(struct server *server)
 {
+    hold_signals();
     if (server->http != NULL) {
         http_server_close(server->http, on_transport_closed, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);

@@ -425,6 +425,12 @@ class Places(mcp_http.TestCase):
         server.process.wait(20 * mcp.STRETCH)  # a second signal would end it at once
         server.end()
 
+    def test_however_many_signals_arrive_the_server_itself_exits(self):
+        server = self.start_http()
+        while server.process.poll() is None:
+            server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, server.process.returncode)
+
 
 if __name__ == "__main__":
     mcp.main()
