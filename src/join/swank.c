@@ -145,9 +145,8 @@ static void on_message(void *arg, struct sexp_document *message)
 {
     struct swank *c = arg;
     const struct sexp *root = sexp_root(message);
-    struct strbuf answer;
+    struct strbuf answer = {0};
     acknowledge(c);
-    strbuf_init(&answer, 0);
     size_t at = frame_begin(&frame_swank, &answer);
     if (sexp_is_symbol(sexp_nth(root, 0), "return"))
         note_return(c, root);
@@ -174,10 +173,9 @@ static void on_closed(void *arg, const struct err *why)
 
 static void send_secret(struct swank *c)
 {
-    struct strbuf frame;
+    struct strbuf frame = {0};
     if (c->secret == NULL)
         return;
-    strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame_swank, &frame);
     strbuf_adds(&frame, c->secret);
     send_frame(c, &frame, at);
@@ -257,10 +255,9 @@ struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address,
 
 bool swank_request(struct swank *c, const char *form, size_t len, swank_done *done, void *arg)
 {
-    struct strbuf frame;
+    struct strbuf frame = {0};
     if (c->channel == NULL || c->request_count == MOST_REQUESTS)
         return false;
-    strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame_swank, &frame);
     strbuf_adds(&frame, "(:emacs-rex ");
     strbuf_add(&frame, form, len);
