@@ -205,9 +205,8 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
             continue;
         CHECK(shown.count < MOST_RESTARTS);
         shown.items[shown.count++] = restart;
-        strbuf_addf(out, "%zu. [", i + 1);
-        reply_fill(out, restart, "{0}] {1}");
-        strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
+        strbuf_addf(out, "%zu. ", i + 1);
+        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
     }
     add_more_restarts(out, r);
     section_end(out);

@@ -91,13 +91,7 @@ void warnings_add_place(struct strbuf *out, const struct sexp *text)
     add_line(out, &p);
 }
 
-static void add_form(struct strbuf *out, const struct sexp *form)
-{
-    if (sexp_string(form, NULL) == NULL)
-        return;
-    strbuf_adds(out, "\n    in ");
-    reply_add_string(out, form);
-}
+#define FORM "{3?\n    in {3}}" /* of a warning */
 
 /* Are both in the same file, or neither in one? */
 static bool is_same_file(const struct place *a, const struct place *b)
@@ -184,22 +178,6 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     return lines > most ? lines - most : 0;
 }
 
-/* The further lines of a message. */
-static void add_message(struct strbuf *out, const struct sexp *message)
-{
-    size_t len;
-    const char *text = sexp_string(message, &len);
-    if (text == NULL)
-        return;
-    const char *newline = memchr(text, '\n', len);
-    size_t first = newline == NULL ? len : (size_t)(newline - text);
-    strbuf_add(out, text, first);
-    if (first < len) {
-        strbuf_addc(out, '\n');
-        text_add_indented(out, text + first + 1, len - first - 1, "    ");
-    }
-}
-
 /* How much is shown of what repeats. */
 struct extent {
     size_t of_a_kind;   /* warnings of a kind in a file */
@@ -250,10 +228,9 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         shown++;
         strbuf_adds(out, "\n  ");
         add_line(out, &place);
-        reply_fill(out, warning, "{0}: ");
-        add_message(out, sexp_nth(warning, 1));
+        reply_fill(out, warning, "{0}: {1/    }");
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
     }
     return left_out;
 }
@@ -321,7 +298,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
         add_line(out, &place);
         reply_fill(out, warning, "{0}: {1}");
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
         strbuf_addc(out, '\n');
     }
     return left_out;

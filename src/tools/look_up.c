@@ -109,23 +109,6 @@ void look_up_add_words(struct strbuf *out, const struct sexp *list)
     }
 }
 
-void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from)
-{
-    int64_t evaluation = sexp_integer(sexp_get(entry, from, "evaluation"), 0);
-    const struct sexp *file = sexp_get(entry, from, "file");
-    int64_t line = sexp_integer(sexp_get(entry, from, "line"), 0);
-    if (evaluation > 0) {
-        strbuf_addf(out, " in this session, evaluation %lld", (long long)evaluation);
-    } else if (sexp_string(file, NULL) != NULL) {
-        strbuf_adds(out, " at ");
-        reply_add_string(out, file);
-        if (line > 0)
-            strbuf_addf(out, ":%lld", (long long)line);
-        if (!sexp_is_nil(sexp_get(entry, from, "changed")))
-            strbuf_adds(out, " (changed since it was loaded)");
-    }
-}
-
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len)
 {
     struct strbuf whole = {0};

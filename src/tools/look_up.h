@@ -58,9 +58,11 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
 /* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */
 void look_up_add_words(struct strbuf *out, const struct sexp *list);
 
-/* look_up_add_place(out, entry, from): append the place of definition from the plist that begins at item
- * ${from}: " at FILE:LINE", " in this session, evaluation 3", or nothing. */
-void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from);
+/* For reply_fill(), the place of a definition: " at FILE:LINE", " in this session, evaluation 3", or nothing.
+ */
+#define PLACE                                                                                                \
+    "{evaluation? in this session, evaluation {evaluation}}"                                                 \
+    "{evaluation!{file? at {file}{line?:{line}}{changed? (changed since it was loaded)}}}"
 
 /* look_up_add_text(call, session, text, len): append it within the session's max-output limit; a truncated
  * text is kept for get-output. */

@@ -299,12 +299,6 @@ static void list_sessions(struct tool_call *call)
     call_finish(call);
 }
 
-static void add_list(struct strbuf *out, const char *label, const struct sexp *list)
-{
-    strbuf_addf(out, "\n%s:%s", label, sexp_count(list) == 0 ? " none" : "");
-    reply_add_list(out, " ", list, ", ", "");
-}
-
 static void add_checkpoints(struct strbuf *out, struct session *s)
 {
     strbuf_addf(out, "\nCheckpoints: %zu", snapshots_count(session_snapshots(s)));
@@ -385,13 +379,11 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        if (reply_count(reply, "heap-limit-bytes") > 0) /* not every Lisp that is joined tells */
-            strbuf_addf(out, "\nHeap: %s bytes used of %s",
-                        text_grouped(reply_count(reply, "heap-bytes")).text,
-                        text_grouped(reply_count(reply, "heap-limit-bytes")).text);
-        add_list(out, "Threads", reply_get(reply, "threads"));
-        add_list(out, "Systems", reply_get(reply, "systems"));
-        add_list(out, "Implementation features", reply_get(reply, "features"));
+        /* Not every Lisp that is joined tells its heap. */
+        reply_fill(out, reply,
+                   "{heap-limit-bytes?\nHeap: {,heap-bytes} bytes used of {,heap-limit-bytes}}"
+                   "\nThreads: {threads*, |{}}{threads!none}\nSystems: {systems*, |{}}{systems!none}"
+                   "\nImplementation features: {features*, |{}}{features!none}");
     }
     const char *separator = "\nLimits: ";
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

@@ -27,18 +27,13 @@ static void run_journaled(struct tool_call *call, struct session *s, const char 
 /* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
-    const char *system = sexp_string(reply_get(reply, "name"), NULL),
-               *file = sexp_string(reply_get(reply, "file"), NULL);
-    if (system == NULL)
+    if (sexp_string(reply_get(reply, "name"), NULL) == NULL)
         return;
-    if (reply_flag(reply, "already"))
-        strbuf_addf(out, "%s was already loaded; force: true reloads it.", system);
-    else
-        strbuf_addf(out, "Loaded %s.", system);
-    reply_add_list(out, "\nSystems loaded: ", reply_get(reply, "loaded"), ", ", "");
+    reply_fill(out, reply,
+               "{already?{name} was already loaded; force: true reloads it.}{already!Loaded {name}.}"
+               "{loaded?\nSystems loaded: {loaded*, |{}}}");
     strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(reply, "place")));
-    if (file != NULL)
-        strbuf_addf(out, ": %s", file);
+    reply_fill(out, reply, "{file?: {file}}");
 }
 
 /* What compilers print is of interest if loading fails. */
