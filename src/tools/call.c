@@ -512,39 +512,49 @@ int call_loading_timeout_ms(const struct tool_call *call, struct session *sessio
     return session_ms > CALL_LOADING_MS ? session_ms : CALL_LOADING_MS;
 }
 
-void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
+size_t call_max_output(const struct tool_call *call, const struct outcome *o)
 {
-    double most =
-        call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
+    return (size_t)call_integer(call, "max-output", limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT));
+}
+
+bool call_report_begin(struct tool_call *call, const struct outcome *o, const char *key)
+{
+    size_t most = call_max_output(call, o);
     if (call->wants_structured)
-        call->structured = report_structured(outcome, (size_t)most);
-    if (body == NULL)
-        report_evaluation(&call->text, outcome, (size_t)most);
-    else
-        report_evaluation_with(&call->text, outcome, (size_t)most, body, call);
-    const char *unread = outcome->kind == OUTCOME_ERROR
-                             ? sexp_string(reply_get(outcome->error->condition, "unread"), NULL)
-                             : NULL;
+        call->structured = report_structured(o, most);
+    if (!report_begin(&call->text, o, most))
+        return false;
+    if (key == NULL || reply_get(o->reply, key) != NULL)
+        return true;
+    if (call->text.len > 0)
+        strbuf_adds(&call->text, "\n\n");
+    report_values(&call->text, o, most);
+    return false;
+}
+
+/* What is added behind the report, if a file could not be read. */
+static void end_report(struct tool_call *call, const struct outcome *o)
+{
+    const char *unread =
+        o->kind == OUTCOME_ERROR ? sexp_string(reply_get(o->error->condition, "unread"), NULL) : NULL;
     if (unread != NULL)
         syntax_add_fault(&call->text, call_directory(call), unread);
-    call->is_error = call->is_error || outcome->kind == OUTCOME_ERROR;
+    call->is_error = call->is_error || o->kind == OUTCOME_ERROR;
     call_finish(call);
 }
 
-void call_report(struct tool_call *call, const struct outcome *outcome)
+void call_report_end(struct tool_call *call, const struct outcome *o)
 {
-    call_report_with(call, outcome, NULL);
+    report_end(&call->text, o);
+    end_report(call, o);
 }
 
-bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
-                          size_t max_output)
+void call_report(struct tool_call *call, const struct outcome *o)
 {
-    if (reply_get(outcome->reply, key) != NULL)
-        return false;
-    if (out->len > 0)
-        strbuf_adds(out, "\n\n");
-    report_values(out, outcome, max_output);
-    return true;
+    if (call->wants_structured)
+        call->structured = report_structured(o, call_max_output(call, o));
+    report_evaluation(&call->text, o, call_max_output(call, o));
+    end_report(call, o);
 }
 
 void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,

@@ -116,20 +116,19 @@ void call_evaluate(struct tool_call *call, struct session *session, const char *
  * than an evaluation has, unless the call has a time limit. */
 int call_loading_timeout_ms(const struct tool_call *call, struct session *session);
 
-/*
- * call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_report_with(call,
- * outcome, body): with something else in the place of its values; ${body} gets the call as its arg.
- */
+/* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_max_output(call,
+ * outcome): how many bytes it shows of each part. */
 void call_report(struct tool_call *call, const struct outcome *outcome);
-void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body);
+size_t call_max_output(const struct tool_call *call, const struct outcome *outcome);
 
 /*
- * call_report_if_ended(out, outcome, key, max_output):
- * For a report_body. An evaluation that invoked ABORT itself succeeds without the result that the tool needs,
- * which would be under ${key} in the reply. True if so: the outcome was reported without values.
+ * call_report_begin(call, outcome, key), call_report_end(call, outcome):
+ * The same with something else in the place of the values: what the caller appends in between, if the first
+ * returns true. An evaluation that invoked ABORT itself succeeds without the result that the tool needs,
+ * which would be under ${key} in the reply; that is reported here. ${key} may be NULL.
  */
-bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
-                          size_t max_output);
+bool call_report_begin(struct tool_call *call, const struct outcome *outcome, const char *key);
+void call_report_end(struct tool_call *call, const struct outcome *outcome);
 
 #define FORCE_ARGUMENT                                                                                       \
     ARGUMENT("force", BOOLEAN, "In a joined Lisp: even if it is the person's.", .is_rare = true)
