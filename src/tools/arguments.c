@@ -70,11 +70,11 @@ bool arguments_is_bounded(const struct tool_argument *a)
 }
 
 const struct argument_words argument_words[] = {
-    [ARGUMENT_STRING] = {"string", "string", "string", "a string"},
-    [ARGUMENT_INTEGER] = {"integer", "integer", "integer", "an integer"},
-    [ARGUMENT_NUMBER] = {"number", "number", "number", "a number"},
-    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "boolean", "true or false"},
-    [ARGUMENT_STRING_LIST] = {"array", "strings", "array of strings", "an array of strings"},
+    [ARGUMENT_STRING] = {"string", "string", "a string"},
+    [ARGUMENT_INTEGER] = {"integer", "integer", "an integer"},
+    [ARGUMENT_NUMBER] = {"number", "number", "a number"},
+    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "true or false"},
+    [ARGUMENT_STRING_LIST] = {"array", "strings", "an array of strings"},
 };
 
 /* "a number between 1 and 600", "one of all, functions". */
