@@ -12,7 +12,6 @@
 #include "tools/arguments.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
-#include "tools/table.h"
 
 #define LONG_TEXT_CHARACTERS 500000 /* the maximum that Claude Code allows */
 #define FAR_MAXIMUM 86400           /* an argument's maximum from here on is not listed */
@@ -135,17 +134,17 @@ static bool choose(const char *name, size_t len, enum shown *shown)
     for (size_t set = 0; set <= TOOLSET_FULL; set++) {
         if (!registry_is_spelling(name, len, listing_sets[set]))
             continue;
-        for (size_t i = 0; i < tool_table_count; i++) {
+        for (size_t i = 0; i < registry_count(); i++) {
             if (set == TOOLSET_FULL)
                 shown[i] = SHOWN_WHOLE;
-            else if (tool_table[i]->toolset <= set && shown[i] == SHOWN_NOT)
+            else if (registry_at(i)->toolset <= set && shown[i] == SHOWN_NOT)
                 shown[i] = SHOWN_SHORT;
         }
         return true;
     }
     bool is_known = false;
-    for (size_t i = 0; i < tool_table_count; i++) {
-        if (registry_is_spelling(name, len, tool_table[i]->name)) {
+    for (size_t i = 0; i < registry_count(); i++) {
+        if (registry_is_spelling(name, len, registry_at(i)->name)) {
             is_known = true;
             shown[i] = SHOWN_WHOLE;
         }
@@ -178,13 +177,13 @@ static bool choose_all(const char *spec, enum shown *shown, struct err *err)
 
 json_t *listing_of(const char *spec, struct err *err)
 {
-    enum shown *shown = xcalloc(tool_table_count + 1, sizeof *shown);
+    enum shown *shown = xcalloc(registry_count() + 1, sizeof *shown);
     json_t *listing = NULL;
     if (choose_all(spec, shown, err)) {
         listing = json_array();
-        for (size_t i = 0; i < tool_table_count; i++) {
+        for (size_t i = 0; i < registry_count(); i++) {
             if (shown[i] != SHOWN_NOT)
-                json_array_append_new(listing, show(tool_table[i], shown[i] == SHOWN_WHOLE));
+                json_array_append_new(listing, show(registry_at(i), shown[i] == SHOWN_WHOLE));
         }
     }
     free(shown);
