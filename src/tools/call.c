@@ -17,6 +17,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/detach.h"
+#include "tools/event_text.h"
 #include "tools/events.h"
 #include "tools/person.h"
 #include "tools/reply_text.h"
@@ -381,16 +382,14 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
 {
     struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
-    if (call->toolbox->persons == 0 || s == NULL)
+    if (call->toolbox->persons == 0 || s == NULL) {
         session_answer(call->operation, question, NULL, 0);
-    else if (prompt != NULL)
-        events_add(call->toolbox->events, s,
-                   &(struct events_note){.kind = "question",
-                                         .evaluation = session_number(call->operation),
-                                         .number_name = "question",
-                                         .number = question,
-                                         .name = "prompt",
-                                         .text = prompt});
+    } else if (prompt != NULL) {
+        json_t *event = json_pack("{s:I, s:I}", "evaluation", (json_int_t)session_number(call->operation),
+                                  "question", (json_int_t)question);
+        event_text_string(event, "prompt", prompt, strlen(prompt));
+        events_add(call->toolbox->events, s, "question", NULL, event);
+    }
 }
 
 static void on_operation_question(void *arg, int64_t question, const char *prompt)

@@ -27,9 +27,8 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
     struct strbuf text = {0};
-    events_add(
-        call->toolbox->events, s,
-        &(struct events_note){.kind = "job", .evaluation = e->number, .name = "state", .text = "detached"});
+    events_add(call->toolbox->events, s, "job", NULL,
+               json_pack("{s:I, s:s}", "evaluation", (json_int_t)e->number, "state", "detached"));
     running_add(&text, s, e, kept->seen);
     if (running_frames_are_wanted(e))
         running_frames_add(&text, frames);

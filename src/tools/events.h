@@ -5,6 +5,7 @@
 #ifndef TOOLS_EVENTS_H
 #define TOOLS_EVENTS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,17 +34,13 @@ struct events_range {
 /* events_read(all, s, range, out): append the JSON object of the resource (docs/view.md). */
 void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out);
 
-/* What tools know of and sessions do not. All is borrowed. */
-struct events_note {
-    const char *kind;
-    uint64_t evaluation;         /* 0: none */
-    const struct author *author; /* NULL: nobody acted */
-    const char *number_name;     /* a further member, a number; NULL: none */
-    int64_t number;
-    const char *name, *text; /* a further member, a text */
-};
+/* events_add(all, s, kind, author, members): add an event that a tool knows of and the session does not, to
+ * the log of ${s}. ${all} may be NULL; so may ${author}, borrowed: nobody acted. ${members} are taken. */
+void events_add(struct events *all, struct session *s, const char *kind, const struct author *author,
+                json_t *members);
 
-/* events_add(all, s, note): add it to the log of ${s}; ${all} may be NULL. */
-void events_add(struct events *all, struct session *s, const struct events_note *note);
+/* events_add_text(all, s, kind, author, name, text): the same with one member, a text. */
+void events_add_text(struct events *all, struct session *s, const char *kind, const struct author *author,
+                     const char *name, const char *text);
 
 #endif

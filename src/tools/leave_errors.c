@@ -16,6 +16,7 @@
 #include "session/work/history.h"
 #include "tools/detach.h"
 #include "tools/enter_errors.h"
+#include "tools/event_text.h"
 #include "tools/events.h"
 #include "tools/run_tests.h"
 
@@ -145,13 +146,9 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         .code = code.bytes,
         .code_len = code.len,
     };
-    events_add(call->toolbox->events, s,
-               &(struct events_note){.kind = "restart",
-                                     .author = &call->author,
-                                     .number_name = "error",
-                                     .number = r->sequence,
-                                     .name = "restart",
-                                     .text = how});
+    json_t *event = json_pack("{s:i}", "error", r->sequence);
+    event_text_string(event, "restart", how, strlen(how));
+    events_add(call->toolbox->events, s, "restart", &call->author, event);
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);

@@ -1,6 +1,5 @@
 /*
- * Responsible for the sentences about what a person did, and for stage-remark, by which a person says
- * something to the agent. No list shows that tool.
+ * Responsible for the sentences about what a person did.
  */
 #include "tools/person.h"
 
@@ -84,9 +83,6 @@ void person_tell(struct tool_call *call)
     call_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
     if (!call_takes(call, "code"))
-        events_add(
-            call->toolbox->events, s,
-            &(struct events_note){
-                .kind = "person", .author = &call->author, .name = "text", .text = strbuf_string(&text)});
+        events_add_text(call->toolbox->events, s, "person", &call->author, "text", strbuf_string(&text));
     strbuf_fini(&text);
 }
