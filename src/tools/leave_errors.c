@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "report/reply.h"
+#include "report/section.h"
 #include "session/records/journal.h"
 #include "session/records/snapshots.h"
 #include "session/work/history.h"
@@ -58,11 +58,11 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
             size_t len;
             const char *code =
                 journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
-            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
-            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
-            if (len > 0 && count++ < LEFT_SHOWN)
-                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
-                            shown < len ? " ..." : "");
+            if (len == 0 || count++ >= LEFT_SHOWN)
+                continue;
+            strbuf_addf(out, "  %lld: ", (long long)evaluation);
+            section_add_first_line(out, code, len, LONGEST_LEFT);
+            strbuf_addc(out, '\n');
         }
     }
     if (count > LEFT_SHOWN)

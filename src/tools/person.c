@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "report/section.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/events.h"
@@ -42,9 +42,8 @@ static void add_argument(struct strbuf *out, const json_t *value)
     const char *text = json_string_value(value);
     if (text == NULL)
         return;
-    size_t len = json_string_length(value), line = strcspn(text, "\n");
-    size_t shown = line > LONGEST_SHOWN ? utf8_floor(text, line, LONGEST_SHOWN) : line;
-    strbuf_addf(out, " %.*s%s", (int)shown, text, shown < len ? " ..." : "");
+    strbuf_addc(out, ' ');
+    section_add_first_line(out, text, json_string_length(value), LONGEST_SHOWN);
 }
 
 static void add_deed(const struct tool_call *call, struct strbuf *out)
