@@ -35,6 +35,12 @@ bool reply_flag(const struct sexp *reply, const char *key)
     return !sexp_is_nil(reply_get(reply, key));
 }
 
+bool reply_is_same(const struct sexp *a, const struct sexp *b)
+{
+    const char *text = sexp_string(a, NULL), *other = sexp_string(b, NULL);
+    return text != NULL && other != NULL && strcmp(text, other) == 0;
+}
+
 void reply_add(struct strbuf *out, const struct sexp *reply, const char *key)
 {
     reply_add_string(out, reply_get(reply, key));

@@ -27,6 +27,9 @@ bool reply_flag(const struct sexp *reply, const char *key);
 void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
+/* reply_is_same(a, b): are both strings, and the same? */
+bool reply_is_same(const struct sexp *a, const struct sexp *b);
+
 /*
  * reply_fill(out, list, template), reply_fill_each(out, lists, template):
  * Append ${template}, filled in with the values of a property list or a reply; the same for each of ${lists}.

@@ -32,12 +32,6 @@ static const struct error_record *met(const struct session *session, int64_t sto
     return r;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    const char *text = sexp_string(a, NULL), *other = sexp_string(b, NULL);
-    return text != NULL && other != NULL && strcmp(text, other) == 0;
-}
-
 /* Returns whether it names an error. ${before} is the failure before it, or NULL. */
 static bool add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
                         const struct sexp *before, size_t number)
@@ -58,7 +52,7 @@ static bool add_failure(struct strbuf *out, const struct session *session, const
         strbuf_adds(out, "\n    ");
         section_add_frame(out, i, sexp_nth(frames, i));
     }
-    if (!is_same_text(sexp_get(failure, 0, "hint"), sexp_get(before, 0, "hint")))
+    if (!reply_is_same(sexp_get(failure, 0, "hint"), sexp_get(before, 0, "hint")))
         reply_fill(out, failure, "{hint?\n  hint: {hint/        }}");
     const struct error_record *r = met(session, sexp_integer(sexp_get(failure, 0, "stop"), 0));
     if (r != NULL)

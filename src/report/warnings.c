@@ -111,22 +111,10 @@ static enum kind kind_of(const struct sexp *warning)
     return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    for (size_t i = 0; i < 2; i++) {
-        size_t a_len, b_len;
-        const char *a_text = sexp_string(sexp_nth(a, i), &a_len),
-                   *b_text = sexp_string(sexp_nth(b, i), &b_len);
-        if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Do both say the same of the same file? */
 static bool is_alike(const struct sexp *a, const struct sexp *b)
 {
-    if (!is_same_text(a, b))
+    if (!reply_is_same(sexp_nth(a, 0), sexp_nth(b, 0)) || !reply_is_same(sexp_nth(a, 1), sexp_nth(b, 1)))
         return false;
     struct place its_place = place_of(a), other_place = place_of(b);
     return is_same_file(&its_place, &other_place);
