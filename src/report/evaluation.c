@@ -26,7 +26,21 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_end(out);
 }
 
-/* A value that is too long is kept like a long output. */
+void report_cut(struct strbuf *out, struct session *s, const char *text, size_t len, size_t most)
+{
+    struct capture c;
+    if (len <= most) {
+        strbuf_add(out, text, len);
+        return;
+    }
+    capture_init(&c);
+    capture_add(&c, text, len);
+    session_redact(s, &c);
+    capture_show(&c, out, most, session_next_ref(s));
+    session_keep_output(s, &c);
+    capture_fini(&c);
+}
+
 static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut,
                       size_t most, bool is_plain)
 {
@@ -35,22 +49,9 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     strbuf_adds(out, is_plain ? "" : "=> ");
     if (text == NULL)
         return;
-    struct capture c;
-    capture_init(&c);
-    if (len > most) {
-        capture_add(&c, text, len);
-        session_redact(s, &c);
-        struct strbuf shown = {0};
-        capture_show(&c, &shown, most, session_next_ref(s));
-        strbuf_add(out, shown.bytes, shown.len);
-        strbuf_fini(&shown);
-        session_keep_output(s, &c);
-    } else {
-        strbuf_add(out, text, len);
-    }
+    report_cut(out, s, text, len, most);
     if (!sexp_is_nil(cut))
         strbuf_adds(out, " [… printing stopped here …]");
-    capture_fini(&c);
 }
 
 void report_values(struct strbuf *out, const struct outcome *o, size_t most)

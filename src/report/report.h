@@ -31,6 +31,10 @@ bool report_begin(struct strbuf *out, const struct outcome *outcome, size_t max_
 void report_end(struct strbuf *out, const struct outcome *outcome);
 void report_values(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
+/* report_cut(out, session, text, len, most): append the text. If it has more than ${most} bytes, append its
+ * head and tail, and keep it for get-output. */
+void report_cut(struct strbuf *out, struct session *session, const char *text, size_t len, size_t most);
+
 /* report_structured(outcome, max_output): the same as data; given. Values, each output and the warnings have
  * at most ${max_output} bytes of text, the parts of an error a fixed number. Call it before
  * report_evaluation(), which clears some of it. */

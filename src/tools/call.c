@@ -446,26 +446,6 @@ void call_awaited(struct tool_call *call)
     call_free(call);
 }
 
-void call_wait(struct tool_call *call, call_outcome *on_outcome)
-{
-    call->on_outcome = on_outcome;
-}
-
-static struct operation_options complete(struct tool_call *call, const struct operation_options *options,
-                                         call_outcome *on_outcome)
-{
-    struct operation_options all = *options;
-    call_wait(call, on_outcome);
-    call->is_evaluation = options->keeps_record;
-    all.request = &call->request;
-    all.author = call->author;
-    all.done = call_done;
-    all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
-    all.on_question = call->asks ? on_operation_question : NULL;
-    all.arg = call;
-    return all;
-}
-
 /* Calls that were answered early still wait, so requests in progress do not bound them. */
 static bool may_wait(struct tool_call *call, const struct session *session,
                      const struct operation_options *options)
@@ -481,34 +461,55 @@ static bool may_wait(struct tool_call *call, const struct session *session,
     return false;
 }
 
+/* ${sequence}: negative, or as for session_enter(). */
+static void submit(struct tool_call *call, struct session *session, const struct operation_options *options,
+                   int sequence, bool resumes, call_outcome *on_outcome)
+{
+    struct operation_options all = *options;
+    call->on_outcome = on_outcome;
+    call->is_evaluation = options->keeps_record;
+    all.request = &call->request;
+    all.author = call->author;
+    all.done = call_done;
+    all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
+    all.on_question = call->asks ? on_operation_question : NULL;
+    all.arg = call;
+    if (!may_wait(call, session, &all))
+        return;
+    call->operation =
+        sequence < 0 ? session_run(session, &all) : session_enter(session, &all, sequence, resumes);
+    detach_when_due(call, session);
+    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
+}
+
 void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
               call_outcome *on_outcome)
 {
-    struct operation_options all = complete(call, options, on_outcome);
-    if (!may_wait(call, session, &all))
-        return;
-    call->operation = session_run(session, &all);
-    detach_when_due(call, session);
-    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
+    submit(call, session, options, -1, false, on_outcome);
 }
 
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
                 int sequence, bool resumes, call_outcome *on_outcome)
 {
-    struct operation_options all = complete(call, options, on_outcome);
-    if (!may_wait(call, session, &all))
-        return;
-    call->operation = session_enter(session, &all, sequence, resumes);
-    detach_when_due(call, session);
-    strbuf_fini(&call->request);
+    submit(call, session, options, sequence, resumes, on_outcome);
 }
 
-int call_loading_timeout_ms(const struct tool_call *call, struct session *session)
+void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,
+               call_outcome *on_outcome)
 {
     int session_ms = limits_timeout_ms(session_limits(session));
-    if (call_has(call, "timeout"))
-        return call_timeout_ms(call);
-    return session_ms > CALL_LOADING_MS ? session_ms : CALL_LOADING_MS;
+    struct operation_options options = {
+        .what = what,
+        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
+                      : session_ms > CALL_LOADING_MS ? session_ms
+                                                     : CALL_LOADING_MS,
+        .keeps_record = true,
+        .goes_on = true,
+        .code = code->bytes,
+        .code_len = code->len,
+    };
+    call_run(call, session, &options, on_outcome);
+    strbuf_fini(code);
 }
 
 size_t call_max_output(const struct tool_call *call, const struct outcome *o)

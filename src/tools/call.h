@@ -90,9 +90,8 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
                 int sequence, bool resumes, call_outcome *on_outcome);
 
-/* call_wait(call, on_outcome): prepare to wait for an operation that the caller starts with call_done and the
- * call as arguments; it then stores the ticket in ${call->operation}. */
-void call_wait(struct tool_call *call, call_outcome *on_outcome);
+/* call_done: the done of an operation that the caller starts with the call as its argument, and stores in
+ * ${call->operation}; it calls ${call->on_outcome}. */
 operation_done call_done;
 
 /* call_await(call, pending, cancel): wait for something other than an operation; ${cancel} abandons it. After
@@ -112,9 +111,11 @@ void call_evaluate(struct tool_call *call, struct session *session, const char *
 
 #define CALL_LOADING_MS 300000
 
-/* call_loading_timeout_ms(call, session): for what loads, and compiles for that, or runs tests: more time
- * than an evaluation has, unless the call has a time limit. */
-int call_loading_timeout_ms(const struct tool_call *call, struct session *session);
+/* call_load(call, session, what, code, on_outcome): call_run() for what loads, and compiles for that, or runs
+ * tests: it has more time than an evaluation, unless the call has a time limit. The journal shows and replays
+ * ${code}, which is emptied here. */
+void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,
+               call_outcome *on_outcome);
 
 /* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_max_output(call,
  * outcome): how many bytes it shows of each part. */

@@ -31,7 +31,7 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     if (report_begin(&call->text, o, most)) {
         call->is_error = report_tests(&text, o->session, o->reply);
         section_begin(&call->text, NULL);
-        cut_add(&call->text, o->session, &text, most);
+        report_cut(&call->text, o->session, strbuf_string(&text), text.len, most);
     }
     report_end(&call->text, o);
     if (aside.len > 0)
@@ -48,16 +48,7 @@ static void run_tests(struct tool_call *call, struct session *s)
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
     call_add_system_form(&code, "asdf:test-system", system);
-    struct operation_options options = {
-        .what = system,
-        .timeout_ms = call_loading_timeout_ms(call, s),
-        .keeps_record = true,
-        .goes_on = true,
-        .code = code.bytes,
-        .code_len = code.len,
-    };
-    call_run(call, s, &options, run_tests_report);
-    strbuf_fini(&code);
+    call_load(call, s, system, &code, run_tests_report);
 }
 
 static const char *const frameworks[] = {"auto", "FiveAM",    "Parachute",  "Rove",

@@ -28,19 +28,16 @@
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
-    if (session_attached(o->session) != NULL)
-        call_answer(call, false,
-                    "Session reset: its errors and its history are gone, and what stood in the image was "
-                    "unwound. The "
-                    "image is as it was, with all its definitions.\nCurrent package: CL-USER");
-    else
-        call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+    strbuf_adds(&call->text,
+                session_attached(o->session) != NULL
+                    ? "Session reset: its errors and its history are gone, and what stood in the image was "
+                      "unwound. The image is as it was, with all its definitions.\nCurrent package: CL-USER"
+                    : "Session reset. All definitions cleared.\nCurrent package: CL-USER");
 }
 
 static void reset_session(struct tool_call *call, struct session *s)
 {
-    call_wait(call, on_reset);
-    call->operation = session_request(s, OPERATION_RESET, NULL, call_done, call);
+    look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
 /* Without a Lisp the new session is useless: remove it. */
@@ -320,11 +317,9 @@ static bool add_running(struct strbuf *out, const struct session *s)
     struct session_evaluation e;
     if (elapsed_s >= 0) {
         bool is_asking = session_evaluation_at(s, 0, &e) && e.is_asking;
-        strbuf_addf(
-            out, is_asking ? "waiting for a line of input, after %.0f s: %.*s" : "running for %.0f s: %.*s",
-            elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
-        if (strchr(strbuf_string(&what), '\n') != NULL)
-            strbuf_adds(out, " ...");
+        strbuf_addf(out, is_asking ? "waiting for a line of input, after %.0f s: " : "running for %.0f s: ",
+                    elapsed_s);
+        section_add_first_line(out, strbuf_string(&what), what.len, SIZE_MAX);
         if (waiting > 0)
             strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
     }

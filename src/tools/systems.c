@@ -9,21 +9,6 @@
 #include "tools/detach.h"
 #include "tools/system_origins.h"
 
-/* The journal shows and replays ${code}, which is emptied here. */
-static void run_journaled(struct tool_call *call, struct session *s, const char *what, struct strbuf *code,
-                          call_outcome *on_outcome)
-{
-    struct operation_options options = {
-        .what = what,
-        .timeout_ms = call_loading_timeout_ms(call, s),
-        .keeps_record = true,
-        .code = code->bytes,
-        .code_len = code->len,
-    };
-    call_run(call, s, &options, on_outcome);
-    strbuf_fini(code);
-}
-
 /* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
@@ -54,7 +39,7 @@ static void load(struct tool_call *call, struct session *s, const char *function
     call_write_asks(call);
     struct strbuf code = {0};
     call_add_system_form(&code, function, system);
-    run_journaled(call, s, system, &code, on_loaded);
+    call_load(call, s, system, &code, on_loaded);
 }
 
 static void load_system(struct tool_call *call, struct session *s)
@@ -75,7 +60,7 @@ static void load_file(struct tool_call *call, struct session *s)
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
-    run_journaled(call, s, path, &code, call_report);
+    call_load(call, s, path, &code, call_report);
 }
 
 const struct tool tool_load_system = {

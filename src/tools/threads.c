@@ -171,11 +171,8 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
 {
-    call_begin_request(call, "thread-frames");
-    call_write_string(call, "thread");
-    call_write_integer(call, "from", call_integer(call, "from", 0));
-    call_write_integer(call, "count", call_integer(call, "max-frames", 20));
-    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    look_up_frames(call, "thread-frames", call_integer(call, "from", 0),
+                   call_integer(call, "max-frames", 20));
     ask(call, s, on_frames);
 }
 
