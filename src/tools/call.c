@@ -478,7 +478,7 @@ static void submit(struct tool_call *call, struct session *session, const struct
         return;
     call->operation =
         sequence < 0 ? session_run(session, &all) : session_enter(session, &all, sequence, resumes);
-    detach_when_due(call, session);
+    detach_when_due(call);
     strbuf_fini(&call->request); /* the session has copied it, and code may be large */
 }
 
