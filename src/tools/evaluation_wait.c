@@ -4,6 +4,7 @@
 #include "tools/evaluation_wait.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "proc/loop_handle.h"
@@ -21,7 +22,7 @@
 
 struct evaluation_wait {
     struct tool_call *call;
-    struct evaluations_watcher watcher;
+    struct sessions_watcher watcher;
     uint64_t number, printed;
     uint64_t end_ms; /* loop time */
     bool gathers;    /* it has printed more */
@@ -42,7 +43,7 @@ void evaluation_wait_cancel(void *arg)
         return;
     if (w->asking != NULL)
         session_cancel(w->asking);
-    evaluations_unwatch(&w->watcher);
+    sessions_unwatch(&w->watcher);
     loop_handle_free(w->timer);
     free(w);
 }
@@ -105,10 +106,11 @@ static void on_look(uv_timer_t *timer)
 }
 
 /* News arrives in the middle of other work, so it is handled a moment later. */
-static void on_news(void *arg)
+static void on_news(void *arg, struct session *s, enum sessions_news news)
 {
+    (void)news;
     struct evaluation_wait *w = arg;
-    if (w->asking == NULL)
+    if (w->asking == NULL && strcmp(session_name(s), call_session_name(w->call)) == 0)
         uv_timer_start(w->timer, on_look, 0, 0);
 }
 
@@ -123,14 +125,10 @@ struct evaluation_wait *evaluation_wait(struct tool_call *call, uint64_t number,
     w->end_ms = uv_now(loop) + wait_ms;
     w->done = done;
     w->timer = loop_handle_timer(loop, w);
-    w->watcher =
-        (struct evaluations_watcher){.session = call_session_name(call), .on_news = on_news, .arg = w};
+    w->watcher = (struct sessions_watcher){.on_news = on_news, .arg = w};
     list_init(&w->watcher.node);
-    if (printed == UINT64_MAX) {
-        uv_timer_start(w->timer, on_look, wait_ms, 0);
-    } else {
-        evaluations_watch(call->toolbox->evaluations, &w->watcher);
-        on_news(w);
-    }
+    if (printed != UINT64_MAX)
+        sessions_watch(call->toolbox->sessions, &w->watcher);
+    uv_timer_start(w->timer, on_look, printed == UINT64_MAX ? wait_ms : 0, 0);
     return w;
 }

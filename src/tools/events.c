@@ -188,25 +188,18 @@ static void tell_warnings(struct log *log, struct session *s, const struct sexp 
     }
 }
 
-/* For tell_definition(). */
-struct definitions_call {
-    struct log *log;
-    struct session *session;
-};
-
-static void tell_definition(void *arg, const struct event_definition *d)
+static void tell_definitions(struct log *log, struct session *s, const struct operation *op)
 {
-    struct definitions_call *call = arg;
-    json_t *event = begin_event(call->log, "definition", call->log->evaluation);
-    event_text_string(event, "operator", d->operator, d->operator_len);
-    event_text_string(event, "name", d->name, d->name_len);
-    event_text_string(event, "text", d->text, d->len);
-    json_object_set_new(event, "replaced", json_null());
-    if (d->replaced != NULL)
-        event_text_string(event, "replaced", d->replaced, d->replaced_len);
-    json_object_set_new(event, "replaced-evaluation",
-                        d->replaced == NULL ? json_null() : json_integer((json_int_t)d->replaced_evaluation));
-    end_event(call->log, call->session, event);
+    json_t *definitions =
+               event_definitions(session_journal(s), op->code.bytes, op->code.len, log->evaluation),
+           *definition;
+    size_t i;
+    json_array_foreach(definitions, i, definition) {
+        json_t *event = begin_event(log, "definition", log->evaluation);
+        json_object_update(event, definition);
+        end_event(log, s, event);
+    }
+    json_decref(definitions);
 }
 
 static void tell_end(struct log *log, struct session *s, const struct operation *op,
@@ -214,8 +207,7 @@ static void tell_end(struct log *log, struct session *s, const struct operation 
 {
     const struct sexp *reply = outcome->kind == OUTCOME_ERROR ? outcome->error->condition : outcome->reply;
     if (outcome->kind == OUTCOME_OK && op->has_code)
-        event_definitions_each(session_journal(s), op->code.bytes, op->code.len, log->evaluation,
-                               tell_definition, &(struct definitions_call){.log = log, .session = s});
+        tell_definitions(log, s, op);
     tell_warnings(log, s, reply);
     json_t *event = begin_event(log, outcome->kind == OUTCOME_OK ? "value" : "error", log->evaluation);
     if (outcome->kind == OUTCOME_OK) {
@@ -408,18 +400,19 @@ static bool read_event(void *arg, uint64_t number, const char *bytes, size_t len
     return strbuf_add(r->out, bytes, len);
 }
 
-void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out)
+void events_read(struct events *all, struct session *s, int64_t after, int64_t before, size_t limit,
+                 struct strbuf *out)
 {
     struct log *log = find(all, session_name(s));
     size_t start = out->len;
     tell_output(log, s);
     uint64_t oldest = log->last + 1 - log->kept.count, end = log->last + 1, from = oldest;
-    if (range->after >= 0) {
-        from = (uint64_t)range->after + 1 > oldest ? (uint64_t)range->after + 1 : oldest;
+    if (after >= 0) {
+        from = (uint64_t)after + 1 > oldest ? (uint64_t)after + 1 : oldest;
     } else {
-        if (range->before > 0 && (uint64_t)range->before < end)
-            end = (uint64_t)range->before;
-        from = end > oldest + range->limit ? end - range->limit : oldest;
+        if (before > 0 && (uint64_t)before < end)
+            end = (uint64_t)before;
+        from = end > oldest + limit ? end - limit : oldest;
     }
     strbuf_addf(out, "{\"session\":\"%s\",\"began\":\"", log->session);
     add_time(out, &log->began);
@@ -430,7 +423,7 @@ void events_read(struct events *all, struct session *s, const struct events_rang
     json_decref(ranges);
     strbuf_adds(out, ",\"events\":[");
     struct reading reading = {
-        .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = range->limit};
+        .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = limit};
     event_log_replay(&log->kept, 0, from - 1, read_event, &reading);
     strbuf_adds(out, "]}");
 }

@@ -24,15 +24,13 @@ struct strbuf;
 struct events *events_new(uv_loop_t *loop, struct sessions *sessions, bool redacts);
 void events_free(struct events *all);
 
-/* Which events are read. */
-struct events_range {
-    int64_t after, before; /* numbers; after >= 0: the oldest after it; otherwise the newest before ${before},
-                              which is 0 for all */
-    size_t limit;
-};
-
-/* events_read(all, s, range, out): append the JSON object of the resource (docs/view.md). */
-void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out);
+/* events_read(all, s, after, before, limit, out): append the JSON object of the resource (docs/view.md) with
+ * at most
+ * ${limit} events: if ${after} >= 0, the oldest with a higher number; otherwise the newest with a number
+ * below
+ * ${before}, which is 0 for all. */
+void events_read(struct events *all, struct session *s, int64_t after, int64_t before, size_t limit,
+                 struct strbuf *out);
 
 /* events_add(all, s, kind, author, members): add an event that a tool knows of and the session does not, to
  * the log of ${s}. ${all} may be NULL; so may ${author}, borrowed: nobody acted. ${members} are taken. */

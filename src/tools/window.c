@@ -20,11 +20,8 @@ static void session_events(struct tool_call *call)
         return;
     }
     call->is_document = true;
-    events_read(call->toolbox->events, s,
-                &(struct events_range){.after = call_integer(call, "after", -1),
-                                       .before = call_integer(call, "before", 0),
-                                       .limit = (size_t)call_integer(call, "limit", USUAL_LIMIT)},
-                &call->text);
+    events_read(call->toolbox->events, s, call_integer(call, "after", -1), call_integer(call, "before", 0),
+                (size_t)call_integer(call, "limit", USUAL_LIMIT), &call->text);
     call->is_of_asked_length = call->is_redacted = true;
     call_finish(call);
 }
