@@ -137,7 +137,7 @@ void asking_call_start(struct request *r, const struct tool *tool, json_t *argum
     mine.on_question = on_question;
     mine.arg = a;
     /* NULL: the call has already finished, and ${a} was freed with its answer. */
-    struct tool_call *call = tool_call_start(a->client->toolbox, tool, arguments, &mine);
+    struct tool_call *call = tool_call_start(a->client->options.toolbox, tool, arguments, &mine);
     if (call == NULL)
         return;
     a->call = call;

@@ -44,7 +44,7 @@ bool request_can_extension(const struct request *r, const char *name);
 /*
  * request_result(r):
  * Begin the result. The caller appends its members ("name":value, separated by commas), then calls
- * request_finish(). Nothing else may be sent meanwhile.
+ * request_finish().
  *
  * Returns     borrowed until request_finish()
  */

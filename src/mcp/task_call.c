@@ -49,7 +49,7 @@ static bool become_task(struct task_call *t)
     struct request *r = t->request;
     if (t->task != NULL)
         return true;
-    t->task = task_new(request_client(r)->toolbox->tasks, give_up, t);
+    t->task = task_new(request_client(r)->options.toolbox->tasks, give_up, t);
     if (t->task == NULL)
         return false;
     t->request = NULL;
@@ -124,7 +124,7 @@ static void on_call_progress(void *arg, double elapsed_s, const char *message)
 void task_call_start(struct request *r, const struct tool *tool, json_t *arguments,
                      const struct tool_call_options *options)
 {
-    struct toolbox *toolbox = request_client(r)->toolbox;
+    struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct task_call *t = xcalloc(1, sizeof *t);
     struct tool_call_options mine = *options;
     t->request = r;
