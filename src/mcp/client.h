@@ -31,9 +31,9 @@ struct client {
         bool is_sending;     /* lines logged while a line is being sent are not sent */
     } log;
     struct subscriptions *subscriptions; /* borrowed from the connection */
-    struct list questions;               /* elicitation.c: to the person, not answered yet */
+    struct list questions;               /* calls.c: calls whose question has not been answered yet */
     uint64_t questions_asked;
-    struct list parked; /* asking_call.c: calls whose code waits for a line that a later request brings */
+    struct list parked; /* calls whose code waits for a line that a later request brings */
     bool sends_no_more; /* its input has ended */
     bool is_ending;     /* sessions are being saved: what a call did now would be lost */
 

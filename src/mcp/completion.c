@@ -62,7 +62,6 @@ static void finish_with_sessions(struct request *r, const char *prefix)
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
-    request_await(r, NULL, NULL);
     finish(r, json_object_get(result->structured, "names"),
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }

@@ -17,10 +17,9 @@
 
 #include "base/memory.h"
 #include "mcp/admission.h"
-#include "mcp/asking_call.h"
 #include "mcp/batch.h"
+#include "mcp/calls.h"
 #include "mcp/client.h"
-#include "mcp/elicitation.h"
 #include "mcp/extension.h"
 #include "mcp/json_text.h"
 #include "mcp/jsonrpc.h"
@@ -60,7 +59,7 @@ void connection_free(struct connection *c)
         return;
     c->client.options.send = NULL;
     requests_fini(&c->client);
-    asking_calls_cancel(&c->client);
+    calls_cancel_parked(&c->client);
     subscriptions_free(c->client.subscriptions);
     server_log_fini(&c->client);
     client_fini(&c->client);
@@ -89,8 +88,7 @@ void connection_abandon(struct connection *c, struct transport_origin *origin)
 
 void connection_no_more_input(struct connection *c)
 {
-    elicitation_end(&c->client);
-    asking_calls_cancel(&c->client);
+    calls_no_more_input(&c->client);
 }
 
 void connection_end(struct connection *c)
@@ -127,8 +125,7 @@ static void handle_object(const struct arrival *whole, json_t *object)
         notification_take(client, m.method, m.params);
         break;
     case JSONRPC_RESPONSE:
-        if (!elicitation_take(client, object) && !roots_take(client, object) &&
-            client->options.extension != NULL)
+        if (!calls_take(client, object) && !roots_take(client, object) && client->options.extension != NULL)
             client->options.extension->on_response(client->options.extension, object);
         break;
     case JSONRPC_REFUSED:

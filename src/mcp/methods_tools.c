@@ -5,15 +5,12 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "mcp/asking_call.h"
+#include "mcp/calls.h"
 #include "mcp/client.h"
-#include "mcp/elicitation.h"
 #include "mcp/extension.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
-#include "mcp/task_call.h"
-#include "mcp/tasks.h"
 #include "mcp/tool_answer.h"
 #include "tools/complete_names.h"
 #include "tools/registry.h"
@@ -91,7 +88,6 @@ static void cancel_tool(void *call)
 static void on_session_there(void *arg, const struct tool_result *result)
 {
     (void)result;
-    request_await(arg, NULL, NULL);
     answer_list(arg);
 }
 
@@ -117,16 +113,6 @@ void methods_tools_list(struct request *r, const json_t *params)
                         json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
     if (call != NULL)
         request_await(r, call, cancel_tool);
-}
-
-static void on_tool_done(void *arg, const struct tool_result *result)
-{
-    tool_answer(arg, result);
-}
-
-static void on_tool_progress(void *arg, double elapsed_s, const char *message)
-{
-    request_progress(arg, elapsed_s, message);
 }
 
 static void refuse_tool(struct request *r, const json_t *name)
@@ -196,7 +182,7 @@ void methods_tools_call(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
-    if (asking_call_resume(r, params))
+    if (calls_resume(r, params))
         return;
     const struct tool *tool;
     json_t *arguments;
@@ -213,22 +199,6 @@ void methods_tools_call(struct request *r, const json_t *params)
         .client = client->number,
         .author = client_author(client, params),
         .wants_structured = client->options.wants_structured && request_revision(r)->has_structured,
-        .wants_progress = request_wants_progress(r),
-        .done = on_tool_done,
-        .on_progress = on_tool_progress,
-        .arg = r,
     };
-    struct tasks *tasks = client->options.toolbox == NULL ? NULL : client->options.toolbox->tasks;
-    if (tasks != NULL && request_can_extension(r, TASKS_EXTENSION)) {
-        task_call_start(r, tool, arguments, &options);
-        return;
-    }
-    if (elicitation_is_possible(r)) {
-        asking_call_start(r, tool, arguments, params, &options);
-        return;
-    }
-    /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call = tool_call_start(client->options.toolbox, tool, arguments, &options);
-    if (call != NULL)
-        request_await(r, call, cancel_tool);
+    calls_start(r, tool, arguments, params, &options);
 }

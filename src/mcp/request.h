@@ -73,7 +73,7 @@ bool request_refuse_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):
- * Set what ${r} waits for from now on. NULL: nothing.
+ * Set what ${r} waits for.
  *
  * cancel      called once with ${pending} if ${r} is cancelled before it is answered; must not answer it
  */

@@ -363,7 +363,6 @@ static void on_read(void *arg, const struct tool_result *result)
     struct request *r = reading->request;
     const char *uri = json_string_value(reading->uri);
     size_t len = json_string_length(reading->uri);
-    request_await(r, NULL, NULL);
     if (result->is_absent) {
         fail_missing(r, uri, len, NOT_FOUND);
     } else if (result->is_error) {

@@ -180,7 +180,6 @@ void subscriptions_end(struct subscriptions *all)
         if (listen == NULL)
             continue;
         subscription_free(s);
-        request_await(listen, NULL, NULL);
         request_result(listen);
         request_finish(listen);
     }
