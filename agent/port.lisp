@@ -67,6 +67,21 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                 (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
                                 ,@default))))))
 
+;;; Gray's streams. GRAY-NAME, of the port, returns the symbol for a name of theirs, or NIL if this Lisp has none.
+
+(defmacro define-gray-class (name input-or-output &rest slots)
+  "Define NAME as a class of character streams."
+  `(defclass ,name (,(gray-name (ecase input-or-output
+                                  (:input 'fundamental-character-input-stream)
+                                  (:output 'fundamental-character-output-stream))))
+     ,slots))
+
+(defmacro define-gray-method (name lambda-list &body body)
+  "Define a method on the function called NAME, where the Lisp has that."
+  (if (gray-name name)
+      `(defmethod ,(gray-name name) ,lambda-list ,@body)
+      nil))
+
 (defun port-features ()
   "List as keywords what this Lisp can do, for HELLO and SESSION-INFO."
   (loop for (feature . operations) in '((:fork clone-process)
@@ -304,10 +319,6 @@ a signal do: timers, and interruptions by its threads.")
 (define-port-operation ensure-streams ()
   "Make the standard streams write to descriptors 1 and 2 and read end of file.
 Replaces streams that were closed, and variables that were set to other streams.")
-
-(define-port-operation make-line-input (next-line)
-  "Return an input stream that reads what the function NEXT-LINE returns, a string at a time with a newline after each;
-its end when that is NIL.")
 
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")
