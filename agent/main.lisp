@@ -227,7 +227,8 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (take-looks))
                    (flet ((perform-it ()
                             (handler-case (perform-where-due (list* id name arguments) operation)
-                              (not-implemented (lack) (list id :refused (princ-to-string lack))))))
+                              (refusal (refusal)
+                                (list id :refused (refusal-text refusal) :absent (refusal-absent refusal))))))
                      (if (and *error-condition* (not (member name *operations-in-errors*)))
                          ;; A look-up names symbols as the code that is evaluated next will.
                          (let ((*package* (top-package)))
@@ -350,9 +351,8 @@ of which would be copied after each copy of the process."
 
 ;;; Operations on the process itself
 
-(define-operation :fork (arguments)
+(define-operation :fork (&key silent)
   (let ((descriptors (shiftf *descriptors* '()))
-        (silent (getf arguments :silent))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))

@@ -8,11 +8,20 @@
     "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
 DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT."))
 
-(define-condition not-implemented (error)
-  ((deed :initarg :deed :reader not-implemented-deed))
+(define-condition refusal (error)
+  ((text :initarg :text :reader refusal-text)
+   (absent :initarg :absent :initform nil :reader refusal-absent))
   (:report (lambda (condition stream)
-             (format stream "~a, as it is joined here, cannot ~a." (lisp-implementation-type)
-                     (not-implemented-deed condition)))))
+             (write-string (refusal-text condition) stream)))
+  (:documentation "The reason why the agent does not perform an operation, as a text. ABSENT is as in the reply."))
+
+(defun refuse (control &rest arguments)
+  "Refuse the operation at hand, for the reason that CONTROL makes of ARGUMENTS."
+  (error 'refusal :text (apply #'format nil control arguments)))
+
+(defun refuse-absent (absent control &rest arguments)
+  "Refuse it because something does not exist, which is no failure where ABSENT is T; it is :PACKAGE for a package."
+  (error 'refusal :text (apply #'format nil control arguments) :absent absent))
 
 (defmacro define-port-operation (name lambda-list documentation &body default)
   "Declare the operation NAME of the port. Without a DEFAULT a port implements it or lacks it."
@@ -38,11 +47,11 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
      (defun ,name ,lambda-list ,@body)))
 
 (defun lack (deed)
-  "Signal that this Lisp cannot do DEED, a text that completes the sentence \"This Lisp cannot\"."
-  (error 'not-implemented :deed deed))
+  "Refuse what needs DEED, a text that completes the sentence \"This Lisp cannot\"."
+  (refuse "~a, as it is joined here, cannot ~a." (lisp-implementation-type) deed))
 
 (defmacro declare-absent (deed &rest names)
-  "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one signals NOT-IMPLEMENTED."
+  "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one refuses what needs it."
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
        ,@(loop for name in names
@@ -84,16 +93,14 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
 
 (defun port-features ()
   "List as keywords what this Lisp can do, for HELLO and SESSION-INFO."
-  (loop for (feature . operations) in '((:fork clone-process)
-                                        (:frames map-frames)
-                                        (:locals frame-locals)
-                                        (:interrupts install-interrupt)
-                                        (:save save-image)
-                                        (:compile compile-text)
-                                        (:threads thread-names))
-        when (loop for operation in operations
-                   always (not (eq :absent (fifth (find operation *port-operations*
-                                                        :key #'first)))))
+  (loop for (feature . operation) in '((:fork . clone-process)
+                                        (:frames . map-frames)
+                                        (:locals . frame-locals)
+                                        (:interrupts . install-interrupt)
+                                        (:save . save-image)
+                                        (:compile . compile-text)
+                                        (:threads . thread-names))
+        unless (eq :absent (fifth (find operation *port-operations* :key #'first)))
           collect feature))
 
 (defmacro do-present-symbols ((symbol package) &body body)

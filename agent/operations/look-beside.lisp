@@ -149,7 +149,7 @@ may take as long."
               frame +frames-walked+)
   nil)
 
-(define-operation :running-frames (arguments)
+(define-operation :running-frames (&rest arguments)
   (flet ((frames (frame)
            (let ((*in-a-hurry* (prints-p frame)))
              (frames-part frame nil arguments (session-package)))))

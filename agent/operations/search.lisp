@@ -77,21 +77,19 @@ internal symbols that were omitted because they were not requested."
         unless (and more (eq symbol (cdr (first more))))
           collect symbol))
 
-(define-operation :find-symbols (arguments)
-  (let* ((pattern (getf arguments :pattern))
-         (colon (position #\: pattern))
+(define-operation :find-symbols (&rest arguments &key pattern type external)
+  (let* ((colon (position #\: pattern))
          (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
          (arguments (if colon
                         (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
-                        arguments))
-         (type (getf arguments :type)))
+                        arguments)))
     (call-in-named-package
      arguments
      (lambda (package)
        (multiple-value-bind (symbols left-out)
            (matching-symbols words
                              (if (getf arguments :package) (list package) (list-all-packages))
-                             (getf arguments :external)
+                             external
                              (and type (intern-keyword type)))
          (list *id* :ok
                :total (length symbols)
@@ -190,27 +188,23 @@ internal symbols that were omitted because they were not requested."
            (values (subseq text 0 colon) (subseq text (+ 2 colon)) t))
           (t (values (subseq text 0 colon) (subseq text (1+ colon)) nil)))))
 
-(define-operation :complete-symbol (arguments)
+(define-operation :complete-symbol (&rest arguments &key pattern)
   (call-in-named-package
    arguments
    (lambda (package)
-     (multiple-value-bind (package-name text internal) (split-prefix (getf arguments :pattern))
-       (let ((named (if package-name
-                        (or (find-package package-name) (find-package (string-upcase package-name)))
-                        package)))
-         (if (null named)
-             (no-package-reply package-name)
-             (let* ((text (common-string text))
-                    (found (sort (completions text named (not internal)) #'better-completion-p)))
-               (list *id* :ok
-                     :total (length found)
-                     :package (if package-name (package-name named) nil)
-                     :symbols (mapcar (lambda (entry) (symbol-entry-here (cdr entry) named))
-                                      (part-of-list found arguments))
-                     :packages (if package-name '() (package-completions text))
-                     :elsewhere (if (or package-name (and found (< (car (first found)) 6)))
-                                    '()
-                                    (exported-completions text))))))))))
+     (multiple-value-bind (package-name text internal) (split-prefix pattern)
+       (let* ((named (if package-name (package-meant package-name) package))
+              (text (common-string text))
+              (found (sort (completions text named (not internal)) #'better-completion-p)))
+         (list *id* :ok
+               :total (length found)
+               :package (if package-name (package-name named) nil)
+               :symbols (mapcar (lambda (entry) (symbol-entry-here (cdr entry) named))
+                                (part-of-list found arguments))
+               :packages (if package-name '() (package-completions text))
+               :elsewhere (if (or package-name (and found (< (car (first found)) 6)))
+                              '()
+                              (exported-completions text))))))))
 
 (defun symbol-entry-here (symbol package)
   (list (package-name package) (symbol-name symbol)

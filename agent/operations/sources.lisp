@@ -378,28 +378,25 @@ the methods of a slot are defined by that of the class."
     (and package
          (list (list :package (make-symbol (package-name package)) package (place-of package))))))
 
-(define-operation :find-definition (arguments)
-  (let* ((name (getf arguments :name))
-         (type (and (getf arguments :type) (intern-keyword (getf arguments :type)))))
-    (flet ((answer (title definitions)
-             (list *id* :ok
-                   :name title
-                   :total (length definitions)
-                   :definitions (definition-entries (part-of-list definitions arguments)))))
-      (call-in-named-package
-       arguments
-       (lambda (package)
-         (multiple-value-bind (symbol found) (find-named-symbol name package)
-           (let ((definitions (if found
-                                  (all-definitions symbol (setf-name-p name) type)
-                                  (and (of-definition-type-p :package nil type)
-                                       (package-definition name)))))
-             (cond (definitions
-                    (answer (if found (name-text symbol) name) definitions))
-                   ((and found (all-definitions symbol nil nil))
-                    (absent-reply
-                     (format nil "~a is defined, but not as a ~(~a~): it is a ~{~(~a~)~^, a ~}."
-                             (name-text symbol) (getf arguments :type "setf-function")
-                             (remove-duplicates (mapcar #'first (all-definitions symbol nil nil))))))
-                   (found (nothing-reply symbol "defined"))
-                   (t (no-symbol-reply name))))))))))
+(define-operation :find-definition (&rest arguments &key name type)
+  (call-in-named-package
+   arguments
+   (lambda (package)
+     (multiple-value-bind (symbol found) (find-named-symbol name package)
+       (let* ((kind (and type (intern-keyword type)))
+              (definitions (if found
+                               (all-definitions symbol (setf-name-p name) kind)
+                               (and (of-definition-type-p :package nil kind)
+                                    (package-definition name))))
+              (others (and found (all-definitions symbol nil nil))))
+         (cond (definitions)
+               (others
+                (refuse-absent t "~a is defined, but not as a ~(~a~): it is a ~{~(~a~)~^, a ~}."
+                               (name-text symbol) (or type "setf-function")
+                               (remove-duplicates (mapcar #'first others))))
+               (found (refuse-other-meaning symbol "defined"))
+               (t (refuse-unknown-name name)))
+         (list *id* :ok
+               :name (if found (name-text symbol) name)
+               :total (length definitions)
+               :definitions (definition-entries (part-of-list definitions arguments))))))))

@@ -317,20 +317,18 @@ reply; any other value is printed. Returns the name that clients see."
                           (list (parameter-key parameter)
                                 (if (consp value) (list 'quote value) value))))))
 
-(define-operation :call-tool (arguments)
-  (let ((tool (find-tool (getf arguments :name))))
-    (if (null tool)
-        (list *id* :refused (format nil "This session no longer has the tool ~a."
-                                    (full-name (getf arguments :name))))
+(define-operation :call-tool (&rest request &key name arguments)
+  (let ((tool (or (find-tool name)
+                  (refuse "This session no longer has the tool ~a." (full-name name))))
         ;; Only at the end: code evaluated inside an error prints as usual.
-        (let ((*plain-strings* nil))
-          (call-as-evaluation
-           (lambda ()
-             (let* ((form (tool-form tool (getf arguments :arguments)))
-                    (values (progn (setf *current-form* (list form))
-                                   (evaluate-with-retry form))))
-               (setf *plain-strings* (and (stringp (first values)) t))
-               values))
-           arguments
-           (lambda ()
-             (if *plain-strings* '(:plain t) '())))))))
+        (*plain-strings* nil))
+    (call-as-evaluation
+     (lambda ()
+       (let* ((form (tool-form tool arguments))
+              (values (progn (setf *current-form* (list form))
+                             (evaluate-with-retry form))))
+         (setf *plain-strings* (and (stringp (first values)) t))
+         values))
+     request
+     (lambda ()
+       (if *plain-strings* '(:plain t) '())))))

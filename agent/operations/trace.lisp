@@ -259,32 +259,30 @@ earlier one. Return the part of the reply about this."
       (stop-tracing-names dead)
       (adapt-runners))))
 
-(define-operation :trace (arguments)
+(define-operation :trace (&key action ((:functions texts)) condition break methods ((:within runners)) (count 100))
   (forget-dead-tracings)
   (with-agent-syntax ()
-    (let ((action (getf arguments :action))
-          (texts (getf arguments :functions)))
-      (list* *id* :ok
-             :package (session-package-name)
-             (cond ((string= action "start")
-                    (multiple-value-bind (within problems) (within-names (getf arguments :within))
-                      (if problems
-                          (list :problems problems)
-                          (start-tracing texts
-                                         (lambda (name)
-                                           (make-tracing :name name
-                                                         :condition (getf arguments :condition)
-                                                         :stop (stop-designated (getf arguments :break))
-                                                         :methods (getf arguments :methods)
-                                                         :within within))))))
-                   ((string= action "stop")
-                    (stop-tracing texts))
-                   ((string= action "clear")
-                    (list :cleared (clear-records)))
-                   ((string= action "list")
-                    (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
-                          :made *records-made*))
-                   (t
-                    (list :records (kept-records (getf arguments :count 100))
-                          :kept (min *records-made* +records-kept+)
-                          :made *records-made*)))))))
+    (list* *id* :ok
+           :package (session-package-name)
+           (cond ((string= action "start")
+                  (multiple-value-bind (within problems) (within-names runners)
+                    (if problems
+                        (list :problems problems)
+                        (start-tracing texts
+                                       (lambda (name)
+                                         (make-tracing :name name
+                                                       :condition condition
+                                                       :stop (stop-designated break)
+                                                       :methods methods
+                                                       :within within))))))
+                 ((string= action "stop")
+                  (stop-tracing texts))
+                 ((string= action "clear")
+                  (list :cleared (clear-records)))
+                 ((string= action "list")
+                  (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
+                        :made *records-made*))
+                 (t
+                  (list :records (kept-records count)
+                        :kept (min *records-made* +records-kept+)
+                        :made *records-made*))))))
