@@ -238,22 +238,6 @@ KIND; otherwise START."
                              repeat 20
                              collect (line-number text other))))))))
 
-(defun elsewhere-p (text place name kind)
-  "True if the first form of TEXT, which is at PLACE, does not define NAME as KIND: it defines something else by a
-standard operator, or does not name it, and another form in the file surely defines it."
-  (let* ((first (code-start text))
-         (start (and first (live-form-start text first)))
-         (wanted (name-in-files name))
-         (form (and start (form-text-at text start))))
-    (or (null form)
-        (and (not (search (string-downcase (if (consp wanted) (second wanted) wanted)) form
-                          :test #'char-equal))
-             (or (defines-by-itself-p form)
-                 (let ((all (file-text (getf place :file) 0 +file-characters+)))
-                   (and all
-                        (find :surely (find-by-name all name kind)
-                              :key (lambda (at) (defines-p all at name kind))))))))))
-
 (defun defines-by-itself-p (form)
   "True if the text FORM begins with a defining word that defines its name and nothing of another name."
   (let ((word (defined-at form 0)))
@@ -270,8 +254,6 @@ newer than what was loaded; :MISSING when it cannot be read."
         (changed (file-changed-p (getf place :file) (getf place :created))))
     (multiple-value-bind (text native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
-      (when (and text position (not changed) (elsewhere-p text place name kind))
-        (setf changed t))
       (let* ((first (and text position (not changed) (code-start text)))
              (start (and first (inner-start text (live-form-start text first) name kind))))
         (cond ((and (null text) (null (file-text (getf place :file) 0 1)))
