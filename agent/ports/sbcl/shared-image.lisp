@@ -3,15 +3,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement main-thread-p ()
-  (or *serves* (eq sb-thread:*current-thread* (session-thread *session*))))
-
-(implement serving-thread ()
-  (session-thread *session*))
-
-(implement top-package ()
-  (first (session-own-values *session*)))
-
 (implement holds-up-others-p ()
   ;; Compiling and defining classes needs it.
   (sb-thread:holding-mutex-p sb-kernel::**world-lock**))
