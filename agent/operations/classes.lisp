@@ -35,7 +35,7 @@
   "List the wire forms of the slots of CLASS, inherited ones included: (NAME . ENTRIES). Several classes may define
 the same slot; each has an entry, the most specific first."
   (let ((slots '()))
-    (dolist (ancestor (or (class-precedence class) (list class)))
+    (dolist (ancestor (class-ancestors class))
       (dolist (slot (direct-slots ancestor))
         (let ((entry (assoc (getf slot :name) slots :test #'eq)))
           (if entry
@@ -78,7 +78,7 @@ the same slot; each has an entry, the most specific first."
              :final (and final t)
              :slots (part-of-list slots arguments)
              :total (length slots)
-             :initargs (loop for ancestor in (or precedence (list class))
+             :initargs (loop for ancestor in (class-ancestors class)
                              append (loop for (initarg form) in (direct-default-initargs ancestor)
                                           collect (list (name-text initarg)
                                                         (item-text form +form-characters+)

@@ -26,7 +26,7 @@ its internal ones. Without PACKAGE-NAME, list symbols accessible in the session'
     (when package
       (do-symbols (symbol package)
         (when (prefix-p prefix (symbol-name symbol))
-          (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+          (if (exported-from-p symbol package)
               (push (symbol-name symbol) exported)
               (when (or (null package-name) (eq package (symbol-package symbol)))
                 (push (symbol-name symbol) others))))))

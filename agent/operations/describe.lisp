@@ -59,9 +59,7 @@ its name."
   (let ((package (symbol-package symbol)))
     (if package
         (format stream "~s is a symbol of the package ~a, ~a.~%" symbol (package-name package)
-                (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
-                    "exported"
-                    "not exported"))
+                (if (exported-from-p symbol package) "exported" "not exported"))
         (format stream "~s is an uninterned symbol.~%" symbol))
     (let ((others (remove package (exporting-packages symbol))))
       (when others

@@ -51,12 +51,7 @@ refuse, with similar names; intern nothing."
 
 (defun part-of-list (list arguments)
   "Return the part of LIST that the arguments :FROM and :LIMIT select."
-  (let* ((from (max 0 (getf arguments :from 0)))
-         (limit (max 1 (getf arguments :limit 100)))
-         (rest (nthcdr from list)))
-    (loop for element in rest
-          repeat limit
-          collect element)))
+  (some-of list (max 0 (getf arguments :from 0)) (max 1 (getf arguments :limit 100))))
 
 (defun place-part (place)
   "Return PLACE, as PLACE-OF returns it, for the wire: as it is in the session, :FILE and :LINE for a file."

@@ -110,7 +110,7 @@ package, then those accessible in the session's package."
     (cond ((null package) 9)
           ((eq package (session-package)) 0)
           ((eq package #.(find-package "COMMON-LISP")) 1)
-          ((eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+          ((exported-from-p symbol package)
            (if (library-package-p package) 3 2))
           ((own-package-p package) 8)
           (t 5))))
@@ -126,11 +126,10 @@ package, then those accessible in the session's package."
                                             '("not exported"))))))))
 
 (defun accessible-or-external-p (symbol)
-  (let ((name (symbol-name symbol))
-        (package (symbol-package symbol)))
+  (let ((package (symbol-package symbol)))
     (or (null package)
-        (eq symbol (find-symbol name (session-package)))
-        (eq :external (nth-value 1 (find-symbol name package))))))
+        (eq symbol (find-symbol (symbol-name symbol) (session-package)))
+        (exported-from-p symbol package))))
 
 (defun package-names ()
   (loop for package in (list-all-packages)
