@@ -412,9 +412,7 @@ leave it as it is, so the server finds the programs of a session whose process h
   "Make this process, a fresh copy, serve its own channel: the first of DESCRIPTORS, or the one that it already
 has. If SILENT is true, send no hello, because the original reports the copy: most copies never receive a request, and
 each page that a hello writes must be copied."
-  (die-with-parent)
-  (when (and *server-process* (/= *server-process* (parent-process-id)))
-    (end-process 0))
+  (end-with-server)
   (adopt-descriptors descriptors)
   ;; The first is the channel.
   (when (rest descriptors)
