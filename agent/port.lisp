@@ -5,8 +5,11 @@
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defvar *port-operations* '()
-    "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
-DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT."))
+    "(NAME LAMBDA-LIST DOCUMENTATION . DEFAULT) for each operation; DEFAULT is a list of forms, or NIL.")
+  (defvar *implemented-operations* '()
+    "The names of those that the port implements.")
+  (defvar *absent-operations* '()
+    "The names of those that this Lisp lacks."))
 
 (define-condition refusal (error)
   ((text :initarg :text :reader refusal-text)
@@ -20,30 +23,23 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
   (error 'refusal :text (apply #'format nil control arguments)))
 
 (defun refuse-absent (absent control &rest arguments)
-  "Refuse it because something does not exist, which is no failure where ABSENT is T; it is :PACKAGE for a package."
+  "Refuse it because something does not exist. ABSENT is T if the call has found this out and not failed, and :PACKAGE if a
+package does not exist."
   (error 'refusal :text (apply #'format nil control arguments) :absent absent))
 
 (defmacro define-port-operation (name lambda-list documentation &body default)
   "Declare the operation NAME of the port. Without a DEFAULT a port implements it or lacks it."
   (check-type documentation string)
   `(eval-when (:compile-toplevel :load-toplevel :execute)
-     (setf *port-operations*
-           (append (remove ',name *port-operations* :key #'first)
-                   (list (list ',name ',lambda-list ',documentation ',(or default :none)
-                               :contract))))))
-
-(eval-when (:compile-toplevel :load-toplevel :execute)
-  (defun note-port-operation (name status)
-    (let ((entry (find name *port-operations* :key #'first)))
-      (unless entry
-        (error "~s is not an operation of the port." name))
-      (setf (fifth entry) status))))
+     (setf *port-operations* (append (remove ',name *port-operations* :key #'first)
+                                     '((,name ,lambda-list ,documentation ,@default))))))
 
 (defmacro implement (name lambda-list &body body)
   "Implement the operation NAME. Its documentation is its contract's."
+  (assert (assoc name *port-operations*) () "~s is not an operation of the port." name)
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
-       (note-port-operation ',name :implemented))
+       (push ',name *implemented-operations*))
      (defun ,name ,lambda-list ,@body)))
 
 (defun lack (deed)
@@ -54,8 +50,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
   "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one refuses what needs it."
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
-       ,@(loop for name in names
-               collect `(note-port-operation ',name :absent)))
+       (setf *absent-operations* (append ',names *absent-operations*)))
      ,@(loop for name in names
              collect `(defun ,name (&rest arguments)
                         (declare (ignore arguments))
@@ -64,17 +59,14 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
 (defmacro define-missing-operations ()
   "Define each operation that the port lacks: by the contract's default, or as absent. Ends a port's last file."
   `(progn
-     ,@(loop for (name lambda-list documentation default status) in *port-operations*
-             when (eq status :contract)
-               collect (if (eq default :none)
-                           `(declare-absent ,(format nil "do ~(~a~)" name) ,name)
-                           `(progn
-                              (eval-when (:compile-toplevel :load-toplevel :execute)
-                                (note-port-operation ',name :default))
-                              (defun ,name ,lambda-list
-                                ,documentation
-                                (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
-                                ,@default))))))
+     ,@(loop for (name lambda-list documentation . default) in *port-operations*
+             unless (or (member name *implemented-operations*) (member name *absent-operations*))
+               collect (if default
+                           `(defun ,name ,lambda-list
+                              ,documentation
+                              (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
+                              ,@default)
+                           `(declare-absent ,(format nil "do ~(~a~)" name) ,name)))))
 
 ;;; Gray's streams. GRAY-NAME, of the port, returns the symbol for a name of theirs, or NIL if this Lisp has none.
 
@@ -100,7 +92,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                         (:save . save-image)
                                         (:compile . compile-text)
                                         (:threads . thread-names))
-        unless (eq :absent (fifth (find operation *port-operations* :key #'first)))
+        unless (member operation *absent-operations*)
           collect feature))
 
 (defmacro do-present-symbols ((symbol package) &body body)
@@ -516,7 +508,7 @@ place is asked for, the text may be missing."
 
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
-not taken its arguments), :LOCAL (a local function that returns in a way of its own), :SYSTEM (a function of the Lisp's
+not taken its arguments), :LOCAL (a local function that does not return as others do), :SYSTEM (a function of the Lisp's
 own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left).")
 
 (define-port-operation leave-frame-by (frame function)
@@ -750,7 +742,7 @@ is not known to have such references."
 :POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
 
 (define-port-operation place-as (name kind object)
-  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is what is defined, or NIL where that is no object.")
+  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is the function, method, class or package that is defined, and NIL for other kinds.")
 
 (define-port-operation special-definitions (symbol)
   "List as what SYMBOL is defined besides what the standard's functions tell, as keywords."
