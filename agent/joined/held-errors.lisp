@@ -27,7 +27,7 @@ shows.")
 
 (defun call-at-held-error (function)
   "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
-the debugger shows: it has others of its own, which return to it."
+the debugger shows: its own others return to it."
   (declare (type function function))
   (let* ((shown (loop for (condition restarts) in (debuggers)
                       when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
@@ -117,7 +117,7 @@ the debugger shows: it has others of its own, which return to it."
   (if (eq condition (held-condition (current-thread)))
       (call-at-held-error (lambda (frame)
                             (call-in-fresh-context (lambda () (stand number post condition frame)))))
-      ;; It has gone on since it was asked for.
+      ;; It has left this error since it was asked.
       (let ((*post* post))
         (note-ended number)
         (answer (list (first (shiftf (post-request post) nil)) :refused *left-text*)))))

@@ -41,7 +41,7 @@ there is one."
   (send-at-once (socket-stream connection package)))
 
 (defun serves-threads-p (connection package)
-  "True if each request that comes by CONNECTION is performed in a thread of its own."
+  "True if each request that comes by CONNECTION is performed in a separate thread."
   (multiple-value-bind (style known)
       (part-of-connection connection package "CONNECTION.COMMUNICATION-STYLE" "CONNECTION-COMMUNICATION-STYLE")
     (or (not known) (eq :spawn style))))
@@ -135,7 +135,7 @@ there is one."
                                                     text))))
 
 (defun note-event (connection event)
-  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that it goes on."
+  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that the library handles it too."
   (ignore-errors
    (when (and *sessions*
               (consp event)
@@ -166,11 +166,11 @@ there is one."
     (declare (ignore more))
     (case kind
       (:debug
-       (pushnew number *debugged*)
+       (call-locked (lambda () (pushnew number *debugged*)))
        (tell-of-debugger number #'note-held-error-aside))
       (:debug-return
        (when (eql 1 level)
-         (setf *debugged* (remove number *debugged*))
+         (call-locked (lambda () (setf *debugged* (remove number *debugged*))))
          (tell-of-debugger number #'note-release))))))
 
 (defun tell-of-debugger (number note)
@@ -221,7 +221,7 @@ closes and lists them), nobody can connect any more."
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
 (defun add-server-hooks ()
-  (setf *debugged* '())
+  (call-locked (lambda () (setf *debugged* '())))
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))

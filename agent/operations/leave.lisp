@@ -39,7 +39,7 @@ returns true. Return that; NIL if it never does."
     :not-begun "it failed before it had taken its arguments."
     :local "it is a local function that does not return as others do. Compiled with (debug 3), it can be left."
     :system "it is a function of the Lisp itself."
-    :lisp "this Lisp does not leave frames; a restart goes on from the error."
+    :lisp "this Lisp does not leave frames; a restart continues from the error."
     :quality "its function was compiled with a policy below (debug 2), the default here."))
 
 (defun frame-to-leave (number)

@@ -12,7 +12,7 @@
         (error "This image has neither Swank nor Slynk: there is no package ~{~a~^ or ~}." names)))
 
   (defun server-symbol (name package)
-    "Return the symbol called NAME in PACKAGE. An error if there is none: this Swank is another one than was expected."
+    "Return the symbol called NAME in PACKAGE. Signal an error if there is none, because this Swank is not the expected one."
     (multiple-value-bind (symbol found) (find-symbol name package)
       (unless found
         (error "There is no ~a::~a in this image." (package-name package) name))
