@@ -237,10 +237,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
 
 (defun offer-systems (name)
   "Return a sentence with the systems whose names are similar to NAME, or NIL."
-  (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
-    (when near
-      (format nil "Did you mean the system ~{~a~^ or ~}?"
-              (some-of near 0 +names-offered+)))))
+  (offer (near-strings name (append (asdf:registered-systems) (systems-in-sight))) "the system "))
 
 (defun file-as-system-hint (name)
   "Return a sentence if NAME, which names no system, looks like the name of a file."

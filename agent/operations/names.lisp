@@ -135,11 +135,13 @@ package, then those accessible in the session's package."
   (loop for package in (list-all-packages)
         append (cons (package-name package) (package-nicknames package))))
 
+(defun offer (names &optional (what ""))
+  "Return a sentence that asks whether one of NAMES, each of which is WHAT, was meant; NIL if there are none."
+  (and names
+       (format nil "Did you mean ~a~{~a~^ or ~}?" what (some-of names 0 +names-offered+))))
+
 (defun offer-packages (name)
-  (let ((near (near-strings name (package-names))))
-    (when near
-      (format nil "Did you mean the package ~{~a~^ or ~}?"
-              (some-of near 0 +names-offered+)))))
+  (offer (near-strings name (package-names)) "the package "))
 
 (defun package-system-hint (name)
   "Return what to load so that there is a package NAME, or NIL."

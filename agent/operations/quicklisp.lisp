@@ -40,8 +40,8 @@
   "Refuse if neither this machine nor Quicklisp has a system NAME."
   (unless (or (not (absent-system-p name))
               (ask "FIND-SYSTEM" "QL-DIST" name))
-    (refuse "Quicklisp has no system ~a, and this machine has none.~@[~%Did you mean ~{~a~^ or ~}?~]"
-            name (near-quicklisp-systems name (quicklisp-systems)))))
+    (refuse "Quicklisp has no system ~a, and this machine has none.~@[~%~a~]"
+            name (offer (near-quicklisp-systems name (quicklisp-systems))))))
 
 (define-operation :quickload (&rest arguments &key system verbose)
   (need-quicklisp)

@@ -292,15 +292,14 @@ Refuse if there are none."
                          (setf owner (list (shown-in-result (cdr test)) found)))))
                    denoted)
         (refuse "There is no test ~a~@[ of ~a~]~@[; the tests of ~a do not use the requested framework or any known one~].~
-                 ~@[~{~%~a is a test of the system ~a.~}~]~@[~%Did you mean ~{~a~^ or ~}?~]"
+                 ~@[~{~%~a is a test of the system ~a.~}~]~@[~%~a~]"
                 text (and owner name) (if frameworks nil name) owner
-                (some-of (near-strings text
-                                       (loop for (nil . test) in all
-                                             when (of-system-p test named)
-                                               collect (if (symbolp test)
-                                                           (symbol-name test)
-                                                           (shown-in-result test))))
-                         0 +names-offered+)))))
+                (offer (near-strings text
+                                     (loop for (nil . test) in all
+                                           when (of-system-p test named)
+                                             collect (if (symbolp test)
+                                                         (symbol-name test)
+                                                         (shown-in-result test)))))))))
 
 (define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")
