@@ -264,7 +264,6 @@ void process_came(struct session *s)
         return;
     }
     process_is_first(s);
-    zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
     const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
@@ -296,8 +295,6 @@ void process_forget(struct session *s)
         zygote_fork_cancel(&s->process->request);
     s->process->is_requested = false;
     joined_cancel(s);
-    if (s->worker != NULL)
-        zygotes_disown(s->host->zygotes, s->worker);
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
