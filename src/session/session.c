@@ -280,7 +280,7 @@ bool session_delete_checkpoint(struct session *s, const char *name)
 
 const char *session_why_no_checkpoint(const struct session *s)
 {
-    return copies_why_not(s);
+    return s->copies.why_not;
 }
 
 uint64_t session_at(const struct session *s)
@@ -339,7 +339,7 @@ bool session_wants_save(const struct session *s)
 
 double session_checkpoint_cost_ms(const struct session *s)
 {
-    return copies_cost_ms(s);
+    return s->copies.ms;
 }
 
 bool session_checkpoints_when_idle(const struct session *s)

@@ -29,12 +29,6 @@ void session_be_idle(struct session *s)
     session_look_at_queue(s);
 }
 
-void session_then_be_idle(struct session *s, const struct sexp_document *answer)
-{
-    (void)answer;
-    session_be_idle(s);
-}
-
 static void on_later(uv_timer_t *timer)
 {
     struct session *s = timer->data;

@@ -24,11 +24,6 @@ static void go_on(struct session *s)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-static void then_go_on(struct session *s, const struct sexp_document *answer)
-{
-    go_on(s);
-}
-
 /* An error after which the operation continues: it is recorded like any other and can be entered, but the
  * session cannot return to it. */
 static void put_aside(struct session *s, struct error_record *r)
@@ -37,7 +32,7 @@ static void put_aside(struct session *s, struct error_record *r)
     r->met = ++s->current->errors_met;
     r->evaluation = s->numbers.evaluations;
     answer_add_error(s, r);
-    if (copies_snapshot(s, r, NULL, then_go_on, &err)) {
+    if (copies_snapshot(s, r, NULL, go_on, &err)) {
         r->snapshot->is_aside = true;
     } else {
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);

@@ -244,7 +244,7 @@ void session_action_refuse_scratch(struct session *s, struct event *e)
     struct error_record *r = error_history_find(&s->errors, s->current->sequence);
     if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)
         snapshot_drop(r->snapshot, FACT_COPY_SILENT);
-    const char *why = copies_why_not(s);
+    const char *why = s->copies.why_not;
     if (s->current->sequence > 0 && (r == NULL || !error_record_is_enterable(r)))
         answer_not_entered(s, r);
     else

@@ -19,15 +19,10 @@ void standing_begin(struct session *s, struct error_record *r)
     standing_resume(s);
 }
 
-static void then_resume(struct session *s, const struct sexp_document *answer)
-{
-    standing_resume(s);
-}
-
 void standing_resume(struct session *s)
 {
     if (worker_state(s->worker) == WORKER_BUSY) { /* its answer about a scratch copy is on its way */
-        copies_await(s, COPY_ANSWER_MS, then_resume);
+        copies_await(s, COPY_ANSWER_MS, standing_resume);
         return;
     }
     session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
@@ -55,11 +50,6 @@ void standing_continued(struct session *s)
         error_record_continued(r);
 }
 
-static void then_enter(struct session *s, const struct sexp_document *answer)
-{
-    run_send(s);
-}
-
 void standing_enter(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
@@ -68,7 +58,7 @@ void standing_enter(struct session *s, struct operation *op)
     /* A copy from before an entry would bring the state before that back, also after the death of a look-up.
      */
     bool needs_copy = r->snapshot == NULL ? may_have_effects(op) : r->snapshot->is_stale;
-    if (!needs_copy || !copies_snapshot(s, s->at_error.standing, NULL, then_enter, &err))
+    if (!needs_copy || !copies_snapshot(s, s->at_error.standing, NULL, run_send, &err))
         run_send(s);
 }
 
@@ -124,18 +114,13 @@ static void unwind(struct session *s)
         unwinding_examine(s, r);
 }
 
-static void then_unwind(struct session *s, const struct sexp_document *answer)
-{
-    unwind(s);
-}
-
 void standing_end(struct session *s)
 {
     struct err err;
     struct error_record *r = s->at_error.standing;
     if (r->snapshot != NULL && !r->snapshot->is_stale) {
         unwind(s);
-    } else if (!copies_snapshot(s, r, NULL, then_unwind, &err)) {
+    } else if (!copies_snapshot(s, r, NULL, unwind, &err)) {
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);
         unwind(s);
     }

@@ -82,7 +82,7 @@ void session_action_die(struct session *s, struct event *e)
         scratch_end(s, e->end);
         return;
     }
-    if (becoming_is_under_way(s)) {
+    if (s->becoming.is_under_way) {
         session_action_lose(s, e);
         return;
     }

@@ -46,8 +46,8 @@ void rollback_clear(struct session *s)
     notices_clear(&s->place.joined.person);
     capture_fini(session_output_between(&s->output));
     xstrset(&s->package, NULL);
-    copies_refuse(s, NULL);
-    copies_forget_cost(s);
+    xstrset(&s->copies.why_not, NULL);
+    s->copies.ms = s->copies.last_ms = 0;
     process_note_tools(s, NULL);
     session_tell(s, SESSIONS_CLEARED);
     session_tell(s, SESSIONS_STATE);
@@ -200,8 +200,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     char *named = snapshots_names(&s->snapshots);
-    struct replaced_facts replaced = {
-        .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
+    struct replaced_facts replaced = {.at = s->at, .errors = error_history_made(&s->errors)};
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
@@ -223,8 +222,9 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     }
     run_take_up(s, op);
     becoming_image(s, START_RESTORE, restore_lost);
-    becoming_note_replaced(s, &replaced, saved->checkpoints);
-    free(named);
+    s->becoming.facts.replaced = replaced;
+    s->becoming.replaced = named;
+    s->becoming.not_held = xstrdup(saved->checkpoints);
 }
 
 void rollback_restore(struct session *s, struct operation *op)

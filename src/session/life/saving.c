@@ -234,7 +234,7 @@ static void on_progress(void *arg, const struct sexp *event)
 static void answer_failure(struct saving *v, const struct child_end *end)
 {
     const char *why = v->refusal;
-    if (why == NULL && !end->is_known && (why = copies_why_not(v->session)) == NULL)
+    if (why == NULL && !end->is_known && (why = v->session->copies.why_not) == NULL)
         why = session_sentence(v->session, FACT_SAVE_COPY_FAILED);
     if (why != NULL)
         answer_with(v, OUTCOME_UNAVAILABLE, FACT(FACT_NOT_SAVED, .texts = {why}));
@@ -293,7 +293,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
                               .directory = xstrdup(s->place.directory),
                               .checkpoints = snapshots_names(&s->snapshots),
                               .limits = s->limits,
-                              .heap_mib = process_heap_mib(s),
+                              .heap_mib = s->process.kind.heap_mib,
                               .evaluations = s->at};
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         v->saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];

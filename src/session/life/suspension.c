@@ -74,7 +74,7 @@ static void begin(struct session *s)
     s->host->suspending = s;
     s->suspension.uses = s->clock.uses;
     s->suspension.pid = session_core_pid(s);
-    copies_await(s, COPY_MS, session_then_be_idle);
+    copies_await(s, COPY_MS, session_be_idle);
 }
 
 static bool was_used(const struct session *s)

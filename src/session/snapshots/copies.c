@@ -21,24 +21,6 @@
 #define MOST_LISTED 20
 #define LONGEST_LISTED 150
 
-struct copies {
-    copies_then *then;  /* COPYING: what the process is copied for */
-    int error;          /* COPYING: the number of the error that it stands in; 0: none */
-    double ms, last_ms; /* the cost of copying the process, and that of the last copy */
-    char *why_not;      /* NULL, or why the last one could not be made */
-};
-
-struct copies *copies_new(void)
-{
-    return xcalloc(1, sizeof(struct copies));
-}
-
-void copies_free(struct copies *c)
-{
-    free(c->why_not);
-    free(c);
-}
-
 struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
 {
     int channel;
@@ -88,16 +70,16 @@ struct worker_events copies_events(struct snapshot *sn)
         .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = sn};
 }
 
-void copies_await(struct session *s, int deadline_ms, copies_then *then)
+void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s))
 {
-    s->copies->then = then;
-    s->copies->error = 0;
+    s->copies.then = then;
+    s->copies.error = 0;
     s->snapshots.asked_at_ns = uv_hrtime();
     session_enter_state(s, SESSION_COPYING, deadline_ms);
 }
 
-bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
-                     struct err *err)
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name,
+                     void (*then)(struct session *s), struct err *err)
 {
     if (r != NULL && r->snapshot != NULL)
         snapshot_drop(r->snapshot, FACT_NONE);
@@ -121,7 +103,7 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         snapshot_stands_in(sn, r);
     s->snapshots.is_one_owed = false;
     copies_await(s, COPY_MS, then);
-    s->copies->error = r == NULL ? 0 : r->sequence;
+    s->copies.error = r == NULL ? 0 : r->sequence;
     return true;
 }
 
@@ -172,10 +154,10 @@ static void confirm(struct session *s, const struct sexp_document *answer)
     bool ok = session_is_reply(answer, "ok");
     s->snapshots.making = NULL;
     if (answer != NULL)
-        note_cost(s->copies, answer);
+        note_cost(&s->copies, answer);
     session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
-    copies_refuse(s, ok ? NULL : reason_of(s, answer));
-    struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies->error);
+    xstrset(&s->copies.why_not, ok ? NULL : reason_of(s, answer));
+    struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies.error);
     if (r != NULL)
         error_record_cannot_be_entered(r, FACT_TEXT, reason_of(s, answer));
     if (sn != NULL && !ok)
@@ -190,10 +172,12 @@ static void confirm(struct session *s, const struct sexp_document *answer)
 
 void session_action_copied(struct session *s, struct event *e)
 {
-    copies_then *then = s->copies->then;
-    s->copies->then = NULL;
+    void (*then)(struct session * s) = s->copies.then;
+    s->copies.then = NULL;
     confirm(s, e->document);
-    then(s, e->document);
+    s->copies.answer = e->document;
+    then(s);
+    s->copies.answer = NULL;
     sexp_document_free(e->document);
 }
 
@@ -207,29 +191,7 @@ void session_action_forgo(struct session *s, struct event *e)
     session_action_copied(s, e);
 }
 
-const char *copies_why_not(const struct session *s)
-{
-    return s->copies->why_not;
-}
-
-void copies_refuse(struct session *s, const char *why)
-{
-    char *copied = xstrdup(why); /* it may be the present reason */
-    free(s->copies->why_not);
-    s->copies->why_not = copied;
-}
-
-double copies_cost_ms(const struct session *s)
-{
-    return s->copies->ms;
-}
-
 bool copies_are_expensive(const struct session *s)
 {
-    return s->copies->ms > EXPENSIVE_MS;
-}
-
-void copies_forget_cost(struct session *s)
-{
-    s->copies->ms = s->copies->last_ms = 0;
+    return s->copies.ms > EXPENSIVE_MS;
 }

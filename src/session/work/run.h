@@ -13,7 +13,6 @@
 
 struct error_record;
 struct operation;
-struct run;
 struct session;
 struct strbuf;
 struct worker;
@@ -21,10 +20,6 @@ struct worker;
 /* How long a look-up waits for the running operation to end: a client that sends a call and a look-up
  * together expects the call to run first. */
 #define RUN_ALONE_MS 100
-
-/* run_new(s): given; ${s} is borrowed. run_free(run). */
-struct run *run_new(struct session *s);
-void run_free(struct run *run);
 
 /* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun, and is at the head of
  * the queue again; or it was answered. */
