@@ -396,8 +396,8 @@ const char *session_state_name(const struct session *s)
 {
     bool is_between = s->state == SESSION_IDLE || s->state == SESSION_COPYING;
     return run_is_pressed(s)                         ? "stopping"
-           : is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
-                                                     : session_state_text(s->state);
+           : is_between && !list_is_empty(&s->queue) ? session_state_texts[SESSION_RUNNING]
+                                                     : session_state_texts[s->state];
 }
 
 double session_age_s(const struct session *s)

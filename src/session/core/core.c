@@ -136,7 +136,7 @@ void session_put_first(struct session *s, struct operation *op)
 
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
-    log_debug("session %s: %s -> %s", s->id.name, session_state_text(s->state), session_state_text(state));
+    log_debug("session %s: %s -> %s", s->id.name, session_state_texts[s->state], session_state_texts[state]);
     s->host->suspended += state == SESSION_SUSPENDED;
     s->host->suspended -= s->state == SESSION_SUSPENDED;
     s->state = state;
