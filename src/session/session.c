@@ -47,8 +47,7 @@ struct operation *session_enter(struct session *s, const struct operation_option
     if (r != NULL && error_record_stands(r)) {
         /* It runs in the error that stands, not in a copy of it. */
         op->kind = OPERATION_RUN;
-        sexp_write_symbol(&op->request, "standing");
-        sexp_write_integer(&op->request, r->standing);
+        strbuf_addf(&op->request, " :standing %lld", (long long)r->standing);
     }
     return later(s, op);
 }

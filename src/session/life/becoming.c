@@ -343,11 +343,9 @@ static bool is_to_replay(const struct session *s, const struct journal_entry *en
 static void replay(struct session *s, const struct journal_entry *entry)
 {
     struct strbuf request = {0};
-    sexp_write_symbol(&request, "replay");
-    sexp_write_symbol(&request, "definitions");
-    sexp_write_open(&request);
+    strbuf_adds(&request, ":replay :definitions (");
     history_write_definitions(&s->journal, entry, 0, &request);
-    sexp_write_close(&request);
+    strbuf_addc(&request, ')');
     session_enter_state(s, SESSION_REPLAYING, REPLAY_MS);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
@@ -363,7 +361,7 @@ static void call_hooks(struct session *s, bool is_new_image)
         return;
     }
     s->flags.is_after_hooks = true;
-    hooks_call(s, is_new_image ? "start" : "return");
+    hooks_call(s, is_new_image);
 }
 
 static void release_source(struct session *s)

@@ -105,12 +105,10 @@ void run_send(struct session *s)
     strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
         /* The agent labels the definitions of this evaluation with its number in the journal. */
-        sexp_write_symbol(&request, "evaluation");
-        sexp_write_integer(&request, (int64_t)(op->number > 0 ? op->number : s->numbers.evaluations + 1));
-        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
-            sexp_write_symbol(&request, "thread-errors");
-            sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
-        }
+        uint64_t number = op->number > 0 ? op->number : s->numbers.evaluations + 1;
+        strbuf_addf(&request, " :evaluation %llu", (unsigned long long)number);
+        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0)
+            strbuf_addf(&request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
     }
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BEGAN, .operation = op});
     worker_call(runner(s), &request, NULL, 0);
