@@ -378,7 +378,7 @@ const char *session_name(const struct session *s)
 
 const struct strbuf *session_tools(const struct session *s)
 {
-    return &s->told.tools.text;
+    return &s->told.tools;
 }
 
 const char *session_package(const struct session *s)

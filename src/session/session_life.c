@@ -35,8 +35,6 @@ struct session *session_new(struct sessions *all, const char *name)
     session_core_init(s);
     list_init(&s->process.request.node);
     session_output_init(&s->output, &all->outputs);
-    told_tools_init(&s->told.tools);
-    told_tools_init(&s->told.scratch_tools);
     snapshots_init(&s->snapshots);
     journal_init(&s->journal);
     session_count(s, METRIC_SESSIONS_CREATED);
@@ -68,8 +66,8 @@ void session_free(struct session *s)
     journal_fini(&s->journal);
     error_history_clear(&s->errors);
     session_output_fini(&s->output);
-    told_tools_fini(&s->told.tools);
-    told_tools_fini(&s->told.scratch_tools);
+    strbuf_fini(&s->told.tools);
+    strbuf_fini(&s->told.scratch_tools);
     notices_clear(&s->told.notices);
     notices_clear(&s->place.joined.person);
     free(s->id.name);

@@ -16,7 +16,6 @@
 #include "session/records/notices.h"
 #include "session/records/operation.h"
 #include "session/records/snapshots.h"
-#include "session/records/told_tools.h"
 #include "session/store/image_store.h"
 
 /* What it joins (joined.c). */
@@ -123,7 +122,9 @@ struct session {
         void (*then)(struct session *s); /* UNWINDING: what follows */
     } at_error;
     struct session_told {
-        struct told_tools tools, scratch_tools;
+        /* The tools that its code defines (docs/agent-protocol.md section 6): one s-expression, or empty. It
+         * is kept as it arrived, so that two reports can be compared byte by byte. */
+        struct strbuf tools, scratch_tools;
         struct notices notices; /* for the next reply */
     } told;
     struct session_flags {

@@ -24,7 +24,7 @@ static void on_scratch_reply(void *arg, struct sexp_document *reply)
     struct session *s = arg;
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
-        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
+        process_read_tools(s, tools);
     bool is_error = session_is_reply(reply, "error");
     session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
@@ -146,8 +146,7 @@ static void promote(struct session *s)
     s->scratch = NULL;
     struct worker_events events = process_events(s);
     worker_set_events(s->worker, &events);
-    if (told_tools_take(&s->told.tools, &s->told.scratch_tools))
-        session_tell(s, SESSIONS_TOOLS);
+    process_take_tools(s);
 }
 
 /* Code evaluated in the copy of an error may use streams that were open there. */

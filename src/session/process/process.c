@@ -4,7 +4,9 @@
 #include "session/process/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
@@ -21,12 +23,38 @@
 
 #define START_ATTEMPTS 3
 #define LONGEST_PROGRESS 400
-#define MOST_TASKS 4096 /* of a session: processes and threads; --control-groups */
+#define LONGEST_TOOLS ((size_t)1 << 20) /* longer text is not a list of tools */
+#define MOST_TASKS 4096                 /* of a session: processes and threads; --control-groups */
+
+void process_read_tools(struct session *s, const struct sexp *tools)
+{
+    struct strbuf *text = &s->told.scratch_tools;
+    strbuf_fini(text);
+    strbuf_init(text, LONGEST_TOOLS);
+    if (sexp_count(tools) > 0)
+        sexp_write_value(text, tools);
+    if (text->is_overflown) {
+        log_warning("the code of session %s defines tools of more than %zu bytes; they are left out",
+                    s->id.name, LONGEST_TOOLS);
+        strbuf_clear(text);
+    }
+}
+
+void process_take_tools(struct session *s)
+{
+    struct strbuf had = s->told.tools, *now = &s->told.scratch_tools;
+    bool is_news = had.len != now->len || (had.len > 0 && memcmp(had.bytes, now->bytes, had.len) != 0);
+    s->told.tools = *now;
+    *now = (struct strbuf){0};
+    strbuf_fini(&had);
+    if (is_news)
+        session_tell(s, SESSIONS_TOOLS);
+}
 
 void process_note_tools(struct session *s, const struct sexp *tools)
 {
-    if (told_tools_set(&s->told.tools, tools, s->id.name))
-        session_tell(s, SESSIONS_TOOLS);
+    process_read_tools(s, tools);
+    process_take_tools(s);
 }
 
 /* A scratch copy has the same events as the process, except for replies and the end. */
@@ -34,10 +62,9 @@ static void on_ready(void *arg, const struct sexp *hello)
 {
     struct session *s = arg;
     const struct sexp *tools = sexp_get(hello, 2, "tools");
-    if (s->scratch != NULL)
-        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
-    else
-        process_note_tools(s, tools);
+    process_read_tools(s, tools);
+    if (s->scratch == NULL)
+        process_take_tools(s);
     session_dispatch(s, &(struct event){.kind = EVENT_READY});
 }
 

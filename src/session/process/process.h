@@ -35,7 +35,11 @@ struct worker_events process_events(struct session *s);
 /* process_call(s, request): send it a request of the server's own. */
 void process_call(struct session *s, const char *request);
 
-/* process_note_tools(s, tools): it has reported the tools that its code defines; NULL: none. */
+/* process_read_tools(s, tools): a scratch copy has reported the tools that its code defines; NULL: none. A
+ * list that is too long is left out, and logged. process_take_tools(s): they are those of the process now.
+ * process_note_tools(s, tools): both. */
+void process_read_tools(struct session *s, const struct sexp *tools);
+void process_take_tools(struct session *s);
 void process_note_tools(struct session *s, const struct sexp *tools);
 
 #endif
