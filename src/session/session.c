@@ -218,7 +218,7 @@ void session_redact(const struct session *s, struct capture *capture)
 
 const struct capture *session_output(struct session *s, int stream)
 {
-    return session_output_stream(&s->output, (enum worker_stream)stream);
+    return &s->output.streams[stream];
 }
 
 const struct error_record *session_error(const struct session *s, size_t n)
@@ -243,7 +243,7 @@ size_t session_error_count(const struct session *s)
 
 int session_next_ref(const struct session *s)
 {
-    return session_output_next_reference(&s->output);
+    return s->output.last_reference + 1;
 }
 
 int session_keep_output(struct session *s, struct capture *capture)
@@ -348,7 +348,7 @@ bool session_checkpoints_when_idle(const struct session *s)
 
 struct capture *session_between(struct session *s)
 {
-    return session_output_between(&s->output);
+    return &s->output.between;
 }
 
 struct notices *session_notices(struct session *s)

@@ -23,9 +23,15 @@ void session_look_at_queue(struct session *s)
     session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
 }
 
-void session_be_idle(struct session *s)
+void session_enter_rest(struct session *s)
 {
-    session_enter_state(s, SESSION_IDLE, 0);
+    bool stands = s->at_error.standing != NULL;
+    session_enter_state(s, stands ? SESSION_STANDING : SESSION_IDLE, stands ? s->host->waits.standing_ms : 0);
+}
+
+void session_rest(struct session *s)
+{
+    session_enter_rest(s);
     session_look_at_queue(s);
 }
 
@@ -57,8 +63,8 @@ static bool counts_processor_time(enum session_state state, int deadline_ms)
 static pid_t process_waited_for(const struct session *s)
 {
     pid_t pid = session_core_pid(s);
-    const struct snapshot *source = pid == 0 ? snapshots_source(&s->snapshots) : NULL;
-    return source == NULL ? pid : worker_pid(source->worker);
+    const struct snapshot *source = s->snapshots.source;
+    return pid != 0 || source == NULL ? pid : worker_pid(source->worker);
 }
 
 static void on_deadline(uv_timer_t *timer)

@@ -173,13 +173,15 @@ void session_core_init(struct session *s);
 void session_core_fini(struct session *s);
 
 /* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
- * operation had been submitted. session_be_idle(s): enter IDLE, and do that. session_later(s): as
+ * operation had been submitted. session_enter_rest(s): the process
+ * has nothing to do: IDLE, or STANDING if it stands in an error. session_rest(s): both. session_later(s): as
  * session_look_at_queue(), but from the loop; or tell the waiting operations why there is no process.
  * session_not_before(s, delay_ms): as session_later(), after
  * ${delay_ms} at the latest. */
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
-void session_be_idle(struct session *s);
+void session_enter_rest(struct session *s);
+void session_rest(struct session *s);
 void session_later(struct session *s);
 void session_not_before(struct session *s, uint64_t delay_ms);
 

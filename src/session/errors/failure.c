@@ -64,11 +64,14 @@ static void stay_in_thread(struct session *s, struct error_record *r)
     checkpointing_settle_down(s, is_evaluation);
 }
 
-/* The error is of a value or of code that was given with an entry into a thread's error. It is reported, but
- * replaces nothing: the error that was entered still stands. */
+/* The error is of a value or of code that was given with an entry. It is reported, but replaces nothing: the
+ * error that was entered, here or in a thread, still stands. */
 static void fail_in_entry(struct session *s, struct error_record *r)
 {
+    if (s->at_error.standing != NULL)
+        standing_note_effects(s);
     history_note_failed_entry(s, s->current, r->condition);
+    uv_timer_stop(s->clock.timer);
     answer_error_of_entry(s, r);
     checkpointing_settle_down(s, false);
 }
@@ -89,7 +92,7 @@ static void count_evaluation(struct session *s, struct error_record *r)
     r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
     thread_errors_note_standing(s, r);
     if (is_stopped)
-        run_word_stop(s, r, false);
+        run_note_stop(s, r);
 }
 
 /* The process waits: it stands in the error, or leaves it. */
@@ -137,7 +140,7 @@ void session_action_fail(struct session *s, struct event *e)
     if (s->scratch != NULL)
         scratch_fail(s, r);
     else if (standing_is_entry(s, r->condition))
-        standing_fail_entry(s, r);
+        fail_in_entry(s, r);
     else
         fail_in_operation(s, r);
 }

@@ -7,26 +7,15 @@
 #include "session/core/core.h"
 #include "session/errors/unwinding.h"
 #include "session/records/error_record.h"
+#include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
-#include "session/work/answer.h"
-#include "session/work/history.h"
 #include "session/work/run.h"
 
 void standing_begin(struct session *s, struct error_record *r)
 {
     s->at_error.standing = r;
     r->stands_here = true;
-    standing_resume(s);
-}
-
-void standing_resume(struct session *s)
-{
-    if (worker_state(s->worker) == WORKER_BUSY) { /* its answer about a scratch copy is on its way */
-        copies_await(s, COPY_ANSWER_MS, standing_resume);
-        return;
-    }
-    session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
-    session_look_at_queue(s);
+    checkpointing_settle_down(s, false);
 }
 
 bool standing_accepts(const struct session *s, const struct operation *op)
@@ -62,7 +51,7 @@ void standing_enter(struct session *s, struct operation *op)
         run_send(s);
 }
 
-static void note_effects(struct session *s)
+void standing_note_effects(struct session *s)
 {
     if (may_have_effects(s->current) && s->at_error.standing->snapshot != NULL)
         s->at_error.standing->snapshot->is_stale = true;
@@ -75,32 +64,6 @@ bool standing_is_entry(const struct session *s, const struct sexp *reply)
     if (sexp_is_symbol(sexp_nth(reply, 1), "error"))
         return !sexp_is_nil(sexp_get(reply, 2, "settled"));
     return s->current->kind != OPERATION_CONTINUE || !sexp_is_symbol(sexp_nth(reply, 1), "ok");
-}
-
-void standing_finish_entry(struct session *s, struct event *e)
-{
-    const struct sexp *reply = sexp_root(e->document);
-    bool ok = session_is_reply(e->document, "ok");
-    note_effects(s);
-    if (ok)
-        history_note_entry(s, s->current, reply);
-    answer_keep_examination(s, &e->document);
-    uv_timer_stop(s->clock.timer);
-    answer_deliver(s, s->current,
-                   &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
-    sexp_document_free(e->document);
-    standing_resume(s);
-}
-
-/* An error inside an entry is reported, but never replaces the one that stands: the Lisp has returned to
- * that. */
-void standing_fail_entry(struct session *s, struct error_record *r)
-{
-    note_effects(s);
-    history_note_failed_entry(s, s->current, r->condition);
-    uv_timer_stop(s->clock.timer);
-    answer_error_of_entry(s, r);
-    standing_resume(s);
 }
 
 /* Unwind the error. It can be entered in its snapshot; without one, its frames are read first. */

@@ -76,12 +76,10 @@ static bool start_copy(struct session *s, struct snapshot *sn)
     s->becoming.is_in_error = sn->is_in_error;
     s->at = sn->evaluation;
     xstrset(&s->package, sn->package);
-    sn->is_source = true;
+    s->snapshots.source = sn;
     s->snapshots.was_source_killed = false;
     session_enter_state(s, SESSION_STARTING, CHECK_MS);
-    do
-        s->worker = copies_of(sn->worker, &events, &err);
-    while (s->worker == NULL && err.code == ERR_LIMIT && eviction_for_process(s));
+    s->worker = copies_of(s, sn->worker, &events, eviction_for_process, &err);
     if (s->worker == NULL)
         log_error("%s", err.message);
     return s->worker != NULL;
@@ -89,9 +87,8 @@ static bool start_copy(struct session *s, struct snapshot *sn)
 
 static void drop_source(struct session *s, enum fact_kind why)
 {
-    struct snapshot *sn = snapshots_source(&s->snapshots);
-    if (sn != NULL)
-        snapshot_drop(sn, why);
+    if (s->snapshots.source != NULL)
+        snapshot_drop(s->snapshots.source, why);
 }
 
 /* Become the newest snapshot, or a fresh process. */
@@ -127,7 +124,7 @@ void becoming_snapshot(struct session *s, struct snapshot *sn)
 {
     begin(s, START_ROLLBACK);
     s->becoming.facts.wanted = sn->evaluation;
-    sn->is_source = true; /* the current process may be a later version of the same state */
+    s->snapshots.source = sn; /* the current process may be a later version of the same state */
     checkpointing_retire(s);
     if (start_copy(s, sn))
         return;
@@ -236,9 +233,8 @@ static void lose_fresh(struct session *s, struct event *e)
  * was evaluated before it is worth replaying. */
 static void set_source_aside(struct session *s)
 {
-    struct snapshot *sn = snapshots_source(&s->snapshots);
-    if (sn != NULL)
-        snapshot_set_aside(sn);
+    if (s->snapshots.source != NULL)
+        snapshot_set_aside(s->snapshots.source);
     lower_best(s);
 }
 
@@ -364,13 +360,6 @@ static void call_hooks(struct session *s, bool is_new_image)
     hooks_call(s, is_new_image);
 }
 
-static void release_source(struct session *s)
-{
-    struct snapshot *sn = snapshots_source(&s->snapshots);
-    if (sn != NULL)
-        sn->is_source = false;
-}
-
 /* The process is usable. Replay the definitions that no snapshot holds. */
 static void continue_(struct session *s)
 {
@@ -397,14 +386,14 @@ static void continue_(struct session *s)
 /* The entry ended its process, a copy of which, from before, stands in the error again. */
 static void stand_again(struct session *s)
 {
-    release_source(s);
+    s->snapshots.source = NULL;
     finish(s, NULL);
     standing_begin(s, s->at_error.standing);
 }
 
 static void at_top_level(struct session *s)
 {
-    release_source(s);
+    s->snapshots.source = NULL;
     continue_(s);
 }
 

@@ -11,7 +11,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/core/core.h"
-#include "session/core/eviction.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
 #include "session/process/programs.h"
@@ -44,7 +43,7 @@ void rollback_clear(struct session *s)
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
     notices_clear(&s->place.joined.person);
-    capture_fini(session_output_between(&s->output));
+    capture_fini(&s->output.between);
     xstrset(&s->package, NULL);
     xstrset(&s->copies.why_not, NULL);
     s->copies.ms = s->copies.last_ms = 0;
@@ -211,11 +210,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     s->numbers.saved = strcmp(op->name, s->id.name) == 0 ? s->at : 0;
     s->numbers.skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
-    bool is_started;
-    do
-        is_started = process_start_image(s, saved->image, NULL, saved->heap_mib, &err);
-    while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
-    if (!is_started) {
+    if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
         free(named);
         refuse_empty(s, op, err.message);
         return;

@@ -315,12 +315,12 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
 }
 
 /* Request the copy that is to write the image. */
-static bool ask_for_copy(struct saving *v, struct err *err)
+static bool ask_for_copy(struct saving *v, bool (*evict)(struct session *s), struct err *err)
 {
     struct session *s = v->session;
     struct worker_events events = {
         .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
-    v->worker = copies_of(s->worker, &events, err);
+    v->worker = copies_of(s, s->worker, &events, evict, err);
     if (v->worker == NULL)
         return false;
     await(v, COPY_MS, FACT_SAVE_COPY_FAILED);
@@ -358,11 +358,7 @@ bool saving_start(struct session *s, struct operation *op)
         return false;
     }
     struct saving *v = begin(s, op, path);
-    bool is_asked;
-    do
-        is_asked = ask_for_copy(v, &err);
-    while (!is_asked && err.code == ERR_LIMIT && eviction_for_process(s));
-    if (!is_asked) {
+    if (!ask_for_copy(v, eviction_for_process, &err)) {
         answer(v, OUTCOME_UNAVAILABLE, err.message);
         return false;
     }
@@ -372,7 +368,8 @@ bool saving_start(struct session *s, struct operation *op)
 bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err)
 {
     struct saving *v = new_saving(s, s->id.name, image);
-    if (!ask_for_copy(v, err)) {
+    /* Its own old snapshots end with its suspension anyway. */
+    if (!ask_for_copy(v, eviction_of_own, err)) {
         saving_free(v);
         return false;
     }

@@ -280,8 +280,10 @@ bool process_start_image(struct session *s, const char *image, const char *direc
         if (s->process.kind.heap_mib < least_heap_mib)
             s->process.kind.heap_mib = least_heap_mib;
     }
-    s->worker = zygotes_start_image(s->host->zygotes, &s->process.kind, &s->all->processes, image,
-                                    directory != NULL ? directory : s->place.directory, &events, err);
+    do
+        s->worker = zygotes_start_image(s->host->zygotes, &s->process.kind, &s->all->processes, image,
+                                        directory != NULL ? directory : s->place.directory, &events, err);
+    while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;
 }
 

@@ -32,7 +32,7 @@ static void then_rest(struct session *s)
     size_t most = most_snapshots(s);
     if (snapshots_are_too_many(&s->snapshots, most + most / 2))
         checkpointing_thin(s);
-    session_be_idle(s);
+    session_rest(s);
 }
 
 static void make(struct session *s)
@@ -56,7 +56,7 @@ void checkpointing_settle_down(struct session *s, bool has_new_state)
         return;
     }
     if (!has_new_state) {
-        session_be_idle(s);
+        session_rest(s);
         return;
     }
     bool is_kept = most_snapshots(s) > 0 && worker_is_alive(s->worker);
@@ -78,7 +78,7 @@ static void then_answer(struct session *s)
             s, s->current,
             &(struct outcome){.kind = session_is_reply(answer, "ok") ? OUTCOME_OK : OUTCOME_REFUSED,
                               .reply = sexp_root(answer)});
-    session_be_idle(s);
+    session_rest(s);
 }
 
 void checkpointing_perform(struct session *s, struct operation *op)

@@ -21,19 +21,28 @@
 #define MOST_LISTED 20
 #define LONGEST_LISTED 150
 
-struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
+static struct worker *request(struct worker *original, const struct worker_events *events, struct err *err)
 {
     int channel;
-    if (worker_is_carried(original)) {
-        err_set(err, ERR_INVALID, "An image that was joined is not copied.");
-        return NULL;
-    }
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL ||
         worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, err))
         return copy;
     worker_free(copy);
     return NULL;
+}
+
+struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
+                         bool (*evict)(struct session *s), struct err *err)
+{
+    struct worker *copy = NULL;
+    if (worker_is_carried(original))
+        err_set(err, ERR_INVALID, "An image that was joined is not copied.");
+    else
+        do
+            copy = request(original, events, err);
+        while (copy == NULL && err->code == ERR_LIMIT && evict(s));
+    return copy;
 }
 
 static struct session *session_of(const struct snapshot *sn)
@@ -59,7 +68,7 @@ static void on_gone(void *arg, const struct child_end *end)
      * from the channel. */
     if (s->snapshots.making == sn && s->state == SESSION_COPYING)
         session_set_deadline(s, COPY_ANSWER_MS);
-    if (sn->is_source)
+    if (s->snapshots.source == sn)
         s->snapshots.was_source_killed = s->snapshots.was_source_killed || end->signal == SIGKILL;
     snapshot_drop(sn, s->snapshots.making == sn ? FACT_NONE : FACT_COPY_ENDED);
 }
@@ -90,10 +99,8 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
     struct worker_events events = copies_events(sn);
     s->snapshots.making = sn;
     err_set(err, ERR_GONE, "%s", session_sentence(s, FACT_PROCESS_ENDED));
-    do
-        sn->worker = worker_is_alive(s->worker) ? copies_of(s->worker, &events, err) : NULL;
-    while (sn->worker == NULL && err->code == ERR_LIMIT &&
-           (r != NULL ? eviction_for_copy(s) : snapshots_evict_oldest(&s->snapshots)));
+    if (worker_is_alive(s->worker))
+        sn->worker = copies_of(s, s->worker, &events, r != NULL ? eviction_for_copy : eviction_of_own, err);
     if (sn->worker == NULL) {
         snapshot_drop(sn, FACT_NONE);
         return false;

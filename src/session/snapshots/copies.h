@@ -15,9 +15,11 @@ struct error_record;
 struct session;
 struct snapshot;
 
-/* copies_of(original, events, err): ask ${original} for a copy of itself, a silent one if nothing waits
- * for its hello: given; NULL with ${err} set. */
-struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err);
+/* copies_of(s, original, events, evict, err): ask ${original} for a copy of itself, a silent one if nothing
+ * waits for its hello: given; NULL with ${err} set. At the limit on processes ${evict} drops a snapshot, as
+ * those of eviction.h do. */
+struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
+                         bool (*evict)(struct session *s), struct err *err);
 
 /*
  * copies_snapshot(s, r, name, then, err):

@@ -166,15 +166,17 @@ bool run_is_stopped(const struct session *s)
     return s->run.stop != STOP_NONE;
 }
 
-void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
+void run_note_stop(struct session *s, struct error_record *r)
 {
+    if (!run_is_stopped(s))
+        return;
     struct strbuf text = {0};
     struct stop_facts facts = {
         .is_limit = s->run.stop == STOP_TIMEOUT,
         .limit_ms = s->run.timeout_ms,
         .ran_ms = (int)elapsed_ms(s),
         .interrupts = s->run.interrupts,
-        .was_killed = was_killed,
+        .was_killed = s->state == SESSION_KILLING,
         .is_joined = s->place.joined.address != NULL,
         .still_running = sexp_string(sexp_get(r->condition, 2, "still-running"), NULL),
         .is_look_up = s->current != NULL && !s->current->keeps_record,

@@ -58,9 +58,9 @@ void run_kill(struct session *s);
 /* run_is_pressed(s): what the process is doing was interrupted, and has not ended yet. */
 bool run_is_pressed(const struct session *s);
 
-/* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_word_stop(s, r,
- * was_killed): describe the stop in the record. */
+/* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_note_stop(s, r): if
+ * it was, the record describes that. */
 bool run_is_stopped(const struct session *s);
-void run_word_stop(struct session *s, struct error_record *r, bool was_killed);
+void run_note_stop(struct session *s, struct error_record *r);
 
 #endif
