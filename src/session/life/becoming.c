@@ -172,7 +172,7 @@ static void go_back(struct session *s)
     s->worker = NULL;
     if (s->becoming->cause == START_DEATH_IN_ENTRY) /* the error is lost, too */
         s->becoming->cause = START_DEATH_IN_CALL;
-    session_forget_standing(s);
+    session_lose_standing(s);
     while ((sn = becoming_newest(s, s->becoming->died_at)) != NULL) {
         if (start_copy(s, sn))
             return;
