@@ -351,8 +351,9 @@ CASE(report_omits_a_lone_newline_between_calls)
 
 CASE(report_names_the_file_of_warnings_once)
 {
-    reply(f, "(1 :ok :values (\"1\") :warnings ((\"WARNING\" \"The file #P\\\"/a/b.asd\\\" defines \\\"c\\\".\" "
-             "\"/a/b.asd\")))");
+    reply(f,
+          "(1 :ok :values (\"1\") :warnings ((\"WARNING\" \"The file #P\\\"/a/b.asd\\\" defines \\\"c\\\".\" "
+          "\"/a/b.asd\")))");
     assert_report(f, "[warnings]\n/a/b.asd: 1 warning\n  WARNING: The file defines \"c\".\n\n=> 1");
 }
 
