@@ -166,6 +166,32 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     return lines > most ? lines - most : 0;
 }
 
+/* The message, whose further lines are indented. It need not name the file, under whose name it stands. */
+static void add_message(struct strbuf *out, const struct sexp *message, const struct place *file)
+{
+    size_t len;
+    const char *text = sexp_string(message, &len);
+    if (text == NULL)
+        return;
+    struct strbuf name = {0};
+    strbuf_addf(&name, " #P\"%.*s\"", (int)file->file_len, file->file);
+    const char *named = memmem(text, len, name.bytes, name.len);
+    if (named != NULL) {
+        strbuf_add(out, text, (size_t)(named - text));
+        named += name.len;
+        len -= (size_t)(named - text);
+        text = named;
+    }
+    strbuf_fini(&name);
+    const char *newline = memchr(text, '\n', len);
+    size_t first = newline == NULL ? len : (size_t)(newline - text);
+    strbuf_add(out, text, first);
+    if (first < len) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, text + first + 1, len - first - 1, "    ");
+    }
+}
+
 /* How much is shown of what repeats. */
 struct extent {
     size_t of_a_kind;   /* warnings of a kind in a file */
@@ -216,7 +242,8 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         shown++;
         strbuf_adds(out, "\n  ");
         add_line(out, &place);
-        reply_fill(out, warning, "{0}: {1/    }");
+        reply_fill(out, warning, "{0}: ");
+        add_message(out, sexp_nth(warning, 1), file);
         left_out += add_times(out, warnings, i, extent->other_lines);
         reply_fill(out, warning, FORM);
     }

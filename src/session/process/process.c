@@ -295,7 +295,7 @@ void process_forget(struct session *s)
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
-    session_forget_standing(s);
+    session_lose_standing(s);
     if (s->snapshots.making != NULL)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;
