@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash_table.h"
 #include "base/random.h"
 #include "base/regular_file.h"
 #include "base/user_directory.h"
@@ -36,13 +37,9 @@ const char *agent_cache_source(const char *implementation, size_t *len)
 
 void agent_cache_version(const char *implementation, char version[AGENT_VERSION_LEN + 1])
 {
-    /* FNV-1a, 64 bits: distinguishes versions; not a protection. */
-    uint64_t h = 14695981039346656037u;
     size_t len;
     const char *source = agent_cache_source(implementation, &len);
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)source[i]) * 1099511628211u;
-    snprintf(version, AGENT_VERSION_LEN + 1, "%016llx", (unsigned long long)h);
+    snprintf(version, AGENT_VERSION_LEN + 1, "%016llx", (unsigned long long)hash_bytes(source, len, 0));
 }
 
 static void add_file_name(struct strbuf *out, const char *text)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/regular_file.h"
@@ -88,24 +89,13 @@ char *core_find_lisp(const char *program, struct err *err)
     return real;
 }
 
-/* FNV-1a, 64 bits: distinguishes files; not a protection. */
-static uint64_t hash(uint64_t h, const void *bytes, size_t len)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ p[i]) * 1099511628211u;
-    return h;
-}
-
+/* It distinguishes files, and is not a protection. */
 static uint64_t key_of(const char *lisp)
 {
-    uint64_t h = hash(14695981039346656037u, agent_source, agent_source_len);
-    h = hash(h, lisp, strlen(lisp));
+    uint64_t h = hash_text(lisp, hash_bytes((const char *)agent_source, agent_source_len, 0));
     struct stat s;
-    if (stat(lisp, &s) == 0) {
-        h = hash(h, &s.st_size, sizeof s.st_size);
-        h = hash(h, &s.st_mtim.tv_sec, sizeof s.st_mtim.tv_sec);
-    }
+    if (stat(lisp, &s) == 0)
+        h = hash_number(hash_number(h ^ (uint64_t)s.st_size) ^ (uint64_t)s.st_mtim.tv_sec);
     return h;
 }
 
