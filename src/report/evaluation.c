@@ -186,8 +186,10 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
             LARGE_FAILURE)
         max_output = MOST_OF_A_FAILURE;
     if (!session_notices(o->session)->is_held) {
-        add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
-        capture_fini(session_between(o->session));
+        struct capture *between = session_between(o->session);
+        if (!capture_is_blank(between))
+            add_capture(out, "[output between calls]", o->session, between, max_output);
+        capture_fini(between);
     }
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);

@@ -19,10 +19,11 @@
 
 static void word_stop(const struct stop_facts *f, struct strbuf *out)
 {
+    const char *what = f->is_look_up ? "call" : "evaluation";
     if (f->is_limit)
-        strbuf_addf(out, "The evaluation was stopped at its time limit of %.10g s.", f->limit_ms / 1000.0);
+        strbuf_addf(out, "The %s was stopped at its time limit of %.10g s.", what, f->limit_ms / 1000.0);
     else
-        strbuf_addf(out, "The evaluation was cancelled after %.10g s.", f->ran_ms / 1000.0);
+        strbuf_addf(out, "The %s was cancelled after %.10g s.", what, f->ran_ms / 1000.0);
     if (f->still_running != NULL)
         strbuf_addf(
             out,

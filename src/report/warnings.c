@@ -177,6 +177,22 @@ static size_t add_times(struct strbuf *out, const struct warnings *all, size_t i
     return lines > most ? lines - most : 0;
 }
 
+/* Its message, whose further lines are indented, need not name the file, under whose name it stands. */
+static void add_message(struct strbuf *out, const struct sexp *warning, const struct place *file)
+{
+    struct strbuf text = {0}, name = {0};
+    reply_fill(&text, warning, "{0}: {1/    }");
+    strbuf_addf(&name, " #P\"%.*s\"", (int)file->file_len, file->file);
+    const char *rest = strbuf_string(&text), *named = strstr(rest, strbuf_string(&name));
+    if (named != NULL) {
+        strbuf_add(out, rest, (size_t)(named - rest));
+        rest = named + name.len;
+    }
+    strbuf_adds(out, rest);
+    strbuf_fini(&text);
+    strbuf_fini(&name);
+}
+
 /* How much is shown of what repeats. */
 struct extent {
     size_t of_a_kind;   /* warnings of a kind in a file */
@@ -225,7 +241,7 @@ static size_t add_kind(struct strbuf *out, const struct warnings *all, size_t of
         shown++;
         strbuf_adds(out, "\n  ");
         add_line(out, &w->place);
-        reply_fill(out, w->value, "{0}: {1/    }");
+        add_message(out, w->value, &w->place);
         left_out += add_times(out, all, i, extent->other_lines);
         reply_fill(out, w->value, FORM);
     }

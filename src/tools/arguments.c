@@ -26,7 +26,8 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
     } synonyms[] = {
         {"form", "code"},       {"expression", "code"}, {"input", "code"},         {"code", "form"},
         {"expression", "form"}, {"symbol", "name"},     {"function", "name"},      {"file", "path"},
-        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"},
+        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"}, {"name", "restart"},
+        {"name", "thread"},     {"name", "to"},         {"error", "index"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))

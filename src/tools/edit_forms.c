@@ -37,9 +37,10 @@ static bool is_swallowed(const struct scan_result *result)
 static bool refuse_fault(struct tool_call *call, const char *what, const char *text, size_t len,
                          struct scan_result *result)
 {
-    char explanation[SCAN_EXPLAIN_SIZE];
-    scan_explain(result, text, len, explanation, sizeof explanation);
-    call_answer(call, true, "%s Nothing was changed.\n%s", what, explanation);
+    struct strbuf explanation = {0};
+    scan_explain(result, text, len, &explanation);
+    call_answer(call, true, "%s Nothing was changed.\n%s", what, strbuf_string(&explanation));
+    strbuf_fini(&explanation);
     return false;
 }
 

@@ -340,6 +340,23 @@ CASE(report_shows_output_between_calls_and_notices_only_once)
     assert_report(f, "=> 1");
 }
 
+CASE(report_omits_a_lone_newline_between_calls)
+{
+    capture_add(&f->session.between, "\n", 1);
+    reply(f, "(1 :ok :values (\"1\"))");
+    assert_report(f, "=> 1");
+    capture_add(&f->session.between, "\ntock", 5);
+    assert_report(f, "[output between calls]\n\ntock\n\n=> 1");
+}
+
+CASE(report_names_the_file_of_warnings_once)
+{
+    reply(f,
+          "(1 :ok :values (\"1\") :warnings ((\"WARNING\" \"The file #P\\\"/a/b.asd\\\" defines \\\"c\\\".\" "
+          "\"/a/b.asd\")))");
+    assert_report(f, "[warnings]\n/a/b.asd: 1 warning\n  WARNING: The file defines \"c\".\n\n=> 1");
+}
+
 CASE(report_leaves_the_users_headings_alone)
 {
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
