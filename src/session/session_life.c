@@ -30,8 +30,8 @@ struct session *session_new(struct sessions *all, const char *name)
     s->host = all->host;
     s->id.name = xstrdup(name);
     s->limits = s->host->limits;
-    s->place.confinement = confinements_own(s->host->confinements);
-    s->id.created_at = uv_now(s->host->loop);
+    s->place.confinement = confinements_own(s->host->options.confinements);
+    s->id.created_at = uv_now(s->host->options.loop);
     session_core_init(s);
     list_init(&s->process.request.node);
     session_output_init(&s->output, &all->outputs);

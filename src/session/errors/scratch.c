@@ -56,7 +56,7 @@ static void await_turn(struct session *s)
 /* ${r} may be NULL: it is no longer kept. */
 static void answer_not_entered(struct session *s, const struct error_record *r)
 {
-    const char *why = r == NULL ? NULL : s->host->wording->sentence(error_record_why_not(r));
+    const char *why = r == NULL ? NULL : s->host->options.wording->sentence(error_record_why_not(r));
     answer_fact(s, s->current,
                 FACT(why == NULL ? FACT_NO_LONGER_ENTERABLE : FACT_CANNOT_BE_ENTERED, .texts = {why}));
 }

@@ -170,7 +170,7 @@ static bool take_place(struct session *s, const struct saved *saved, struct err 
                        "The saved session %s cannot be started: its directory %s does not exist.",
                        saved->name, saved->directory);
     const struct confinement *confinement = s->place.confinement;
-    if (!confinements_tighten(s->host->confinements, &confinement, saved->sandbox, saved->network,
+    if (!confinements_tighten(s->host->options.confinements, &confinement, saved->sandbox, saved->network,
                               saved->directory, &why))
         return err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s",
                        saved->name, why.message);
@@ -229,8 +229,8 @@ void rollback_restore(struct session *s, struct operation *op)
     struct journal journal;
     journal_init(&journal);
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
-    if (s->all->store == NULL ||
-        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->options.zygotes),
+                                             &saved, &journal, &err)) {
         refuse(s, op, err.message);
         return;
     }

@@ -181,7 +181,7 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     }
     answer_with(v, OUTCOME_OK,
                 FACT(FACT_SAVED, .texts = {v->name, v->image}, .numbers = {v->evaluations, size},
-                     .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
+                     .seconds = (double)(uv_now(v->host->options.loop) - v->started_at) / 1000.0));
 }
 
 static void on_late(uv_timer_t *timer)
@@ -281,7 +281,7 @@ static json_t *describe(const struct session *s, const char *name, const char *i
 {
     struct saved saved = {.name = xstrdup(name),
                           .image = xstrdup(image),
-                          .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
+                          .lisp = xstrdup(zygotes_lisp(s->host->options.zygotes)),
                           .package = xstrdup(session_core_package(s)),
                           .sandbox = xstrdup(confinement_mode(s->place.confinement)),
                           .network = xstrdup(confinement_network(s->place.confinement)),
@@ -303,12 +303,12 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->host = s->host;
-    v->started_at = uv_now(s->host->loop);
+    v->started_at = uv_now(s->host->options.loop);
     v->name = xstrdup(name);
     v->image = image;
     v->evaluations = s->at;
     v->draft = new_draft(s);
-    v->timer = loop_handle_timer(s->host->loop, v);
+    v->timer = loop_handle_timer(s->host->options.loop, v);
     list_init(&v->node);
     list_append(&s->savings, &v->node);
     return v;

@@ -44,11 +44,11 @@ void joined_begin(struct session *s, const struct worker_events *events)
 {
     on_progress(s, "joining the image");
     s->place.joined.image = image_join(&(struct image_options){
-        .loop = s->host->loop,
+        .loop = s->host->options.loop,
         .address = s->place.joined.address,
         .directory = s->place.joined.directory,
         .session = s->id.name,
-        .is_announced = s->host->announces,
+        .is_announced = s->host->options.announces,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,

@@ -18,17 +18,6 @@
 #define ENDING_MS 1000 /* for a copy that has answered, to end */
 #define MOST_LOOKS 4   /* of a session at the same time */
 
-struct look {
-    struct list node; /* in ${session->looks} */
-    struct session *session;
-    struct operation *op;  /* NULL: it was answered or cancelled */
-    struct worker *worker; /* NULL: it could not be started */
-    bool has_reacted;      /* the process has copied itself, or answered */
-    bool is_overdue;       /* the process did not react in time: later look-ups are refused until it does */
-    char *moment, *refusal;
-    uv_timer_t *timer;
-};
-
 static void drop(struct look *look)
 {
     list_remove(&look->node);
@@ -165,7 +154,7 @@ static struct look *new_look(struct session *s, struct operation *op)
     op->look = look;
     list_remove(&op->node);
     list_append(&s->looks, &look->node);
-    look->timer = loop_handle_timer(s->host->loop, look);
+    look->timer = loop_handle_timer(s->host->options.loop, look);
     make_moment(look);
     return look;
 }
@@ -259,11 +248,4 @@ void looks_cancel(struct session *s)
         }
         drop(look);
     }
-}
-
-void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
-{
-    list_each(struct look, look, &s->looks, node)
-        if (look->worker != NULL && worker_pid(look->worker) > 0)
-            visit(arg, worker_pid(look->worker));
 }
