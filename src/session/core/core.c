@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "proc/loop_handle.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
 
@@ -215,27 +214,6 @@ pid_t session_core_pid(const struct session *s)
 bool session_is_reply(const struct sexp_document *document, const char *kind)
 {
     return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
-}
-
-void session_core_init(struct session *s)
-{
-    list_init(&s->id.node);
-    list_init(&s->queue);
-    list_init(&s->savings);
-    list_init(&s->looks);
-    list_init(&s->clock.idle_node);
-    s->clock.timer = loop_handle_timer(s->host->options.loop, s);
-    s->clock.later = loop_handle_timer(s->host->options.loop, s);
-    s->clock.ticker = loop_handle_timer(s->host->options.loop, s);
-}
-
-void session_core_fini(struct session *s)
-{
-    list_remove(&s->clock.idle_node);
-    loop_handle_free(s->clock.timer);
-    loop_handle_free(s->clock.later);
-    loop_handle_free(s->clock.ticker);
-    free(s->why);
 }
 
 void session_not_before(struct session *s, uint64_t delay_ms)

@@ -301,7 +301,7 @@ static void answer(struct session *s, const char *text)
     if (op == NULL || op->done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)
-        answer_text(s, op, text);
+        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
 }
 
 static void finish(struct session *s, const char *why_not_started)

@@ -133,18 +133,13 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     answer_unavailable(s, op, why);
 }
 
-static void refuse_fact(struct session *s, struct operation *op, enum fact_kind kind, const char *why)
-{
-    char *text = session_words(s, FACT(kind, .texts = {op->name, why}));
-    refuse(s, op, text);
-    free(text);
-}
-
 /* The old state was given up for the save, whose image did not start. */
 static void refuse_empty(struct session *s, struct operation *op, const char *why)
 {
     rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
-    refuse_fact(s, op, FACT_NOT_RESTORED, why);
+    char *text = session_words(s, FACT(FACT_NOT_RESTORED, .texts = {op->name, why}));
+    refuse(s, op, text);
+    free(text);
 }
 
 /* The image did not start: the session is empty now. */

@@ -223,12 +223,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
     worker_kill(v->worker);
 }
 
-static void on_progress(void *arg, const struct sexp *event)
-{
-    (void)arg;
-    (void)event;
-}
-
 /* Its copy has not written the image. */
 static void answer_failure(struct saving *v, const struct child_end *end)
 {
@@ -318,8 +312,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
 static bool ask_for_copy(struct saving *v, bool (*evict)(struct session *s), struct err *err)
 {
     struct session *s = v->session;
-    struct worker_events events = {
-        .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_gone = on_gone, .arg = v};
     v->worker = copies_of(s, s->worker, &events, evict, err);
     if (v->worker == NULL)
         return false;

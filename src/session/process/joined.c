@@ -71,8 +71,9 @@ void joined_came(struct session *s)
     session_enter_state(s, SESSION_IDLE, 0);
 }
 
-void joined_note_person(struct session *s, const struct sexp *event)
+void joined_note_person(void *session, const struct sexp *event)
 {
+    struct session *s = session;
     size_t len;
     const char *text = sexp_string(sexp_get(event, 2, "text"), &len);
     if (text == NULL)

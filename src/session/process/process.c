@@ -111,11 +111,6 @@ static void on_input(void *arg, int64_t question)
         session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
 }
 
-static void on_person(void *arg, const struct sexp *event)
-{
-    joined_note_person(arg, event);
-}
-
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
@@ -138,7 +133,7 @@ struct worker_events process_events(struct session *s)
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
                                   .on_input = on_input,
-                                  .on_person = s->place.joined.address == NULL ? NULL : on_person,
+                                  .on_person = s->place.joined.address == NULL ? NULL : joined_note_person,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};
