@@ -166,6 +166,14 @@ void session_forget_standing(struct session *s)
     s->at_error.standing = NULL;
 }
 
+void session_lose_standing(struct session *s)
+{
+    struct error_record *r = s->at_error.standing;
+    if (r != NULL && r->snapshot == NULL)
+        error_record_cannot_be_entered(r, FACT_PROCESS_ENDED, NULL);
+    session_forget_standing(s);
+}
+
 void session_tell(struct session *s, enum sessions_news news)
 {
     list_each(struct sessions_watcher, w, &s->all->watchers, node)

@@ -194,8 +194,10 @@ void session_set_deadline(struct session *s, int deadline_ms);
 /* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */
 void session_watch_idle(struct session_host *host);
 
-/* session_forget_standing(s): the process no longer stands in an error. */
+/* session_forget_standing(s): the process no longer stands in an error; session_lose_standing(s): it has
+ * ended there. */
 void session_forget_standing(struct session *s);
+void session_lose_standing(struct session *s);
 
 /* session_tell(s, news), session_tell_event(s, event): notify the watchers of the collection.
  * session_count(s, metric): increment it. */

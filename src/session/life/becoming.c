@@ -99,7 +99,7 @@ static void go_back(struct session *s)
     s->worker = NULL;
     if (s->becoming.facts.cause == START_DEATH_IN_ENTRY) /* the error is lost, too */
         s->becoming.facts.cause = START_DEATH_IN_CALL;
-    session_forget_standing(s);
+    session_lose_standing(s);
     while ((sn = becoming_newest(s, s->becoming.facts.died_at)) != NULL) {
         if (start_copy(s, sn))
             return;

@@ -259,7 +259,6 @@ void process_came(struct session *s)
         return;
     }
     process_is_first(s);
-    zygotes_disown(s->host->options.zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
     const char *notices = zygotes_notices(s->host->options.zygotes, &s->process.kind);
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
@@ -288,12 +287,10 @@ void process_forget(struct session *s)
         zygote_fork_cancel(&s->process.request);
     s->process.is_requested = false;
     joined_cancel(s);
-    if (s->worker != NULL)
-        zygotes_disown(s->host->options.zygotes, s->worker);
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
-    session_forget_standing(s);
+    session_lose_standing(s);
     if (s->snapshots.making != NULL)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;
