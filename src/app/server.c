@@ -326,7 +326,7 @@ static bool begin(struct server *server, const struct options *options,
         .groups = server->groups,
         .leases = server->leases,
         .redacts = options->redacts,
-        .announces = !options->is_unannounced,
+        .announces = options->announces == 0,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
