@@ -164,8 +164,9 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 ;;; Interrupts
 
 (define-condition evaluation-interrupted (condition)
-  ()
-  (:report "The evaluation was interrupted."))
+  ((text :initarg :text :initform "The evaluation was interrupted." :reader interruption-text))
+  (:report (lambda (condition stream)
+             (write-string (interruption-text condition) stream))))
 
 (defun interrupt (token)
   "Act on an interrupt from the server for the operation with TOKEN."

@@ -692,6 +692,10 @@ gets the function and its arguments.")
   "Return the type of the function called NAME, or NIL if nothing is known."
   nil)
 
+(define-port-operation structure-function-p (name)
+  "True if DEFSTRUCT has defined the function called NAME: an accessor, a predicate or a copier."
+  nil)
+
 (define-port-operation variable-type (symbol)
   "Return the declared type of the variable SYMBOL, or NIL."
   nil)

@@ -133,9 +133,9 @@ to be shown is not copied: a default value can be any object, a circular list to
         for (symbol) = entry
         for function = (new-part entry 0)
         for setter = (new-part entry 2)
-        when (and function (not (macro-function symbol)))
+        when (and function (not (macro-function symbol)) (not (structure-function-p symbol)))
           collect (list (symbol-text symbol) (lambda-list-text function))
-        when setter
+        when (and setter (not (structure-function-p `(setf ,symbol))))
           collect (list (item-text `(setf ,symbol) 200) (lambda-list-text setter))))
 
 (defun variable-entries (symbols)
@@ -158,13 +158,20 @@ to be shown is not copied: a default value can be any object, a circular list to
 (defun other-name-p (symbol class)
   (and (class-name class) (not (eq symbol (class-name class)))))
 
+(defun accessors-text (class)
+  "Return the words for the accessors of CLASS, if it is a structure, of which FUNCTION-ENTRIES omits them."
+  (let ((accessors (remove-if-not #'structure-function-p
+                                  (mapcan (lambda (slot) (copy-list (getf slot :readers))) (direct-slots class)))))
+    (format nil "~@[, accessors: ~a~]~:[~;, ...~]"
+            (if accessors (symbol-text (first accessors)) nil) (rest accessors))))
+
 (defun class-entries (symbols)
   (loop for (symbol class) in (new-classes symbols)
         for slots = (direct-slot-names class)
         collect (list (symbol-text symbol)
                       (cond ((other-name-p symbol class)
                              (format nil "(another name of ~a)" (item-text (class-name class) 100)))
-                            (slots (item-text slots 300))
+                            (slots (format nil "~a~a" (item-text slots 300) (accessors-text class)))
                             (t "()")))))
 
 (defun method-entries (symbols)

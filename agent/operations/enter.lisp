@@ -79,12 +79,15 @@ a local function in F. NIL if there is none."
           ((consp (rest name)) (home-symbol (second name))))))
 
 (defun frame-package (frame)
-  "Return the package in which the code of FRAME was most likely written: the one of its function's name. NIL if
-that is unknown."
+  "Return the package in which the code of FRAME was most likely written: the current one if it is that of a variable, since
+a method can be one of another package's function; otherwise the one of its function's name. NIL if that is unknown."
   (let ((symbol (and frame (home-symbol (frame-call frame)))))
-    (and symbol
-         (not (eq (symbol-package symbol) (find-package "COMMON-LISP")))
-         (symbol-package symbol))))
+    (cond ((and frame (find (session-package) (frame-bindings frame)
+                            :key (lambda (binding) (symbol-package (first binding)))))
+           (session-package))
+          ((and symbol (not (eq (symbol-package symbol) (find-package "COMMON-LISP"))))
+           (symbol-package symbol))
+          (t nil))))
 
 (defun mentions-p (form names)
   "True if FORM contains a symbol of NAMES."

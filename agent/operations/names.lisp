@@ -131,6 +131,14 @@ package, then those accessible in the session's package."
         (eq symbol (find-symbol (symbol-name symbol) (session-package)))
         (exported-from-p symbol package))))
 
+(defun offer-instead (name test)
+  "Offer symbols for NAME, which a program has used. If NAME is not of the current package, its code may have been read in
+another one, so they are printed with their packages."
+  (let ((*package* (if (eq name (find-symbol (symbol-name name)))
+                       *package*
+                       (find-package "COMMON-LISP"))))
+    (offer-symbols (remove name (near-symbols (symbol-name name) test)))))
+
 (defun package-names ()
   (loop for package in (list-all-packages)
         append (cons (package-name package) (package-nicknames package))))
@@ -191,15 +199,14 @@ package, then those accessible in the session's package."
            (let ((name (cell-error-name condition)))
              (when (symbolp name)
                (or (in-package-hint name)
-                   (offer-symbols (remove name (near-symbols (symbol-name name) #'fboundp)))))))
+                   (offer-instead name #'fboundp)))))
           (unbound-slot nil)
           (unbound-variable
            (let ((name (cell-error-name condition)))
              (when (symbolp name)
-               (offer-symbols (remove name (near-symbols (symbol-name name)
-                                                         (lambda (symbol)
-                                                           (and (boundp symbol)
-                                                                (not (keywordp symbol))))))))))
+               (offer-instead name (lambda (symbol)
+                                     (and (boundp symbol)
+                                          (not (keywordp symbol))))))))
           (package-error
            (let ((name (package-error-package condition)))
              (cond ((packagep name)

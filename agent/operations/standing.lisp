@@ -119,7 +119,9 @@
            (setf *told-of-threads* t)
            (list :threads-began (threads-in-the-way)
                  :threads-hint (and (value-of "*CATCH-ERRORS-P*" "HUNCHENTOOT")
-                                    "(setf hunchentoot:*catch-errors-p* nil) lets errors of Hunchentoot's handlers be entered.")))
+                                    (format nil "configure-limits with thread-errors: 5, and then (setf ~
+                                                 hunchentoot:*catch-errors-p* nil), let errors of Hunchentoot's ~
+                                                 handlers be entered."))))
           (ended
            (setf *told-of-threads* nil)
            '(:threads-ended t))
@@ -466,7 +468,9 @@ REPORTED is called when the report is in the inbox."
         (call-printing-in-thread
          thread
          (lambda (finish)
-           (restart-case (thread-failed (make-condition 'evaluation-interrupted) :interrupt finish)
+           (restart-case (thread-failed (make-condition 'evaluation-interrupted
+                                                        :text "interrupt-thread stopped the thread here.")
+                                        :interrupt finish)
              (continue ()
                :report "Continue from where it was interrupted."))))
       (list* *id* :ok :name (label-of thread) :outcome outcome :number number

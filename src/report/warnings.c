@@ -91,13 +91,7 @@ void warnings_add_place(struct strbuf *out, const struct sexp *text)
     add_line(out, &p);
 }
 
-static void add_form(struct strbuf *out, const struct sexp *form)
-{
-    if (sexp_string(form, NULL) == NULL)
-        return;
-    strbuf_adds(out, "\n    in ");
-    reply_add_string(out, form);
-}
+#define FORM "{3?\n    in {3}}" /* of a warning */
 
 /* Are both in the same file, or neither in one? */
 static bool is_same_file(const struct place *a, const struct place *b)
@@ -117,22 +111,10 @@ static enum kind kind_of(const struct sexp *warning)
     return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    for (size_t i = 0; i < 2; i++) {
-        size_t a_len, b_len;
-        const char *a_text = sexp_string(sexp_nth(a, i), &a_len),
-                   *b_text = sexp_string(sexp_nth(b, i), &b_len);
-        if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Do both say the same of the same file? */
 static bool is_alike(const struct sexp *a, const struct sexp *b)
 {
-    if (!is_same_text(a, b))
+    if (!reply_is_same(sexp_nth(a, 0), sexp_nth(b, 0)) || !reply_is_same(sexp_nth(a, 1), sexp_nth(b, 1)))
         return false;
     struct place its_place = place_of(a), other_place = place_of(b);
     return is_same_file(&its_place, &other_place);
@@ -184,13 +166,23 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     return lines > most ? lines - most : 0;
 }
 
-/* The further lines of a message. */
-static void add_message(struct strbuf *out, const struct sexp *message)
+/* The message, whose further lines are indented. It need not name the file, under whose name it stands. */
+static void add_message(struct strbuf *out, const struct sexp *message, const struct place *file)
 {
     size_t len;
     const char *text = sexp_string(message, &len);
     if (text == NULL)
         return;
+    struct strbuf name = {0};
+    strbuf_addf(&name, " #P\"%.*s\"", (int)file->file_len, file->file);
+    const char *named = memmem(text, len, name.bytes, name.len);
+    if (named != NULL) {
+        strbuf_add(out, text, (size_t)(named - text));
+        named += name.len;
+        len -= (size_t)(named - text);
+        text = named;
+    }
+    strbuf_fini(&name);
     const char *newline = memchr(text, '\n', len);
     size_t first = newline == NULL ? len : (size_t)(newline - text);
     strbuf_add(out, text, first);
@@ -251,9 +243,9 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         strbuf_adds(out, "\n  ");
         add_line(out, &place);
         reply_fill(out, warning, "{0}: ");
-        add_message(out, sexp_nth(warning, 1));
+        add_message(out, sexp_nth(warning, 1), file);
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
     }
     return left_out;
 }
@@ -321,7 +313,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
         add_line(out, &place);
         reply_fill(out, warning, "{0}: {1}");
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
         strbuf_addc(out, '\n');
     }
     return left_out;

@@ -349,4 +349,10 @@ compiled code of it."
       (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol slot)))
       (sb-mop:slot-definition-readers slot)))
 
+(implement structure-function-p (name)
+  (let ((transform (sb-int:info :function :source-transform name)))
+    (and (consp transform)
+         (typep (car transform) 'sb-kernel:defstruct-description)
+         (not (eq (cdr transform) :constructor)))))
+
 (define-missing-operations)
