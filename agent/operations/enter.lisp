@@ -258,7 +258,8 @@ is an error inside the error, reported like any other."
          (text (getf arguments :value))
          (asks (and (null text) (getf arguments :asks))))
     (cond ((null restart)
-           (list *id* :refused (format nil "This error has no restart ~a.~@[ It has ~a.~]" designator (restarts-offered))))
+           (list *id* :refused (format nil "Error ~d has no restart ~a.~@[ It has ~a.~]" (getf arguments :number) designator
+                                           (restarts-offered))))
           ((and (null text)
                 (plusp (required-count (restart-lambda-list restart)))
                 (not (and asks (restart-asker restart))))

@@ -171,7 +171,7 @@ returns true. Return that; NIL if it never does."
     (cond ((getf arguments :arguments)
            (list *id* :refused "The last frame stands for the form that was evaluated, which has no arguments."))
           ((null restart)
-           (list *id* :refused "This error has no restart RETRY."))
+           (list *id* :refused (format nil "Error ~d has no restart RETRY." (getf arguments :number))))
           (t
            (go-on-from-error arguments
                              (lambda ()

@@ -23,10 +23,15 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         const char *other;
         const char *name;
     } synonyms[] = {
-        {"form", "code"},       {"expression", "code"}, {"input", "code"},         {"code", "form"},
-        {"expression", "form"}, {"symbol", "name"},     {"function", "name"},      {"file", "path"},
-        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"}, {"name", "restart"},
-        {"name", "thread"},     {"name", "to"},         {"error", "index"},
+        {"form", "code"},           {"expression", "code"},
+        {"input", "code"},          {"code", "form"},
+        {"expression", "form"},     {"symbol", "name"},
+        {"function", "name"},       {"file", "path"},
+        {"query", "pattern"},       {"name", "system"},
+        {"system-name", "system"},  {"name", "restart"},
+        {"name", "thread"},         {"name", "to"},
+        {"error", "index"},         {"file-path", "path"},
+        {"old-string", "old-text"}, {"new-string", "new-text"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))

@@ -117,8 +117,17 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     report_values(out, o, max_output);
 }
 
+/* Of code that was stopped, which may never end, the samples until then are all that there will be. */
 static void on_profiled(struct tool_call *call, const struct outcome *o)
 {
+    const struct sexp *stopped = o->kind == OUTCOME_ERROR ? o->error->condition : NULL;
+    int64_t samples = sexp_integer(sexp_get(stopped, 2, "samples"), 0);
+    if (samples > 0) {
+        strbuf_addf(&call->text, "Profile until it was stopped: %s.\n",
+                    text_count((uint64_t)samples, "sample").text);
+        add_functions(&call->text, stopped, samples, call_is(call, "report-type", "graph"));
+        section_end(&call->text);
+    }
     call_report_with(call, o, add_profile);
 }
 
