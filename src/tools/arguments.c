@@ -31,7 +31,8 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         {"system-name", "system"},  {"name", "restart"},
         {"name", "thread"},         {"name", "to"},
         {"error", "index"},         {"file-path", "path"},
-        {"old-string", "old-text"}, {"new-string", "new-text"},
+        {"name", "session"},        {"old-string", "old-text"},
+        {"new-string", "new-text"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))
@@ -41,7 +42,8 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         if (!registry_is_spelling(name, strlen(name), synonyms[i].other))
             continue;
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
-            if (strcmp(a->name, synonyms[i].name) == 0)
+            if (strcmp(a->name, synonyms[i].name) == 0 &&
+                (a == tool->arguments || strcmp(a->name, "session") != 0)) /* which nearly all tools take */
                 return a;
         }
     }
