@@ -227,7 +227,8 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (take-looks))
                    (flet ((perform-it ()
                             (handler-case (perform-where-due (list* id name arguments) operation)
-                              (not-implemented (lack) (list id :refused (princ-to-string lack))))))
+                              (refusal (refusal)
+                                (list id :refused (refusal-text refusal) :absent (refusal-absent refusal))))))
                      (if (and *error-condition* (not (member name *operations-in-errors*)))
                          ;; A look-up names symbols as the code that is evaluated next will.
                          (let ((*package* (top-package)))
@@ -350,9 +351,8 @@ of which would be copied after each copy of the process."
 
 ;;; Operations on the process itself
 
-(define-operation :fork (arguments)
+(define-operation :fork (&key silent)
   (let ((descriptors (shiftf *descriptors* '()))
-        (silent (getf arguments :silent))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -412,9 +412,7 @@ leave it as it is, so the server finds the programs of a session whose process h
   "Make this process, a fresh copy, serve its own channel: the first of DESCRIPTORS, or the one that it already
 has. If SILENT is true, send no hello, because the original reports the copy: most copies never receive a request, and
 each page that a hello writes must be copied."
-  (die-with-parent)
-  (when (and *server-process* (/= *server-process* (parent-process-id)))
-    (end-process 0))
+  (end-with-server)
   (adopt-descriptors descriptors)
   ;; The first is the channel.
   (when (rest descriptors)

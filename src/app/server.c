@@ -190,7 +190,7 @@ static void on_signal(uv_signal_t *handle, int signal)
         finish(server);
 }
 
-static void on_transport_closed(void *arg)
+static void on_http_gone(void *arg)
 {
     uv_stop(arg);
 }
@@ -387,7 +387,8 @@ static void end_processes(struct server *server)
 }
 
 /* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
- * closed, or, once libuv has restored the default action with its last handle, end the server by the signal. */
+ * closed, or, once libuv has restored the default action with its last handle, end the server by the signal.
+ */
 static void hold_signals(void)
 {
     sigset_t held;
@@ -402,19 +403,16 @@ static void end(struct server *server)
 {
     hold_signals();
     if (server->http != NULL) {
-        http_server_close(server->http, on_transport_closed, server->loop);
+        http_server_close(server->http, on_http_gone, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
     if (server->owner_socket != NULL) {
-        owner_socket_close(server->owner_socket, on_transport_closed, server->loop);
+        owner_socket_close(server->owner_socket, on_http_gone, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
-    if (server->transport != NULL) {
-        transport_stdio_close(server->transport, on_transport_closed, server->loop);
-        uv_run(server->loop, UV_RUN_DEFAULT);
-    }
-    monitor_free(server->monitor);
     connection_free(server->connection);
+    transport_stdio_free(server->transport);
+    monitor_free(server->monitor);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
     leases_free(server->leases);

@@ -143,8 +143,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .redacts = t->options.redacts,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
-    made->toolbox.tasks =
-        tasks_new(t->options.loop, made->toolbox.is_persistent ? saved_store_directory(made->store) : NULL);
+    made->toolbox.tasks = tasks_new(t->options.loop);
     made->toolbox.others = others_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
     made->toolbox.events = events_new(t->options.loop, made->toolbox.sessions, t->options.redacts);

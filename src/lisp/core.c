@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
@@ -205,10 +206,11 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     return NULL;
 }
 
+/* Two zygotes of one server may build at once. */
 static char *with_suffix(const char *path, const char *suffix)
 {
     struct strbuf b = {0};
-    strbuf_addf(&b, "%s.%d%s", path, (int)getpid(), suffix);
+    strbuf_addf(&b, "%s.%d-%016llx%s", path, (int)getpid(), (unsigned long long)random_number(), suffix);
     return strbuf_steal(&b, NULL);
 }
 

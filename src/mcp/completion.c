@@ -43,7 +43,7 @@ static void finish(struct request *r, const json_t *names, size_t total)
 
 static void finish_with_sessions(struct request *r, const char *prefix)
 {
-    const struct toolbox *toolbox = request_client(r)->toolbox;
+    const struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct session *s =
         toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
     json_t *names = json_array();
@@ -62,7 +62,6 @@ static void finish_with_sessions(struct request *r, const char *prefix)
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
-    request_await(r, NULL, NULL);
     finish(r, json_object_get(result->structured, "names"),
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }
@@ -83,7 +82,7 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
 {
     struct client *client = request_client(r);
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .wants_structured = true,
         .done = on_names,
         .arg = r,
@@ -92,7 +91,8 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
     /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
+    struct tool_call *call =
+        tool_call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_names);
 }

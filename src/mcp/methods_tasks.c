@@ -10,7 +10,7 @@
 /* NULL: ${r} was answered. */
 static struct task *find(struct request *r, const json_t *params)
 {
-    struct toolbox *toolbox = request_client(r)->toolbox;
+    struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct tasks *all = toolbox == NULL ? NULL : toolbox->tasks;
     const char *id = json_string_value(json_object_get(params, "taskId"));
     if (!request_can_extension(r, TASKS_EXTENSION)) {

@@ -50,7 +50,7 @@ void methods_prompts_list(struct request *r, const json_t *params)
         strbuf_adds(out, i ? "," : "");
         add_prompt(out, prompts_at(i));
     }
-    extension_add_items(request_client(r)->extension, out, "prompts");
+    extension_add_items(request_client(r)->options.extension, out, "prompts");
     strbuf_addc(out, ']');
     request_finish(r);
 }

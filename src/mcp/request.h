@@ -44,7 +44,7 @@ bool request_can_extension(const struct request *r, const char *name);
 /*
  * request_result(r):
  * Begin the result. The caller appends its members ("name":value, separated by commas), then calls
- * request_finish(). Nothing else may be sent meanwhile.
+ * request_finish().
  *
  * Returns     borrowed until request_finish()
  */
@@ -73,7 +73,7 @@ bool request_refuse_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):
- * Set what ${r} waits for from now on. NULL: nothing.
+ * Set what ${r} waits for.
  *
  * cancel      called once with ${pending} if ${r} is cancelled before it is answered; must not answer it
  */

@@ -235,7 +235,7 @@ static void add_instance(struct strbuf *out, const struct resource *resource, co
 
 void methods_resources_list(struct request *r, const json_t *params)
 {
-    const struct toolbox *toolbox = request_client(r)->toolbox;
+    const struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct session *session =
         toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
     if (request_refuse_cursor(r, params))
@@ -257,7 +257,7 @@ void methods_resources_list(struct request *r, const json_t *params)
                 add_instance(out, &table[i], session_name(session));
         }
     }
-    extension_add_items(request_client(r)->extension, out, "resources");
+    extension_add_items(request_client(r)->options.extension, out, "resources");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -276,7 +276,7 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
         strbuf_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
         add_description(out, &table[i]);
     }
-    extension_add_items(request_client(r)->extension, out, "resourceTemplates");
+    extension_add_items(request_client(r)->options.extension, out, "resourceTemplates");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -293,7 +293,7 @@ static void fail_missing(struct request *r, const char *uri, size_t len, const c
 
 static bool is_there(const struct client *client, const char *session)
 {
-    const struct toolbox *toolbox = client->toolbox;
+    const struct toolbox *toolbox = client->options.toolbox;
     return toolbox != NULL && toolbox->sessions != NULL && sessions_find(toolbox->sessions, session) != NULL;
 }
 
@@ -313,8 +313,8 @@ static const struct resource *find_resource(struct request *r, const json_t *par
     const struct resource *resource = match(json_string_value(uri), json_string_length(uri), variables);
     const char *session = resource != NULL ? json_string_value(json_object_get(*variables, "session")) : NULL;
     if (resource != NULL && resource->is_of_default_session)
-        session = client->default_session;
-    bool is_of_default = session != NULL && strcmp(session, client->default_session) == 0;
+        session = client->options.default_session;
+    bool is_of_default = session != NULL && strcmp(session, client->options.default_session) == 0;
     if (resource != NULL && (session == NULL || is_there(client, session) || (may_come && is_of_default)))
         return resource;
     if (resource != NULL)
@@ -363,7 +363,6 @@ static void on_read(void *arg, const struct tool_result *result)
     struct request *r = reading->request;
     const char *uri = json_string_value(reading->uri);
     size_t len = json_string_length(reading->uri);
-    request_await(r, NULL, NULL);
     if (result->is_absent) {
         fail_missing(r, uri, len, NOT_FOUND);
     } else if (result->is_error) {
@@ -407,13 +406,13 @@ void methods_resources_read(struct request *r, const json_t *params)
     reading->resource = resource;
     reading->uri = json_incref(json_object_get(params, "uri"));
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .is_for_resource = true,
         .done = on_read,
         .arg = reading,
     };
     /* NULL: the call has already finished, and everything was freed with the answer. */
-    struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
+    struct tool_call *call = tool_call_start(client->options.toolbox, tool, arguments, &options);
     if (call == NULL)
         return;
     reading->call = call;

@@ -12,7 +12,6 @@
 #include "mcp/client.h"
 #include "base/json_write.h"
 #include "mcp/method.h"
-#include "mcp/outbox.h"
 #include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
@@ -67,7 +66,7 @@ static void subscription_free(struct subscription *s)
     if (s->listen != NULL)
         s->of->listens--;
     if (s->is_of_person)
-        s->of->client->toolbox->persons--;
+        s->of->client->options.toolbox->persons--;
     for (size_t i = 0; i < s->count; i++)
         watched_fini(&s->watched[i]);
     list_remove(&s->node);
@@ -105,7 +104,7 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
     if (listen != NULL)
         request_send(listen, &text);
     else
-        outbox_notify(all->client->outbox, NULL, &text);
+        client_notify(all->client, NULL, &text);
     strbuf_fini(&text);
 }
 
@@ -158,7 +157,7 @@ struct subscriptions *subscriptions_new(struct client *client)
     all->watcher.on_news = on_news;
     all->watcher.arg = all;
     list_init(&all->watcher.node);
-    struct toolbox *toolbox = client->toolbox;
+    struct toolbox *toolbox = client->options.toolbox;
     if (toolbox != NULL && toolbox->sessions != NULL)
         sessions_watch(toolbox->sessions, &all->watcher);
     return all;
@@ -181,7 +180,6 @@ void subscriptions_end(struct subscriptions *all)
         if (listen == NULL)
             continue;
         subscription_free(s);
-        request_await(listen, NULL, NULL);
         request_result(listen);
         request_finish(listen);
     }
@@ -332,9 +330,9 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
             watched_fini(&w);
     }
     s->is_of_person = client_author(request_client(r), params).kind == AUTHOR_PERSON && s->count > 0 &&
-                      request_client(r)->toolbox != NULL;
+                      request_client(r)->options.toolbox != NULL;
     if (s->is_of_person)
-        request_client(r)->toolbox->persons++;
+        request_client(r)->options.toolbox->persons++;
     request_await(r, s, cancel_listen);
     request_stays_open(r);
     acknowledge(s);

@@ -155,12 +155,6 @@ size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_
     return i;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    const char *one = sexp_string(a, NULL), *other = sexp_string(b, NULL);
-    return one != NULL && other != NULL && strcmp(one, other) == 0;
-}
-
 #define MOST_RESTARTS_BYTES 1000
 #define MOST_SLOTS_BYTES 600
 
@@ -177,8 +171,8 @@ struct shown_restarts {
 static bool is_repeated(const struct shown_restarts *shown, const struct sexp *restart)
 {
     for (size_t i = 0; i < shown->count; i++)
-        if (is_same_text(sexp_nth(shown->items[i], 0), sexp_nth(restart, 0)) &&
-            is_same_text(sexp_nth(shown->items[i], 1), sexp_nth(restart, 1)))
+        if (reply_is_same(sexp_nth(shown->items[i], 0), sexp_nth(restart, 0)) &&
+            reply_is_same(sexp_nth(shown->items[i], 1), sexp_nth(restart, 1)))
             return true;
     return false;
 }
@@ -205,9 +199,8 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
             continue;
         CHECK(shown.count < MOST_RESTARTS);
         shown.items[shown.count++] = restart;
-        strbuf_addf(out, "%zu. [", i + 1);
-        reply_fill(out, restart, "{0}] {1}");
-        strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
+        strbuf_addf(out, "%zu. ", i + 1);
+        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
     }
     add_more_restarts(out, r);
     section_end(out);

@@ -26,7 +26,21 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_end(out);
 }
 
-/* A value that is too long is kept like a long output. */
+void report_cut(struct strbuf *out, struct session *s, const char *text, size_t len, size_t most)
+{
+    struct capture c;
+    if (len <= most) {
+        strbuf_add(out, text, len);
+        return;
+    }
+    capture_init(&c);
+    capture_add(&c, text, len);
+    session_redact(s, &c);
+    capture_show(&c, out, most, session_next_ref(s));
+    session_keep_output(s, &c);
+    capture_fini(&c);
+}
+
 static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut,
                       size_t most, bool is_plain)
 {
@@ -35,22 +49,9 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     strbuf_adds(out, is_plain ? "" : "=> ");
     if (text == NULL)
         return;
-    struct capture c;
-    capture_init(&c);
-    if (len > most) {
-        capture_add(&c, text, len);
-        session_redact(s, &c);
-        struct strbuf shown = {0};
-        capture_show(&c, &shown, most, session_next_ref(s));
-        strbuf_add(out, shown.bytes, shown.len);
-        strbuf_fini(&shown);
-        session_keep_output(s, &c);
-    } else {
-        strbuf_add(out, text, len);
-    }
+    report_cut(out, s, text, len, most);
     if (!sexp_is_nil(cut))
         strbuf_adds(out, " [… printing stopped here …]");
-    capture_fini(&c);
 }
 
 void report_values(struct strbuf *out, const struct outcome *o, size_t most)
@@ -120,9 +121,8 @@ static void add_earlier(struct strbuf *out, const struct sexp *reply)
     strbuf_adds(out, i < sexp_count(earlier) ? ", ...\n" : "\n");
 }
 
-static void add_values(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
+static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
-    (void)arg;
     section_begin(out, NULL);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
         strbuf_adds(out, "; Earlier values: ");
@@ -159,11 +159,6 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     strbuf_fini(&text);
 }
 
-void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
-{
-    report_evaluation_with(out, o, max_output, add_values, NULL);
-}
-
 /* The report of a failure has fewer than 10,000 characters. Long output or many warnings before it are
  * cut more than usual; the rest is kept for get-output as always. */
 #define LARGE_FAILURE 4000
@@ -179,10 +174,14 @@ static size_t bytes_of_texts(const struct sexp *warnings)
     return sum;
 }
 
-void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body,
-                            void *arg)
+static const struct sexp *reply_of(const struct outcome *o)
 {
-    const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+    return o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+}
+
+bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    const struct sexp *reply = reply_of(o);
     if (o->kind == OUTCOME_ERROR && max_output > MOST_OF_A_FAILURE &&
         o->output[WORKER_STDOUT]->total + o->output[WORKER_STDERR]->total +
                 session_between(o->session)->total + bytes_of_texts(reply_get(reply, "warnings")) >
@@ -200,8 +199,18 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
-    else
-        body(out, o, max_output, arg);
-    add_timing(out, reply_get(reply, "timing"));
+    return o->kind != OUTCOME_ERROR;
+}
+
+void report_end(struct strbuf *out, const struct outcome *o)
+{
+    add_timing(out, reply_get(reply_of(o), "timing"));
     report_news(out, o->session, o->error == NULL ? NULL : o->error->session_note);
+}
+
+void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    if (report_begin(out, o, max_output))
+        add_values(out, o, max_output);
+    report_end(out, o);
 }

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "proc/child.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "session/core/wording.h"
 #include "session/records/journal.h"
 
@@ -188,11 +189,9 @@ static void add_undone(const struct start_facts *f, struct strbuf *out)
     for (size_t i = 0; (entry = journal_at(f->journal, i)) != NULL; i++) {
         if (!is_undone(f, entry) || left-- > UNDONE_SHOWN)
             continue;
-        size_t line = strcspn(entry->code, "\n");
-        size_t shown = utf8_floor(entry->code, line, line > LONGEST_UNDONE ? LONGEST_UNDONE : line);
         bool is_lost = f->replayed > 0 && entry->is_in_pieces && entry->piece_count == 0;
-        strbuf_addf(out, "\n  %llu%s: %.*s%s", (unsigned long long)entry->evaluation, is_lost ? ", lost" : "",
-                    (int)shown, entry->code, entry->code[shown] != '\0' ? " ..." : "");
+        strbuf_addf(out, "\n  %llu%s: ", (unsigned long long)entry->evaluation, is_lost ? ", lost" : "");
+        section_add_first_line(out, entry->code, entry->code_len, LONGEST_UNDONE);
     }
 }
 

@@ -91,13 +91,7 @@ void warnings_add_place(struct strbuf *out, const struct sexp *text)
     add_line(out, &p);
 }
 
-static void add_form(struct strbuf *out, const struct sexp *form)
-{
-    if (sexp_string(form, NULL) == NULL)
-        return;
-    strbuf_adds(out, "\n    in ");
-    reply_add_string(out, form);
-}
+#define FORM "{3?\n    in {3}}" /* of a warning */
 
 /* Are both in the same file, or neither in one? */
 static bool is_same_file(const struct place *a, const struct place *b)
@@ -117,22 +111,10 @@ static enum kind kind_of(const struct sexp *warning)
     return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    for (size_t i = 0; i < 2; i++) {
-        size_t a_len, b_len;
-        const char *a_text = sexp_string(sexp_nth(a, i), &a_len),
-                   *b_text = sexp_string(sexp_nth(b, i), &b_len);
-        if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Do both say the same of the same file? */
 static bool is_alike(const struct sexp *a, const struct sexp *b)
 {
-    if (!is_same_text(a, b))
+    if (!reply_is_same(sexp_nth(a, 0), sexp_nth(b, 0)) || !reply_is_same(sexp_nth(a, 1), sexp_nth(b, 1)))
         return false;
     struct place its_place = place_of(a), other_place = place_of(b);
     return is_same_file(&its_place, &other_place);
@@ -263,7 +245,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         reply_fill(out, warning, "{0}: ");
         add_message(out, sexp_nth(warning, 1), file);
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
     }
     return left_out;
 }
@@ -331,7 +313,7 @@ static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const s
         add_line(out, &place);
         reply_fill(out, warning, "{0}: {1}");
         left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        reply_fill(out, warning, FORM);
         strbuf_addc(out, '\n');
     }
     return left_out;

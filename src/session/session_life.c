@@ -7,16 +7,15 @@
 
 #include "base/memory.h"
 #include "lisp/confinement.h"
+#include "proc/control_groups.h"
 #include "session/core/core.h"
-#include "session/life/becoming.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
 #include "session/process/programs.h"
-#include "session/snapshots/copies.h"
+#include "session/records/error_record.h"
 #include "session/work/answer.h"
 #include "session/work/look_ups.h"
 #include "session/work/memory_watch.h"
-#include "session/work/run.h"
 
 session_action *const session_actions[SESSION_ACTION_COUNT] = {
 #define X(name, file, effect) [ACTION_##name] = session_action_##name,
@@ -34,15 +33,10 @@ struct session *session_new(struct sessions *all, const char *name)
     s->place.confinement = confinements_own(s->host->confinements);
     s->id.created_at = uv_now(s->host->loop);
     session_core_init(s);
+    list_init(&s->process.request.node);
     session_output_init(&s->output, &all->outputs);
-    told_tools_init(&s->told.tools);
-    told_tools_init(&s->told.scratch_tools);
     snapshots_init(&s->snapshots);
     journal_init(&s->journal);
-    s->run = run_new(s);
-    s->process = process_new();
-    s->copies = copies_new();
-    s->becoming = becoming_new();
     session_count(s, METRIC_SESSIONS_CREATED);
     return s;
 }
@@ -60,15 +54,20 @@ void session_free(struct session *s)
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node),
                            session_sentence(s, FACT_CLOSED));
     session_core_fini(s);
-    becoming_free(s->becoming);
-    copies_free(s->copies);
-    process_free(s->process);
-    run_free(s->run);
+    error_record_free(s->becoming.record);
+    strbuf_fini(&s->becoming.failures);
+    strbuf_fini(&s->run.progress);
+    control_group_free(s->process.group);
+    free(s->becoming.killer);
+    free(s->becoming.severed);
+    free(s->becoming.replaced);
+    free(s->becoming.not_held);
+    free(s->copies.why_not);
     journal_fini(&s->journal);
     error_history_clear(&s->errors);
     session_output_fini(&s->output);
-    told_tools_fini(&s->told.tools);
-    told_tools_fini(&s->told.scratch_tools);
+    strbuf_fini(&s->told.tools);
+    strbuf_fini(&s->told.scratch_tools);
     notices_clear(&s->told.notices);
     notices_clear(&s->place.joined.person);
     free(s->id.name);

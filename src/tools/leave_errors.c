@@ -9,13 +9,14 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "report/reply.h"
+#include "report/section.h"
 #include "session/records/journal.h"
 #include "session/records/snapshots.h"
 #include "session/work/history.h"
 #include "tools/detach.h"
 #include "tools/enter_errors.h"
+#include "tools/event_text.h"
 #include "tools/events.h"
 #include "tools/run_tests.h"
 
@@ -57,11 +58,11 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
             size_t len;
             const char *code =
                 journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
-            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
-            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
-            if (len > 0 && count++ < LEFT_SHOWN)
-                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
-                            shown < len ? " ..." : "");
+            if (len == 0 || count++ >= LEFT_SHOWN)
+                continue;
+            strbuf_addf(out, "  %lld: ", (long long)evaluation);
+            section_add_first_line(out, code, len, LONGEST_LEFT);
+            strbuf_addc(out, '\n');
         }
     }
     if (count > LEFT_SHOWN)
@@ -146,13 +147,9 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         .code = code.bytes,
         .code_len = code.len,
     };
-    events_add(call->toolbox->events, s,
-               &(struct events_note){.kind = "restart",
-                                     .author = &call->author,
-                                     .number_name = "error",
-                                     .number = r->sequence,
-                                     .name = "restart",
-                                     .text = how});
+    json_t *event = json_pack("{s:i}", "error", r->sequence);
+    event_text_string(event, "restart", how, strlen(how));
+    events_add(call->toolbox->events, s, "restart", &call->author, event);
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);

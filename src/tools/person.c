@@ -1,12 +1,11 @@
 /*
- * Responsible for the sentences about what a person did, and for stage-remark, by which a person says
- * something to the agent. No list shows that tool.
+ * Responsible for the sentences about what a person did.
  */
 #include "tools/person.h"
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "report/section.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/events.h"
@@ -43,9 +42,8 @@ static void add_argument(struct strbuf *out, const json_t *value)
     const char *text = json_string_value(value);
     if (text == NULL)
         return;
-    size_t len = json_string_length(value), line = strcspn(text, "\n");
-    size_t shown = line > LONGEST_SHOWN ? utf8_floor(text, line, LONGEST_SHOWN) : line;
-    strbuf_addf(out, " %.*s%s", (int)shown, text, shown < len ? " ..." : "");
+    strbuf_addc(out, ' ');
+    section_add_first_line(out, text, json_string_length(value), LONGEST_SHOWN);
 }
 
 static void add_deed(const struct tool_call *call, struct strbuf *out)
@@ -84,9 +82,6 @@ void person_tell(struct tool_call *call)
     call_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
     if (!call_takes(call, "code"))
-        events_add(
-            call->toolbox->events, s,
-            &(struct events_note){
-                .kind = "person", .author = &call->author, .name = "text", .text = strbuf_string(&text)});
+        events_add_text(call->toolbox->events, s, "person", &call->author, "text", strbuf_string(&text));
     strbuf_fini(&text);
 }

@@ -28,19 +28,16 @@
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
-    if (session_attached(o->session) != NULL)
-        call_answer(call, false,
-                    "Session reset: its errors and its history are gone, and what stood in the image was "
-                    "unwound. The "
-                    "image is as it was, with all its definitions.\nCurrent package: CL-USER");
-    else
-        call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+    strbuf_adds(&call->text,
+                session_attached(o->session) != NULL
+                    ? "Session reset: its errors and its history are gone, and what stood in the image was "
+                      "unwound. The image is as it was, with all its definitions.\nCurrent package: CL-USER"
+                    : "Session reset. All definitions cleared.\nCurrent package: CL-USER");
 }
 
 static void reset_session(struct tool_call *call, struct session *s)
 {
-    call_wait(call, on_reset);
-    call->operation = session_request(s, OPERATION_RESET, NULL, call_done, call);
+    look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
 /* Without a Lisp the new session is useless: remove it. */
@@ -299,12 +296,6 @@ static void list_sessions(struct tool_call *call)
     call_finish(call);
 }
 
-static void add_list(struct strbuf *out, const char *label, const struct sexp *list)
-{
-    strbuf_addf(out, "\n%s:%s", label, sexp_count(list) == 0 ? " none" : "");
-    reply_add_list(out, " ", list, ", ", "");
-}
-
 static void add_checkpoints(struct strbuf *out, struct session *s)
 {
     strbuf_addf(out, "\nCheckpoints: %zu", snapshots_count(session_snapshots(s)));
@@ -326,11 +317,9 @@ static bool add_running(struct strbuf *out, const struct session *s)
     struct session_evaluation e;
     if (elapsed_s >= 0) {
         bool is_asking = session_evaluation_at(s, 0, &e) && e.is_asking;
-        strbuf_addf(
-            out, is_asking ? "waiting for a line of input, after %.0f s: %.*s" : "running for %.0f s: %.*s",
-            elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
-        if (strchr(strbuf_string(&what), '\n') != NULL)
-            strbuf_adds(out, " ...");
+        strbuf_addf(out, is_asking ? "waiting for a line of input, after %.0f s: " : "running for %.0f s: ",
+                    elapsed_s);
+        section_add_first_line(out, strbuf_string(&what), what.len, SIZE_MAX);
         if (waiting > 0)
             strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
     }
@@ -385,13 +374,11 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        if (reply_count(reply, "heap-limit-bytes") > 0) /* not every Lisp that is joined tells */
-            strbuf_addf(out, "\nHeap: %s bytes used of %s",
-                        text_grouped(reply_count(reply, "heap-bytes")).text,
-                        text_grouped(reply_count(reply, "heap-limit-bytes")).text);
-        add_list(out, "Threads", reply_get(reply, "threads"));
-        add_list(out, "Systems", reply_get(reply, "systems"));
-        add_list(out, "Implementation features", reply_get(reply, "features"));
+        /* Not every Lisp that is joined tells its heap. */
+        reply_fill(out, reply,
+                   "{heap-limit-bytes?\nHeap: {,heap-bytes} bytes used of {,heap-limit-bytes}}"
+                   "\nThreads: {threads*, |{}}{threads!none}\nSystems: {systems*, |{}}{systems!none}"
+                   "\nImplementation features: {features*, |{}}{features!none}");
     }
     const char *separator = "\nLimits: ";
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

@@ -126,7 +126,7 @@ class Huge(mcp.TestCase):
         self.assertLess(self.assertBounded(reply), 5000)
         self.assertRegex(reply.text, r"(?s)\AError: SIMPLE-ERROR\n  xxx.*get-output ref \d+ .*\n  1\. RETRY - ")
 
-    def test_every_tool_is_asked_for_a_huge_answer(self):
+    def test_every_tool_and_resource_is_asked_for_a_huge_answer(self):
         folder = self.folder()
         for name, text in FILES.items():
             mcp.write(os.path.join(folder, name), text)
@@ -134,6 +134,7 @@ class Huge(mcp.TestCase):
         names = [tool["name"] for tool in client.request("tools/list")["tools"]]
         self.assertEqual(set(names), set(HUGE))
         self.assertFalse(client.evaluate(PROGRAM, timeout=300).is_error)
+        self.assertResourcesAreBounded(client)
         client.evaluate("(format t \"~{~a~%~}\" (loop for i below 20000 collect i))")
         grown = set()
         for name in names:
@@ -152,19 +153,15 @@ class Huge(mcp.TestCase):
                         self.assertTrue(ref)
                         self.assertFalse(client.call("get-output", ref=int(ref[-1])).is_error)
         self.assertLessEqual({"describe-symbol", "session-history", "apropos-search", "inspect-object", "find-methods", "list-definitions"}, grown)
-
-    def test_a_smaller_max_output_holds_for_every_tool(self):
-        client = self.start_server()
-        client.evaluate(PROGRAM, timeout=300)
         client.call("configure-limits", max_output=1000)
         for name in ("describe-symbol", "session-history", "apropos-search", "class-info", "list-definitions", "find-definition"):
-            with self.subTest(name):
+            with self.subTest("a smaller max-output", tool=name):
                 self.assertBounded(client.call(name, HUGE[name]), 4000)
 
-    def test_resources_are_bounded_too_and_a_whole_history_can_be_asked_for(self):
-        self.s.evaluate(PROGRAM, timeout=300)
-        self.assertIn(PROGRAM.strip(), self.s.call("session-history", format="lisp", max_output=4000000).text)
-        read = lambda what: self.s.request("resources/read", {"uri": "lisp://session/default/" + what})["contents"][0]["text"]
+    def assertResourcesAreBounded(self, client):
+        """A whole history can be asked for."""
+        self.assertIn(PROGRAM.strip(), client.call("session-history", format="lisp", max_output=4000000).text)
+        read = lambda what: client.request("resources/read", {"uri": "lisp://session/default/" + what})["contents"][0]["text"]
         for what in ("transcript", "definitions"):
             self.assertLessEqual(len(read(what).encode()), WHOLE + MARK, what)
         self.assertIn(PROGRAM.strip(), read("source"), "a file that loads is whole")

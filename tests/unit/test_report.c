@@ -371,17 +371,27 @@ CASE(report_makes_valid_text_of_any_output)
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
 }
 
-TEST(the_parts_of_a_reply_are_filled_in_and_joined)
+static const struct {
+    const char *template, *text;
+} templates[] = {
+    {"{0}: {1}{2}; ", "AREA: 2; SIDE: -1; "},
+    {"{2?<{2*, |{}}>}{2!-}", "-<x, 3, key>"},
+    {"{#1 piece}, {#2 item}. ", "2 pieces, 0 items. 0 pieces, 3 items. "},
+    {"{side?{side} {,side}}", "1500 1,500"},
+    {"{note>  }|{note/    }", "  a\n  b|a\n    b|"},
+    {"{0?{1?{0}}}{missing}{missing!.}", "AREA.."},
+};
+
+TEST(a_template_is_filled_in_with_the_values_of_a_list)
 {
-    static const char text[] = "((\"AREA\" 2 nil) (\"SIDE\" -1 (\"x\" 3 :key)))";
+    static const char text[] = "((\"AREA\" 2 nil :side 1500 :note \"a\nb\") (\"SIDE\" -1 (\"x\" 3 :key)))";
     struct sexp_document *document = parsed(text);
-    const struct sexp *lists = sexp_root(document);
-    struct strbuf out = {0};
-    reply_fill_each(&out, lists, "{0}: {1}{2}; ");
-    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 1), 2), ", ", ">");
-    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 0), 2), ", ", ">");
-    assert_string_equal(strbuf_string(&out), "AREA: 2; SIDE: -1; <x, 3, key>");
-    strbuf_fini(&out);
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++) {
+        struct strbuf out = {0};
+        reply_fill_each(&out, sexp_root(document), templates[i].template);
+        assert_string_equal(strbuf_string(&out), templates[i].text);
+        strbuf_fini(&out);
+    }
     sexp_document_free(document);
 }
 

@@ -23,16 +23,16 @@ void session_look_at_queue(struct session *s)
     session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
 }
 
-void session_be_idle(struct session *s)
+void session_enter_rest(struct session *s)
 {
-    session_enter_state(s, SESSION_IDLE, 0);
-    session_look_at_queue(s);
+    bool stands = s->at_error.standing != NULL;
+    session_enter_state(s, stands ? SESSION_STANDING : SESSION_IDLE, stands ? s->host->waits.standing_ms : 0);
 }
 
-void session_then_be_idle(struct session *s, const struct sexp_document *answer)
+void session_rest(struct session *s)
 {
-    (void)answer;
-    session_be_idle(s);
+    session_enter_rest(s);
+    session_look_at_queue(s);
 }
 
 static void on_later(uv_timer_t *timer)
@@ -63,8 +63,8 @@ static bool counts_processor_time(enum session_state state, int deadline_ms)
 static pid_t process_waited_for(const struct session *s)
 {
     pid_t pid = session_core_pid(s);
-    const struct snapshot *source = pid == 0 ? snapshots_source(&s->snapshots) : NULL;
-    return source == NULL ? pid : worker_pid(source->worker);
+    const struct snapshot *source = s->snapshots.source;
+    return pid != 0 || source == NULL ? pid : worker_pid(source->worker);
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -142,7 +142,7 @@ void session_put_first(struct session *s, struct operation *op)
 
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
-    log_debug("session %s: %s -> %s", s->id.name, session_state_text(s->state), session_state_text(state));
+    log_debug("session %s: %s -> %s", s->id.name, session_state_texts[s->state], session_state_texts[state]);
     s->host->suspended += state == SESSION_SUSPENDED;
     s->host->suspended -= s->state == SESSION_SUSPENDED;
     s->state = state;

@@ -94,10 +94,9 @@ enum session_action {
 /* Every cell is filled. */
 extern const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT];
 
-/* session_state_text(state), session_event_text(event), session_action_text(action): the name as in
- * docs/states.md. */
-const char *session_state_text(enum session_state state);
-const char *session_event_text(enum session_event event);
-const char *session_action_text(enum session_action action);
+/* The names, as in docs/states.md. */
+extern const char *const session_state_texts[SESSION_STATE_COUNT];
+extern const char *const session_event_texts[SESSION_EVENT_COUNT];
+extern const char *const session_action_texts[SESSION_ACTION_COUNT];
 
 #endif

@@ -196,7 +196,7 @@ static void run(struct session *s, struct operation *op)
 static void save(struct session *s, struct operation *op)
 {
     if (saving_start(s, op))
-        copies_await(s, COPY_MS, session_then_be_idle);
+        copies_await(s, COPY_MS, session_rest);
 }
 
 static void reset(struct session *s, struct operation *op)

@@ -11,7 +11,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/core/core.h"
-#include "session/core/eviction.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
 #include "session/process/programs.h"
@@ -44,10 +43,10 @@ void rollback_clear(struct session *s)
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
     notices_clear(&s->place.joined.person);
-    capture_fini(session_output_between(&s->output));
+    capture_fini(&s->output.between);
     xstrset(&s->package, NULL);
-    copies_refuse(s, NULL);
-    copies_forget_cost(s);
+    xstrset(&s->copies.why_not, NULL);
+    s->copies.ms = s->copies.last_ms = 0;
     process_note_tools(s, NULL);
     session_tell(s, SESSIONS_CLEARED);
     session_tell(s, SESSIONS_STATE);
@@ -200,8 +199,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     char *named = snapshots_names(&s->snapshots);
-    struct replaced_facts replaced = {
-        .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
+    struct replaced_facts replaced = {.at = s->at, .errors = error_history_made(&s->errors)};
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
@@ -212,19 +210,16 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     s->numbers.saved = strcmp(op->name, s->id.name) == 0 ? s->at : 0;
     s->numbers.skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
-    bool is_started;
-    do
-        is_started = process_start_image(s, saved->image, NULL, saved->heap_mib, &err);
-    while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
-    if (!is_started) {
+    if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
         free(named);
         refuse_empty(s, op, err.message);
         return;
     }
     run_take_up(s, op);
     becoming_image(s, START_RESTORE, restore_lost);
-    becoming_note_replaced(s, &replaced, saved->checkpoints);
-    free(named);
+    s->becoming.facts.replaced = replaced;
+    s->becoming.replaced = named;
+    s->becoming.not_held = xstrdup(saved->checkpoints);
 }
 
 void rollback_restore(struct session *s, struct operation *op)

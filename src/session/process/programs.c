@@ -16,8 +16,8 @@
 /* False if the session has had no process. */
 static bool mark_of(const struct session *s, char mark[48])
 {
-    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)process_first(s));
-    return process_first(s) != 0;
+    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)s->process.first);
+    return s->process.first != 0;
 }
 
 void programs_end(struct session *s)

@@ -34,9 +34,7 @@ void thread_errors_note_standing(struct session *s, struct error_record *r)
 static struct error_record *record_of(struct session *s, const struct sexp *entry)
 {
     struct strbuf text = {.limit = SEXP_MAX_PAYLOAD};
-    sexp_write_open(&text);
-    sexp_write_integer(&text, 0);
-    sexp_write_symbol(&text, "error");
+    strbuf_adds(&text, "(0 :error");
     for (size_t i = 0; i < sexp_count(entry); i++)
         sexp_write_value(&text, sexp_nth(entry, i));
     sexp_write_close(&text);
