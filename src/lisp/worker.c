@@ -286,7 +286,8 @@ static void on_message(void *arg, struct sexp_document *document)
         worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
-        w->events.on_progress(w->events.arg, message);
+        if (w->events.on_progress != NULL)
+            w->events.on_progress(w->events.arg, message);
     } else if (id == 0 && w->events.on_person != NULL && sexp_is_symbol(what, "person")) {
         w->events.on_person(w->events.arg, message);
     } else if (id == 0 && w->outputs == NULL && sexp_is_symbol(what, "output")) {

@@ -38,7 +38,7 @@ struct worker_events {
     /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. Everything that the process had
      * written before it has been passed to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
-    /* (0 :progress ...) */
+    /* (0 :progress ...); NULL: it is dropped. */
     void (*on_progress)(void *arg, const struct sexp *event);
     /* (0 :input :question N): the call waits for a line of input; everything that the process had written
      * has been passed to on_output. NULL: a stray message. */

@@ -323,8 +323,12 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     }
     if (i == from)
         strbuf_addf(out, "\n(no frame from %zu on is kept)", from);
-    if (i < kept)
-        strbuf_addf(out, "\n... frames %zu to %zu not shown; use max-frames and from", i, kept - 1);
+    if (i < kept) {
+        strbuf_addf(out, "\n... frame%s %zu", i + 1 < kept ? "s" : "", i);
+        if (i + 1 < kept)
+            strbuf_addf(out, " to %zu", kept - 1);
+        strbuf_adds(out, " not shown; use max-frames and from");
+    }
     add_left_out(out, r, kept,
                  !error_record_is_enterable(r) ? ", not kept"
                  : i < kept                    ? ""

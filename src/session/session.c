@@ -163,8 +163,8 @@ static void describe(const struct session *s, const struct operation *op, struct
         .is_running = is_running,
         .is_next = op == session_first_operation(s),
         .is_asking = session_is_asking(op),
-        .elapsed_s =
-            is_running ? run_elapsed_s(s) : (double)(uv_now(s->host->loop) - op->submitted_ms) / 1000.0,
+        .elapsed_s = is_running ? run_elapsed_s(s)
+                                : (double)(uv_now(s->host->options.loop) - op->submitted_ms) / 1000.0,
         .limit_s = is_running ? run_limit_s(s) : 0,
         .output_bytes = is_running ? session_output_printed(&s->output) : 0,
     };
@@ -212,7 +212,7 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
 
 void session_redact(const struct session *s, struct capture *capture)
 {
-    if (s->host->redacts)
+    if (s->host->options.redacts)
         capture_redact(capture);
 }
 
@@ -401,7 +401,7 @@ const char *session_state_name(const struct session *s)
 
 double session_age_s(const struct session *s)
 {
-    return (double)(uv_now(s->host->loop) - s->id.created_at) / 1000.0;
+    return (double)(uv_now(s->host->options.loop) - s->id.created_at) / 1000.0;
 }
 
 uint64_t session_evaluations(const struct session *s)

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "lisp/confinement.h"
 #include "proc/control_groups.h"
+#include "proc/loop_handle.h"
 #include "session/core/core.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
@@ -30,13 +31,19 @@ struct session *session_new(struct sessions *all, const char *name)
     s->host = all->host;
     s->id.name = xstrdup(name);
     s->limits = s->host->limits;
-    s->place.confinement = confinements_own(s->host->confinements);
-    s->id.created_at = uv_now(s->host->loop);
-    session_core_init(s);
+    s->place.confinement = confinements_own(s->host->options.confinements);
+    s->id.created_at = uv_now(s->host->options.loop);
+    list_init(&s->id.node);
+    list_init(&s->queue);
+    list_init(&s->savings);
+    list_init(&s->looks);
+    list_init(&s->clock.idle_node);
+    s->clock.timer = loop_handle_timer(s->host->options.loop, s);
+    s->clock.later = loop_handle_timer(s->host->options.loop, s);
+    s->clock.ticker = loop_handle_timer(s->host->options.loop, s);
     list_init(&s->process.request.node);
     session_output_init(&s->output, &all->outputs);
-    snapshots_init(&s->snapshots);
-    journal_init(&s->journal);
+    list_init(&s->snapshots.all);
     session_count(s, METRIC_SESSIONS_CREATED);
     return s;
 }
@@ -53,7 +60,11 @@ void session_free(struct session *s)
     while (!list_is_empty(&s->queue))
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node),
                            session_sentence(s, FACT_CLOSED));
-    session_core_fini(s);
+    list_remove(&s->clock.idle_node);
+    loop_handle_free(s->clock.timer);
+    loop_handle_free(s->clock.later);
+    loop_handle_free(s->clock.ticker);
+    free(s->why);
     error_record_free(s->becoming.record);
     strbuf_fini(&s->becoming.failures);
     strbuf_fini(&s->run.progress);

@@ -20,32 +20,19 @@
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is reported without it */
 
-struct reading {
-    struct session_memory memory;
-    uint64_t deadline_ns;
-};
-
-static void read_process(void *arg, pid_t pid)
-{
-    struct reading *r = arg;
-    uint64_t bytes;
-    r->memory.processes++;
-    if (uv_hrtime() < r->deadline_ns && process_memory(pid, &bytes))
-        r->memory.bytes += bytes;
-    else
-        r->memory.unread++;
-}
-
 struct session_memory session_memory(const struct session *s, int most_ms)
 {
-    struct reading r = {.deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS};
-    uint64_t measured;
-    processes_visit(s, read_process, &r);
-    if (r.memory.unread > 0 && memory_watch_bytes(s, &measured)) {
-        r.memory.bytes = measured;
-        r.memory.unread = 0;
-    }
-    return r.memory;
+    pid_t pids[PROCESSES_MOST];
+    struct session_memory m = {.processes = processes_list(s, pids, PROCESSES_MOST)};
+    uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS, bytes;
+    for (size_t i = 0; i < m.processes; i++)
+        if (uv_hrtime() < deadline_ns && process_memory(pids[i], &bytes))
+            m.bytes += bytes;
+        else
+            m.unread++;
+    if (m.unread > 0 && memory_watch_bytes(s, &m.bytes))
+        m.unread = 0;
+    return m;
 }
 
 static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
@@ -66,8 +53,8 @@ void session_host_print_metrics(const struct session_host *host, struct strbuf *
     size_t running = 0, queued = 0, saves = host->planned_saves, resident = 0;
     struct memory_left memory = {0};
     memory_read("", &memory);
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s)) {
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node) {
             running += s->current != NULL;
             queued += queue_length(s);
             saves += savings_count(s);
@@ -80,11 +67,11 @@ void session_host_print_metrics(const struct session_host *host, struct strbuf *
         [METRIC_GAUGE_WAITING] = queued - running,
         [METRIC_GAUGE_SAVES_PENDING] = saves,
         [METRIC_GAUGE_PROCESSES] = host->processes.used,
-        [METRIC_GAUGE_ZYGOTES] = zygotes_count(host->zygotes),
+        [METRIC_GAUGE_ZYGOTES] = zygotes_count(host->options.zygotes),
         [METRIC_GAUGE_SERVER_BYTES] = uv_resident_set_memory(&resident) == 0 ? resident : 0,
         [METRIC_GAUGE_MEMORY_USED] = memory.total - memory.available,
         [METRIC_GAUGE_MEMORY_LIMIT] = memory.total,
-        [METRIC_GAUGE_UPTIME] = (uv_now(host->loop) - host->started_at) / 1000,
+        [METRIC_GAUGE_UPTIME] = (uv_now(host->options.loop) - host->started_at) / 1000,
     };
     metrics_print(&host->metrics, values, out);
 }
@@ -102,7 +89,7 @@ void session_host_log_status(const struct session_host *host)
         line += len + (line[len] != '\0');
     }
     strbuf_fini(&figures);
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node)
             log_session(all, s, deadline_ns);
 }

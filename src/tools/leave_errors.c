@@ -122,6 +122,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
 static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
 {
     call_write_asks(call);
+    call_write_integer(call, "number", r->sequence);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);

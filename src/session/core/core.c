@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "proc/loop_handle.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
 
@@ -91,7 +90,7 @@ static void on_idle_for_too_long(uv_timer_t *timer)
     struct session_host *host = timer->data;
     if (!list_is_empty(&host->idle) && host->suspending == NULL) {
         struct session *s = list_entry(host->idle.next, struct session, clock.idle_node);
-        if (s->clock.idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+        if (s->clock.idle_since + host->options.idle_timeout_ms <= uv_now(host->options.loop)) {
             note_idle(s); /* what cannot be suspended now is tried again later */
             session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE, .is_unused = true});
         }
@@ -105,18 +104,18 @@ void session_watch_idle(struct session_host *host)
         uv_is_active((uv_handle_t *)host->idle_timer))
         return;
     uint64_t due = list_entry(host->idle.next, struct session, clock.idle_node)->clock.idle_since +
-                   host->idle_timeout_ms;
-    uint64_t now = uv_now(host->loop);
+                   host->options.idle_timeout_ms;
+    uint64_t now = uv_now(host->options.loop);
     uv_timer_start(host->idle_timer, on_idle_for_too_long, due > now ? due - now : 0, 0);
 }
 
 static void note_idle(struct session *s)
 {
-    if (s->host->idle_timeout_ms == 0)
+    if (s->host->options.idle_timeout_ms == 0)
         return;
     list_remove(&s->clock.idle_node);
     list_append(&s->host->idle, &s->clock.idle_node);
-    s->clock.idle_since = uv_now(s->host->loop);
+    s->clock.idle_since = uv_now(s->host->options.loop);
     session_watch_idle(s->host);
 }
 
@@ -195,13 +194,13 @@ void session_count(const struct session *s, enum metric metric)
 
 const char *session_sentence(const struct session *s, enum fact_kind kind)
 {
-    return s->host->wording->sentence(FACT(kind));
+    return s->host->options.wording->sentence(FACT(kind));
 }
 
 char *session_words(const struct session *s, const struct fact *fact)
 {
     struct strbuf text = {0};
-    s->host->wording->fact(fact, &text);
+    s->host->options.wording->fact(fact, &text);
     return strbuf_steal(&text, NULL);
 }
 
@@ -223,27 +222,6 @@ pid_t session_core_pid(const struct session *s)
 bool session_is_reply(const struct sexp_document *document, const char *kind)
 {
     return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
-}
-
-void session_core_init(struct session *s)
-{
-    list_init(&s->id.node);
-    list_init(&s->queue);
-    list_init(&s->savings);
-    list_init(&s->looks);
-    list_init(&s->clock.idle_node);
-    s->clock.timer = loop_handle_timer(s->host->loop, s);
-    s->clock.later = loop_handle_timer(s->host->loop, s);
-    s->clock.ticker = loop_handle_timer(s->host->loop, s);
-}
-
-void session_core_fini(struct session *s)
-{
-    list_remove(&s->clock.idle_node);
-    loop_handle_free(s->clock.timer);
-    loop_handle_free(s->clock.later);
-    loop_handle_free(s->clock.ticker);
-    free(s->why);
 }
 
 void session_not_before(struct session *s, uint64_t delay_ms)

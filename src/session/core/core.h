@@ -168,10 +168,6 @@ struct session {
     char *why; /* UNAVAILABLE: why there is no process */
 };
 
-/* session_core_init(s), session_core_fini(s): the lists and timers. */
-void session_core_init(struct session *s);
-void session_core_fini(struct session *s);
-
 /* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
  * operation had been submitted. session_enter_rest(s): the process
  * has nothing to do: IDLE, or STANDING if it stands in an error. session_rest(s): both. session_later(s): as

@@ -13,12 +13,9 @@ void eviction_for_memory(struct session_host *host)
     if (!memory_is_short())
         return;
     log_warning("memory is low: dropping old checkpoints");
-    struct list *owner, *node;
-    for (owner = host->owners.next; owner != &host->owners; owner = owner->next) {
-        struct sessions *all = list_entry(owner, struct sessions, node);
-        for (node = all->all.next; node != &all->all; node = node->next)
-            snapshots_keep_newest(&list_entry(node, struct session, id.node)->snapshots);
-    }
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node)
+            snapshots_keep_newest(&s->snapshots);
 }
 
 static bool drop_one_of(struct sessions *all, enum snapshots_worth worth)
@@ -36,8 +33,8 @@ static bool drop_one(struct session *s, enum snapshots_worth worth)
         return true;
     if (own->most > 0 && own->used >= own->most)
         return false; /* dropping other owners' snapshots would not help */
-    for (struct list *owner = s->host->owners.next; owner != &s->host->owners; owner = owner->next)
-        if (drop_one_of(list_entry(owner, struct sessions, node), worth))
+    list_each(struct sessions, all, &s->host->owners, node)
+        if (drop_one_of(all, worth))
             return true;
     return false;
 }

@@ -50,7 +50,7 @@ struct error_record *exit_record_new(struct session *s, const struct child_end *
                                                     : EXHAUSTION_NONE,
     };
     struct strbuf message = {0};
-    s->host->wording->exit(&facts, &message);
+    s->host->options.wording->exit(&facts, &message);
     const char *type = facts.exhaustion != EXHAUSTION_NONE ? "STORAGE-CONDITION"
                        : end->signal != 0                  ? "PROCESS-KILLED"
                                                            : "PROCESS-EXITED";

@@ -56,7 +56,7 @@ static void await_turn(struct session *s)
 /* ${r} may be NULL: it is no longer kept. */
 static void answer_not_entered(struct session *s, const struct error_record *r)
 {
-    const char *why = r == NULL ? NULL : s->host->wording->sentence(error_record_why_not(r));
+    const char *why = r == NULL ? NULL : s->host->options.wording->sentence(error_record_why_not(r));
     answer_fact(s, s->current,
                 FACT(why == NULL ? FACT_NO_LONGER_ENTERABLE : FACT_CANNOT_BE_ENTERED, .texts = {why}));
 }
@@ -189,10 +189,7 @@ static void keep_where_it_stands(struct session *s, struct error_record *r)
         sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
     op->keeps_record = op->keeps_record && !is_settled;
     if (op->kind == OPERATION_CONTINUE && op->keeps_record && is_inside) {
-        struct snapshot *sn =
-            snapshots_add(&s->snapshots, s->scratch, s->numbers.evaluations + 1, session_core_package(s));
-        struct worker_events events = copies_events(sn);
-        worker_set_events(s->scratch, &events);
+        struct snapshot *sn = copies_adopt(s, s->scratch, s->numbers.evaluations + 1);
         s->scratch = NULL;
         sn->is_aside = true; /* the session stays where it is */
         snapshot_stands_in(sn, r);

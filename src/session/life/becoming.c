@@ -199,8 +199,9 @@ static void request_check(struct session *s)
     /* Tell a process from an image where it is, and any other that it is not in the server's directory. */
     struct strbuf request = {0};
     process_is_first(s);
-    zygotes_configure_request(s->host->zygotes, b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE,
-                              s->place.directory, &request);
+    zygotes_configure_request(s->host->options.zygotes,
+                              b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE, s->place.directory,
+                              &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -273,13 +274,13 @@ static void word(const struct session *s, const char *why_not_started, struct st
     facts.at = s->at;
     facts.exit = &exit;
     facts.suspended_since = &s->suspension.image.since;
-    facts.idle_timeout_ms = s->host->idle_timeout_ms;
+    facts.idle_timeout_ms = s->host->options.idle_timeout_ms;
     facts.why_not_started = why_not_started;
     facts.why_not_copied = s->copies.why_not;
     facts.failures = strbuf_string((struct strbuf *)(uintptr_t)&b->failures);
     facts.journal = &s->journal;
     facts.severed = b->severed;
-    s->host->wording->start(&facts, out);
+    s->host->options.wording->start(&facts, out);
 }
 
 /* Answer the operation that asked for the return; if none did, the next reply reports it. */
@@ -300,7 +301,7 @@ static void answer(struct session *s, const char *text)
     if (op == NULL || op->done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)
-        answer_text(s, op, text);
+        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
 }
 
 static void finish(struct session *s, const char *why_not_started)
@@ -421,7 +422,7 @@ static void count_replayed(struct session *s, const struct sexp *reply, bool ok)
     for (size_t i = 0; i < sexp_count(failures); i++) {
         const char *text = sexp_string(sexp_nth(failures, i), NULL);
         if (text != NULL && b->failures.len + strlen(text) < 2000)
-            s->host->wording->fact(FACT(FACT_REPLAY_FAILED, .texts = {text}), &b->failures);
+            s->host->options.wording->fact(FACT(FACT_REPLAY_FAILED, .texts = {text}), &b->failures);
     }
 }
 

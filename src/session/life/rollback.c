@@ -133,18 +133,13 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     answer_unavailable(s, op, why);
 }
 
-static void refuse_fact(struct session *s, struct operation *op, enum fact_kind kind, const char *why)
-{
-    char *text = session_words(s, FACT(kind, .texts = {op->name, why}));
-    refuse(s, op, text);
-    free(text);
-}
-
 /* The old state was given up for the save, whose image did not start. */
 static void refuse_empty(struct session *s, struct operation *op, const char *why)
 {
     rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
-    refuse_fact(s, op, FACT_NOT_RESTORED, why);
+    char *text = session_words(s, FACT(FACT_NOT_RESTORED, .texts = {op->name, why}));
+    refuse(s, op, text);
+    free(text);
 }
 
 /* The image did not start: the session is empty now. */
@@ -170,7 +165,7 @@ static bool take_place(struct session *s, const struct saved *saved, struct err 
                        "The saved session %s cannot be started: its directory %s does not exist.",
                        saved->name, saved->directory);
     const struct confinement *confinement = s->place.confinement;
-    if (!confinements_tighten(s->host->confinements, &confinement, saved->sandbox, saved->network,
+    if (!confinements_tighten(s->host->options.confinements, &confinement, saved->sandbox, saved->network,
                               saved->directory, &why))
         return err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s",
                        saved->name, why.message);
@@ -229,8 +224,8 @@ void rollback_restore(struct session *s, struct operation *op)
     struct journal journal;
     journal_init(&journal);
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
-    if (s->all->store == NULL ||
-        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->options.zygotes),
+                                             &saved, &journal, &err)) {
         refuse(s, op, err.message);
         return;
     }

@@ -181,7 +181,7 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     }
     answer_with(v, OUTCOME_OK,
                 FACT(FACT_SAVED, .texts = {v->name, v->image}, .numbers = {v->evaluations, size},
-                     .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
+                     .seconds = (double)(uv_now(v->host->options.loop) - v->started_at) / 1000.0));
 }
 
 static void on_late(uv_timer_t *timer)
@@ -221,12 +221,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
                                            : session_sentence(v->session, FACT_SAVE_REFUSED));
     sexp_document_free(reply);
     worker_kill(v->worker);
-}
-
-static void on_progress(void *arg, const struct sexp *event)
-{
-    (void)arg;
-    (void)event;
 }
 
 /* Its copy has not written the image. */
@@ -281,7 +275,7 @@ static json_t *describe(const struct session *s, const char *name, const char *i
 {
     struct saved saved = {.name = xstrdup(name),
                           .image = xstrdup(image),
-                          .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
+                          .lisp = xstrdup(zygotes_lisp(s->host->options.zygotes)),
                           .package = xstrdup(session_core_package(s)),
                           .sandbox = xstrdup(confinement_mode(s->place.confinement)),
                           .network = xstrdup(confinement_network(s->place.confinement)),
@@ -303,12 +297,12 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->host = s->host;
-    v->started_at = uv_now(s->host->loop);
+    v->started_at = uv_now(s->host->options.loop);
     v->name = xstrdup(name);
     v->image = image;
     v->evaluations = s->at;
     v->draft = new_draft(s);
-    v->timer = loop_handle_timer(s->host->loop, v);
+    v->timer = loop_handle_timer(s->host->options.loop, v);
     list_init(&v->node);
     list_append(&s->savings, &v->node);
     return v;
@@ -318,8 +312,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
 static bool ask_for_copy(struct saving *v, bool (*evict)(struct session *s), struct err *err)
 {
     struct session *s = v->session;
-    struct worker_events events = {
-        .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_gone = on_gone, .arg = v};
     v->worker = copies_of(s, s->worker, &events, evict, err);
     if (v->worker == NULL)
         return false;

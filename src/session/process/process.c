@@ -111,11 +111,6 @@ static void on_input(void *arg, int64_t question)
         session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
 }
 
-static void on_person(void *arg, const struct sexp *event)
-{
-    joined_note_person(arg, event);
-}
-
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
@@ -138,7 +133,7 @@ struct worker_events process_events(struct session *s)
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
                                   .on_input = on_input,
-                                  .on_person = s->place.joined.address == NULL ? NULL : on_person,
+                                  .on_person = s->place.joined.address == NULL ? NULL : joined_note_person,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};
@@ -166,7 +161,7 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
     if (err->code == ERR_LIMIT && eviction_for_process(s)) {
-        zygotes_fork(s->host->zygotes, &s->process.request);
+        zygotes_fork(s->host->options.zygotes, &s->process.request);
         return;
     }
     s->process.is_requested = false;
@@ -215,7 +210,7 @@ static void request(struct session *s)
                                          .kind = p->kind,
                                          .quota = &s->all->processes};
     p->is_requested = true;
-    zygotes_fork(s->host->zygotes, &p->request);
+    zygotes_fork(s->host->options.zygotes, &p->request);
 }
 
 void process_request(struct session *s)
@@ -231,7 +226,7 @@ bool process_request_again(struct session *s)
         request(s);
         return true;
     }
-    const char *why = zygotes_why(s->host->zygotes, &s->process.kind);
+    const char *why = zygotes_why(s->host->options.zygotes, &s->process.kind);
     xstrset(&s->why, why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
@@ -240,11 +235,11 @@ bool process_request_again(struct session *s)
 static void join_group(struct session *s)
 {
     struct process *p = &s->process;
-    if (s->host->groups == NULL)
+    if (s->host->options.groups == NULL)
         return;
     if (p->group == NULL)
         p->group = control_group_new(
-            s->host->groups,
+            s->host->options.groups,
             &(struct control_group_limits){.most_bytes = memory_watch_most(s->host->memory_watch),
                                            .most_tasks = MOST_TASKS});
     if (p->group != NULL)
@@ -265,7 +260,7 @@ void process_came(struct session *s)
     }
     process_is_first(s);
     session_enter_state(s, SESSION_IDLE, 0);
-    const char *notices = zygotes_notices(s->host->zygotes, &s->process.kind);
+    const char *notices = zygotes_notices(s->host->options.zygotes, &s->process.kind);
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
         session_notify(s, FACT(FACT_STARTED, .texts = {notices}));
 }
@@ -280,7 +275,7 @@ bool process_start_image(struct session *s, const char *image, const char *direc
             s->process.kind.heap_mib = least_heap_mib;
     }
     do
-        s->worker = zygotes_start_image(s->host->zygotes, &s->process.kind, &s->all->processes, image,
+        s->worker = zygotes_start_image(s->host->options.zygotes, &s->process.kind, &s->all->processes, image,
                                         directory != NULL ? directory : s->place.directory, &events, err);
     while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;

@@ -24,7 +24,7 @@ void programs_end(struct session *s)
 {
     char mark[48];
     if (mark_of(s, mark))
-        orphans_end(s->host->orphans, zygotes_children(s->host->zygotes), mark);
+        orphans_end(s->host->orphans, zygotes_children(s->host->options.zygotes), mark);
 }
 
 size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
@@ -34,6 +34,6 @@ size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
     if (session_core_pid(s) > 0)
         n = tree_children(session_core_pid(s), out, capacity);
     if (mark_of(s, mark))
-        n += orphans_list(zygotes_children(s->host->zygotes), mark, out + n, capacity - n);
+        n += orphans_list(zygotes_children(s->host->options.zygotes), mark, out + n, capacity - n);
     return n;
 }

@@ -17,12 +17,6 @@ static struct snapshot *snapshot_at(const struct list *node)
     return list_entry(node, struct snapshot, node);
 }
 
-void snapshots_init(struct snapshots *c)
-{
-    *c = (struct snapshots){0};
-    list_init(&c->all);
-}
-
 void snapshot_drop(struct snapshot *sn, enum fact_kind why)
 {
     if (sn->record != NULL) {

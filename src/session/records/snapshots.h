@@ -47,9 +47,8 @@ struct snapshots {
     uint64_t asked_at_ns;   /* when the last one was requested */
 };
 
-/* snapshots_init(c): none yet. snapshots_clear(c, why): drop all of them, as with
+/* snapshots_clear(c, why): drop all of them, as with
  * snapshot_drop(). */
-void snapshots_init(struct snapshots *c);
 void snapshots_clear(struct snapshots *c, enum fact_kind why);
 
 /* snapshots_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to

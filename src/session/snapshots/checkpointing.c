@@ -95,13 +95,10 @@ void checkpointing_retire(struct session *s)
 {
     /* A process with threads cannot be copied, so it could not be returned to. */
     if (s->worker != NULL && worker_is_alive(s->worker) && !s->flags.has_threads &&
-        snapshots_find(&s->snapshots, s->at) == NULL) {
-        struct snapshot *sn = snapshots_add(&s->snapshots, s->worker, s->at, session_core_package(s));
-        struct worker_events events = copies_events(sn);
-        worker_set_events(s->worker, &events);
-    } else {
+        snapshots_find(&s->snapshots, s->at) == NULL)
+        copies_adopt(s, s->worker, s->at);
+    else
         worker_free(s->worker);
-    }
     s->worker = NULL;
     s->flags.has_threads = false;
 }

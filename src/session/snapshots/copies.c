@@ -56,10 +56,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
     sexp_document_free(reply);
 }
 
-static void on_progress(void *arg, const struct sexp *event)
-{
-}
-
 static void on_gone(void *arg, const struct child_end *end)
 {
     struct snapshot *sn = arg;
@@ -73,10 +69,17 @@ static void on_gone(void *arg, const struct child_end *end)
     snapshot_drop(sn, s->snapshots.making == sn ? FACT_NONE : FACT_COPY_ENDED);
 }
 
-struct worker_events copies_events(struct snapshot *sn)
+static struct worker_events events_of(struct snapshot *sn)
 {
-    return (struct worker_events){
-        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = sn};
+    return (struct worker_events){.on_reply = on_reply, .on_gone = on_gone, .arg = sn};
+}
+
+struct snapshot *copies_adopt(struct session *s, struct worker *worker, uint64_t evaluation)
+{
+    struct snapshot *sn = snapshots_add(&s->snapshots, worker, evaluation, session_core_package(s));
+    struct worker_events events = events_of(sn);
+    worker_set_events(worker, &events);
+    return sn;
 }
 
 void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s))
@@ -96,7 +99,7 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         return err_set(err, ERR_LIMIT, "%s", session_sentence(s, FACT_COPIES_OFF));
     memory_watch_wake(s->host->memory_watch);
     struct snapshot *sn = snapshots_add(&s->snapshots, NULL, s->at, session_core_package(s));
-    struct worker_events events = copies_events(sn);
+    struct worker_events events = events_of(sn);
     s->snapshots.making = sn;
     err_set(err, ERR_GONE, "%s", session_sentence(s, FACT_PROCESS_ENDED));
     if (worker_is_alive(s->worker))

@@ -37,8 +37,9 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
  * until it has answered. States: COPYING. */
 void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s));
 
-/* copies_events(sn): the events of a waiting snapshot. */
-struct worker_events copies_events(struct snapshot *sn);
+/* copies_adopt(s, worker, evaluation): ${worker}, a copy of the process or the process itself, waits as a
+ * snapshot of that state from now on: taken. Returns it, borrowed. */
+struct snapshot *copies_adopt(struct session *s, struct worker *worker, uint64_t evaluation);
 
 /* copies_are_expensive(s): they cost too much to make one after each evaluation. */
 bool copies_are_expensive(const struct session *s);

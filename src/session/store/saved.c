@@ -28,7 +28,7 @@
 #define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600                     /* no save takes that long */
 #define LARGEST_DESCRIPTION ((size_t)64 << 20) /* the history contains up to 8 MiB of code */
-#define LONGEST_LOSS 2000                      /* bytes of the note about a session that was not saved */
+#define LONGEST_NOTE 2000                      /* bytes: that a session will be saved, or was not */
 #define HASHED ((size_t)64 << 10)              /* bytes that are hashed at each end of the image */
 
 struct saved_store {
@@ -366,18 +366,32 @@ void saved_commit(struct saved_store *store, const char *name, const char *image
     begin_next_commit(store, c->name);
 }
 
-void saved_announce(struct saved_store *store, const char *name)
+/* A file beside the saves, in place of an earlier one. */
+static void write_note(const struct saved_store *store, const char *name, const char *suffix,
+                       const char *text)
 {
     struct err err;
-    char *path = path_of(store, name, ".coming");
-    int fd = user_directory_make(store->directory, &err)
-                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
-                 : -1;
-    if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
-        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will report the error */
-    if (fd >= 0)
-        close(fd);
+    char *path = path_of(store, name, suffix);
+    unlink(path);
+    if (!user_directory_make(store->directory, &err) ||
+        !regular_file_create(path, 0600, text, strlen(text), &err))
+        log_warning("%s", err.message);
     free(path);
+}
+
+static bool read_note(const struct saved_store *store, const char *name, const char *suffix,
+                      struct regular_file *note)
+{
+    struct err err;
+    char *path = path_of(store, name, suffix);
+    bool is_there = regular_file_read(note, path, LONGEST_NOTE, &err);
+    free(path);
+    return is_there;
+}
+
+void saved_announce(struct saved_store *store, const char *name)
+{
+    write_note(store, name, ".coming", store->self);
 }
 
 void saved_withdraw(struct saved_store *store, const char *name)
@@ -387,41 +401,28 @@ void saved_withdraw(struct saved_store *store, const char *name)
 
 bool saved_is_announced(const struct saved_store *store, const char *name)
 {
-    char text[sizeof store->self] = "";
-    struct stat status;
-    char *path = path_of(store, name, ".coming");
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_read =
-        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read(fd, text, sizeof text - 1) > 0;
-    if (fd >= 0)
-        close(fd);
-    free(path);
-    return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
+    struct regular_file note;
+    bool is_announced = read_note(store, name, ".coming", &note) && note.text.len > 0 &&
+                        strcmp(strbuf_string(&note.text), store->self) != 0 &&
+                        time(NULL) - note.status.st_mtime < OLD_ANNOUNCEMENT_S;
+    regular_file_fini(&note);
+    return is_announced;
 }
 
 void saved_note_loss(struct saved_store *store, const char *name, const char *text)
 {
-    struct err err;
-    char *path = path_of(store, name, ".lost");
-    unlink(path);
-    if (!user_directory_make(store->directory, &err) ||
-        !regular_file_create(path, 0600, text, strlen(text), &err))
-        log_warning("%s", err.message);
-    free(path);
+    write_note(store, name, ".lost", text);
 }
 
 bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text)
 {
-    struct err err;
-    struct regular_file file;
-    char *path = path_of(store, name, ".lost");
-    bool is_there = regular_file_read(&file, path, LONGEST_LOSS, &err);
-    if (is_there)
-        strbuf_add(text, file.text.bytes, utf8_floor(file.text.bytes, file.text.len, file.text.len));
-    regular_file_fini(&file);
-    if (is_there)
-        unlink(path);
-    free(path);
+    struct regular_file note;
+    bool is_there = read_note(store, name, ".lost", &note);
+    if (is_there) {
+        strbuf_add(text, note.text.bytes, utf8_floor(note.text.bytes, note.text.len, note.text.len));
+        remove_file(store->directory, name, ".lost");
+    }
+    regular_file_fini(&note);
     return is_there;
 }
 

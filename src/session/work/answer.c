@@ -53,11 +53,6 @@ void answer_fact(struct session *s, struct operation *op, const struct fact *why
     free(text);
 }
 
-void answer_text(struct session *s, struct operation *op, const char *text)
-{
-    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
-}
-
 void answer_add_error(struct session *s, struct error_record *r)
 {
     error_history_add(
@@ -71,8 +66,9 @@ void answer_add_error(struct session *s, struct error_record *r)
 
 void answer_clear_error(struct session *s)
 {
-    if (error_history_succeed(&s->errors))
+    if (s->errors.has_last)
         session_tell(s, SESSIONS_ERROR);
+    s->errors.has_last = false;
 }
 
 void answer_error(struct session *s, struct operation *op, struct error_record *r)

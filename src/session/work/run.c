@@ -1,5 +1,6 @@
 /*
- * Responsible for sending an operation, for its progress, and for stopping it.
+ * Responsible for sending an operation, for its progress, for its questions and for stopping it. A line of
+ * input that it waits for is asked of its caller; the caller's own way to a person is not known here.
  */
 #include "session/work/run.h"
 
@@ -11,10 +12,12 @@
 #include "session/records/error_record.h"
 
 #define LONGEST_PROGRESS 400
+/* Of one operation. The agent asks less; more are forged by the user's code and not answered. */
+#define MOST_QUESTIONS 200
 
 static uint64_t now_ms(const struct session *s)
 {
-    return uv_now(s->host->loop);
+    return uv_now(s->host->options.loop);
 }
 
 /* How long it has run: the time that it has waited for its caller does not count. */
@@ -37,7 +40,7 @@ static int deadline_ms(const struct run *run)
 uint64_t run_progress(const struct session *s, struct strbuf *line)
 {
     if (s->run.progress.len == 0)
-        return session_output_progress(&s->output, line, s->host->redacts);
+        return session_output_progress(&s->output, line, s->host->options.redacts);
     strbuf_add(line, s->run.progress.bytes, s->run.progress.len);
     return session_output_printed(&s->output);
 }
@@ -61,7 +64,7 @@ void run_note_progress(struct session *s, const char *message, size_t len)
 /* Its turn has come. If that took long, its reply reports the wait. */
 static void note_waited(struct session *s, const struct operation *op)
 {
-    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
+    uint64_t waited_ms = uv_now(s->host->options.loop) - op->submitted_ms;
     if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
         session_notify(s, FACT(FACT_WAITED, .texts = {strbuf_string(&op->behind)},
                                .seconds = (double)waited_ms / 1000.0));
@@ -134,22 +137,47 @@ void run_go_on(struct session *s)
     session_enter_state(s, SESSION_RUNNING, time_left_ms(s));
 }
 
-void run_pause(struct session *s)
-{
-    s->run.paused_at = now_ms(s);
-}
-
 static void end_pause(struct session *s)
 {
     if (s->state == SESSION_ASKING)
         s->run.started_at += now_ms(s) - s->run.paused_at;
 }
 
-void run_resume(struct session *s)
+void session_action_ask(struct session *s, struct event *e)
 {
+    struct operation *op = s->current;
+    if (op == NULL || op->on_question == NULL || op->questions == MOST_QUESTIONS || run_is_stopped(s))
+        return;
+    op->questions++;
+    s->current->question = e->question;
+    s->run.paused_at = now_ms(s);
+    session_enter_state(s, SESSION_ASKING, s->host->waits.asking_ms);
+    struct strbuf prompt = {0};
+    session_output_progress(&s->output, &prompt, s->host->options.redacts);
+    op->on_question(op->arg, s->current->question, strbuf_string(&prompt));
+    strbuf_fini(&prompt);
+}
+
+static void give(struct session *s, const char *text, size_t len)
+{
+    worker_give_input(runner(s), s->current->question, text, len);
     int limit_ms = time_left_ms(s);
     end_pause(s);
     session_enter_state(s, SESSION_RUNNING, limit_ms);
+}
+
+void session_action_decline(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    give(s, NULL, 0);
+    session_notify(s, FACT(FACT_NO_INPUT));
+    if (op != NULL && op->on_question != NULL)
+        op->on_question(op->arg, s->current->question, NULL);
+}
+
+void session_action_give_answer(struct session *s, struct event *e)
+{
+    give(s, e->text, e->text_len);
 }
 
 void run_limit(struct session *s)
@@ -182,7 +210,7 @@ void run_note_stop(struct session *s, struct error_record *r)
         .is_look_up = s->current != NULL && !s->current->keeps_record,
         .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
     };
-    s->host->wording->stop(&facts, &text);
+    s->host->options.wording->stop(&facts, &text);
     free(r->type);
     free(r->message);
     r->type = xstrdup(facts.is_limit ? "TIMEOUT" : "CANCELLED");

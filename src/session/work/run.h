@@ -31,10 +31,6 @@ void run_put_back(struct session *s);
 void run_send(struct session *s);
 void run_go_on(struct session *s);
 
-/* run_pause(s), run_resume(s): the time between them does not count; the second: RUNNING. */
-void run_pause(struct session *s);
-void run_resume(struct session *s);
-
 /* run_limit(s): if it has no time limit, the session's applies; the time that it has run counts. */
 void run_limit(struct session *s);
 
