@@ -51,15 +51,14 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
 (defun serve-error (condition kind &optional more)
   "Report CONDITION, and MORE, as the reply to the current request and serve inside its context. Never returns.
 While unwinding to the top level, do not serve: carry the report there and continue to unwind."
-  (when *before-report*
-    (funcall (the function *before-report*)))
-  (when *pending*
-    (note-stray-condition condition "the cleanup of an earlier error")
-    (throw 'top-level nil))
-  (let ((frame (signalling-frame))
+  (let ((part (and *before-report* (funcall (the function *before-report*) kind)))
+        (frame (signalling-frame))
         (id *id*)
         ;; After the stack is exhausted, it has room for the agent's printing but not for the user's.
         (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
+    (when *pending*
+      (note-stray-condition condition "the cleanup of an earlier error")
+      (throw 'top-level nil))
     (call-in-fresh-context
      (lambda ()
        (let* ((*guard* nil)
@@ -72,7 +71,7 @@ While unwinding to the top level, do not serve: carry the report there and conti
                                              #'debugger))))
          (unless (consp message)
            (setf message (minimal-report id kind condition)))
-         (setf message (append message more))
+         (setf message (append message part more))
          (cond (*leaving* (leave message))
                (*settles* (throw 'settled (append message '(:settled t)))))
          (serve-inside condition frame message (null more)))))))

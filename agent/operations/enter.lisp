@@ -247,9 +247,9 @@ is an error inside the error, reported like any other."
              (length lambda-list)
              count))))
 
-(define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks)
+(define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number)
   (let ((restart (or (and *error-condition* (find-shown-restart designator))
-                     (refuse "This error has no restart ~a.~@[ It has ~a.~]" designator (restarts-offered))))
+                     (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
         (asks (and (null text) asks)))
     (when (and (null text)
                (plusp (required-count (restart-lambda-list restart)))

@@ -151,7 +151,7 @@ returns true. Return that; NIL if it never does."
   (when (getf request :arguments)
     (refuse "The last frame stands for the form that was evaluated, which has no arguments."))
   (let ((restart (or (find-shown-restart "RETRY")
-                     (refuse "This error has no restart RETRY."))))
+                     (refuse "Error ~d has no restart RETRY." (getf request :number)))))
     (go-on-from-error request
                       (lambda ()
                         (lambda (progress)

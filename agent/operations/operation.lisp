@@ -59,7 +59,7 @@ reply, or calls REFUSE. The agent handles interrupts and errors while it runs."
   "True if there is a top level to return to. A thread of the program has none.")
 
 (defvar *before-report* nil
-  "A function to call before an error or an interrupt is reported, or NIL.")
+  "A function to call before an error or an interrupt is reported, with its kind, or NIL. It returns a part of the report.")
 
 (defvar *own-restarts* '()
   "The agent's own ABORT restarts; a report shows them as one.")

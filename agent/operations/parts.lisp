@@ -4,7 +4,7 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +conses-walked+ 10000000)
-(defconstant +conses-counted+ 1000000
+(defconstant +conses-counted+ 100000
   "The longest circle that is counted.")
 (defconstant +parts-searched+ 20000
   "The most parts compared with a name that cannot be looked up.")

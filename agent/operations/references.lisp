@@ -100,12 +100,12 @@
                 (not (and package (own-package-p package)))
                 (place-part (place-of object))))))
 
-(defun callees-of (objects kind arguments)
-  "List the names OBJECTS refer to by KIND, folded, for the wire; second, how many there are."
+(defun callees-of (objects kinds arguments)
+  "List the names OBJECTS refer to by one of KINDS, folded, for the wire; second, how many there are."
   (let ((found '()))
     (dolist (object objects)
       (loop for (other name count) in (references-from object)
-            when (eq kind other)
+            when (member other kinds)
               do (let ((entry (assoc name found :test #'equal)))
                    (if entry
                        (incf (cdr entry) count)
@@ -133,7 +133,7 @@
      (let ((objects (if (typep function 'generic-function)
                         (methods-of-function function)
                         (list function))))
-       (multiple-value-bind (calls total) (callees-of objects :calls arguments)
+       (multiple-value-bind (calls total) (callees-of objects '(:calls) arguments)
          (list *id* :ok
                :name (name-text name)
                :kind (cond ((and (symbolp name) (macro-function name)) "macro")
@@ -142,8 +142,8 @@
                :methods (length objects)
                :calls calls
                :total total
-               :macroexpands (callees-of objects :macroexpands arguments)
-               :references (callees-of objects :references arguments)))))))
+               :macroexpands (callees-of objects '(:macroexpands) arguments)
+               :references (callees-of objects '(:references :sets) arguments)))))))
 
 ;;; The listing
 

@@ -128,7 +128,10 @@ that describes the samples."
   (let ((totals (list 0 0 0 0)))
     (unwind-protect
          ;; A report is not sampled. A computation that continues from it runs in a copy, which has no timers.
-         (let ((values (let ((*before-report* #'stop-sampling))
+         (let ((values (let ((*before-report* (lambda (kind)
+                                                (stop-sampling)
+                                                (when (eq kind :interrupt)
+                                                  (ignore-errors (profile-data mode max-samples graph))))))
                          ;; Some samples are of the agent's own work and are not counted.
                          (start-sampling mode interval-us (+ max-samples +samples-of-our-own+))
                          (evaluate-text text

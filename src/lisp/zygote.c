@@ -124,9 +124,8 @@ static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
 /* Send the next step that has something to do; without one, be ready. */
 static void warm(struct zygote *z)
 {
-    struct strbuf request;
+    struct strbuf request = {0};
     int limit_ms;
-    strbuf_init(&request, 0);
     bool is_warming = warm_steps_write(&z->steps, &request, &limit_ms);
     if (is_warming) {
         z->state = ZYGOTE_WARMING;

@@ -29,14 +29,12 @@ static const char *const name_types[] = {
 static void finish(struct request *r, const json_t *names, size_t total)
 {
     struct strbuf *out = request_result(r);
-    strbuf_adds(out, "\"completion\":{\"values\":[");
-    const json_t *name;
-    size_t i;
-    json_array_foreach(names, i, name) {
-        strbuf_adds(out, i ? "," : "");
-        json_write_string(out, json_string_value(name), json_string_length(name));
-    }
-    strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total,
+    strbuf_adds(out, "\"completion\":{\"values\":");
+    if (names != NULL)
+        json_write_value(out, names);
+    else
+        strbuf_adds(out, "[]");
+    strbuf_addf(out, ",\"total\":%zu,\"hasMore\":%s}", total,
                 total > json_array_size(names) ? "true" : "false");
     request_finish(r);
 }
@@ -145,26 +143,21 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
         key = json_object_get(ref, "name");
     else if (type != NULL && strcmp(type, "ref/resource") == 0)
         key = json_object_get(ref, "uri");
-    if (!json_is_string(key)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS,
-                     "Invalid params: ref must be a ref/prompt with a name or a ref/resource with a uri");
-        return false;
-    }
+    if (!json_is_string(key))
+        return request_fail(
+            r, JSONRPC_INVALID_PARAMS,
+            "Invalid params: ref must be a ref/prompt with a name or a ref/resource with a uri");
     if (strcmp(type, "ref/prompt") == 0)
         prompt = prompts_find(json_string_value(key));
     else
         resource = resource_find_template(json_string_value(key), json_string_length(key));
-    if (prompt == NULL && resource == NULL) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: unknown %s",
-                     strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
-        return false;
-    }
+    if (prompt == NULL && resource == NULL)
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: unknown %s",
+                            strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
     bool is_known = prompt != NULL ? find_prompt_argument(prompt, argument, names)
                                    : find_variable(resource, argument, names);
-    if (!is_known)
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
-                     prompt != NULL ? "this prompt" : "this resource", argument);
-    return is_known;
+    return is_known || request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
+                                    prompt != NULL ? "this prompt" : "this resource", argument);
 }
 
 void methods_completion_complete(struct request *r, const json_t *params)

@@ -71,8 +71,7 @@ static void initialize(struct request *r, const json_t *params)
 
 static void ping(struct request *r, const json_t *params)
 {
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 /* Does not commit the connection: a client that finds no common revision may still send initialize. */

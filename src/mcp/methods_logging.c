@@ -22,6 +22,5 @@ void methods_logging_set_level(struct request *r, const json_t *params)
         return;
     }
     server_log_set_level(request_client(r), level);
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }

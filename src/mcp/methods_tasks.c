@@ -43,8 +43,7 @@ void methods_tasks_update(struct request *r, const json_t *params)
         return;
     }
     task_take(task, responses);
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 void methods_tasks_cancel(struct request *r, const json_t *params)
@@ -53,6 +52,5 @@ void methods_tasks_cancel(struct request *r, const json_t *params)
     if (task == NULL)
         return;
     task_cancel(task);
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }

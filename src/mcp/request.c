@@ -336,6 +336,12 @@ static void answer(const struct arrival *a, enum transport_kind kind, int code, 
         client_send(a->client, a->origin, kind, code, text);
 }
 
+void request_accept(struct request *r)
+{
+    request_result(r);
+    request_finish(r);
+}
+
 void request_finish(struct request *r)
 {
     if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch)) {
@@ -365,20 +371,21 @@ void arrival_refuse(const struct arrival *a, enum jsonrpc_code code, const char 
     answer_error(a, TRANSPORT_REFUSAL, code, message, data);
 }
 
-void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data)
+bool request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data)
 {
     answer_error(&r->arrival, TRANSPORT_ERROR, code, message, data);
     request_free(r);
+    return false;
 }
 
-void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
+bool request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
 {
     char message[700];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    request_fail_with(r, code, message, NULL);
+    return request_fail_with(r, code, message, NULL);
 }
 
 bool request_refuse_cursor(struct request *r, const json_t *params)

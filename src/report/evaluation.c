@@ -140,11 +140,9 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     struct strbuf text = {0};
     size_t count = reply_count(reply, "forms-done");
     if (count > 0 && has_failed) {
-        strbuf_adds(&text, "The ");
-        if (count > 1)
-            strbuf_adds(&text, text_count(count, "form").text);
-        strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
-                                     : "form before the one that failed was evaluated");
+        reply_fill(&text, reply,
+                   count > 1 ? "The {#forms-done form} before the one that failed were evaluated"
+                             : "The form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
             strbuf_adds(&text, "; values: ");
             add_earlier(&text, reply);

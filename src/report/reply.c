@@ -3,6 +3,7 @@
  */
 #include "report/reply.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,6 @@ bool reply_is_same(const struct sexp *a, const struct sexp *b)
     return text != NULL && other != NULL && strcmp(text, other) == 0;
 }
 
-void reply_add(struct strbuf *out, const struct sexp *reply, const char *key)
-{
-    reply_add_string(out, reply_get(reply, key));
-}
-
 void reply_add_string(struct strbuf *out, const struct sexp *value)
 {
     size_t len;
@@ -77,12 +73,13 @@ static bool is_true(const struct sexp *value)
     return !sexp_is_nil(value) && sexp_integer(value, 1) > 0;
 }
 
-static void add_value(struct strbuf *out, const struct sexp *value, bool is_item)
+static void add_value(struct strbuf *out, const struct sexp *value, bool is_item, bool is_upper)
 {
     if (value != NULL && value->type == SEXP_INTEGER)
         strbuf_addf(out, "%lld", (long long)value->integer);
     else if (is_item && value != NULL && value->type == SEXP_SYMBOL)
-        strbuf_add(out, value->text.bytes, value->text.len);
+        for (const char *c = value->text.bytes; *c != '\0'; c++)
+            strbuf_addc(out, is_upper ? (char)toupper((unsigned char)*c) : *c);
     else
         reply_add_string(out, value);
 }
@@ -132,8 +129,8 @@ static void fill_each(struct strbuf *out, const struct sexp *lists, const char *
 /* What is between two braces that belong together. */
 static void fill_braces(struct strbuf *out, const struct sexp *list, const char *at, const char *end)
 {
-    bool is_grouped = *at == ',', is_counted = *at == '#';
-    at += is_grouped || is_counted;
+    bool is_grouped = *at == ',', is_counted = *at == '#', is_upper = *at == '^';
+    at += is_grouped || is_counted || is_upper;
     size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-");
     const struct sexp *value = value_named(list, at, len);
     const char *rest = at + len + 1;
@@ -143,7 +140,7 @@ static void fill_braces(struct strbuf *out, const struct sexp *list, const char 
     else if (is_grouped)
         strbuf_adds(out, text_grouped(number_of(value)).text);
     else if (sign == '\0')
-        add_value(out, value, len == 0);
+        add_value(out, value, len == 0, is_upper);
     else if (sign == '>' || sign == '/')
         add_indented(out, value, rest, end, sign == '/');
     else if (sign == '*')

@@ -22,9 +22,7 @@ size_t reply_count(const struct sexp *reply, const char *key);
 /* reply_flag(reply, key): whether the value is true, that is, not nil. */
 bool reply_flag(const struct sexp *reply, const char *key);
 
-/* reply_add(out, reply, key): append the string value of ${key}. reply_add_string(out, value): append the
- * string ${value}. Both append nothing if the value is not a string. */
-void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
+/* reply_add_string(out, value): append the string ${value}; nothing if it is not a string. */
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
 /* reply_is_same(a, b): are both strings, and the same? */
@@ -33,17 +31,17 @@ bool reply_is_same(const struct sexp *a, const struct sexp *b);
 /*
  * reply_fill(out, list, template), reply_fill_each(out, lists, template):
  * Append ${template}, filled in with the values of a property list or a reply; the same for each of ${lists}.
- * NAME is a key or, from 0, the number of an item; where it is left out, the list itself is meant:
+ * NAME is a key or, from 0, the number of an item; left out, it means the list itself.
  *
- *   {NAME}            the string or the integer; nothing for any other value. {} is the item of a list, which
- * may also be a keyword.
- *   {,NAME}           the integer with its digits in groups, or how many items the list has
- *   {#NAME frame}     the same with a noun: "1 frame", "2 frames"
- *   {NAME>  }         the string, each of its lines after "  "
- *   {NAME/  }         the string, each of its lines but the first after "  "
- *   {NAME?TEXT}       TEXT, which is a template, if the value is true: not nil, no empty string, not 0 or
- * less {NAME!TEXT}       TEXT if it is not {NAME*, |TEXT}    TEXT for each item of the list, with ", "
- * between two
+ *   {NAME}       the string or the integer; nothing for any other value
+ *   {}           the item of a list, which may also be a keyword; {^} is that in upper case
+ *   {,NAME}      the integer with its digits in groups, or how many items the list has
+ *   {#NAME cat}  the same with a noun: "1 cat", "2 cats"
+ *   {NAME>  }    the string, each of its lines after "  "
+ *   {NAME/  }    the string, each of its lines but the first after "  "
+ *   {NAME?TEXT}  TEXT, which is a template, if the value is true: not nil, "", 0 or less
+ *   {NAME!TEXT}  TEXT if it is not
+ *   {NAME*, |TEXT}  TEXT for each item of the list, with ", " between two
  */
 void reply_fill(struct strbuf *out, const struct sexp *list, const char *template);
 void reply_fill_each(struct strbuf *out, const struct sexp *lists, const char *template);

@@ -24,10 +24,16 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         const char *other;
         const char *name;
     } synonyms[] = {
-        {"form", "code"},       {"expression", "code"}, {"input", "code"},         {"code", "form"},
-        {"expression", "form"}, {"symbol", "name"},     {"function", "name"},      {"file", "path"},
-        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"}, {"name", "restart"},
-        {"name", "thread"},     {"name", "to"},         {"error", "index"},
+        {"form", "code"},           {"expression", "code"},
+        {"input", "code"},          {"code", "form"},
+        {"expression", "form"},     {"symbol", "name"},
+        {"function", "name"},       {"file", "path"},
+        {"query", "pattern"},       {"name", "system"},
+        {"system-name", "system"},  {"name", "restart"},
+        {"name", "thread"},         {"name", "to"},
+        {"error", "index"},         {"file-path", "path"},
+        {"name", "session"},        {"old-string", "old-text"},
+        {"new-string", "new-text"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))
@@ -37,7 +43,8 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         if (!registry_is_spelling(name, strlen(name), synonyms[i].other))
             continue;
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
-            if (strcmp(a->name, synonyms[i].name) == 0)
+            if (strcmp(a->name, synonyms[i].name) == 0 &&
+                (a == tool->arguments || strcmp(a->name, "session") != 0)) /* which nearly all tools take */
                 return a;
         }
     }

@@ -60,15 +60,8 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->toolbox = toolbox;
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
-    call->client = options->client;
-    call->author = options->author;
-    call->wants_structured = options->wants_structured;
-    call->wants_progress = options->wants_progress;
+    call->options = *options;
     call->is_document = options->is_for_resource;
-    call->done = options->done;
-    call->on_progress = options->on_progress;
-    call->on_question = options->on_question;
-    call->arg = options->arg;
     run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
@@ -97,10 +90,10 @@ void call_finish(struct tool_call *call)
                                  .structured = call->structured,
                                  .is_error = call->is_error,
                                  .is_absent = call->is_absent};
-    CHECK(call->done != NULL);
-    tool_call_done *done = call->done;
-    call->done = NULL;
-    done(call->arg, &result);
+    CHECK(call->options.done != NULL);
+    tool_call_done *done = call->options.done;
+    call->options.done = NULL;
+    done(call->options.arg, &result);
 }
 
 void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
@@ -192,7 +185,7 @@ struct session *call_begin_tool(struct tool_call *call)
 
 void call_write_asks(struct tool_call *call)
 {
-    call->asks = call->on_question != NULL || call->toolbox->persons > 0;
+    call->asks = call->options.on_question != NULL || call->toolbox->persons > 0;
     if (call->asks)
         call_write_flag(call, "asks", true);
 }
@@ -323,7 +316,7 @@ void call_unknown_session(struct tool_call *call, const char *name)
 /* What the session has to report is for the agent: a person's reply takes none of it away. */
 static void deliver(struct tool_call *call, const struct outcome *outcome)
 {
-    struct notices *notices = call->author.kind == AUTHOR_PERSON && outcome->session != NULL
+    struct notices *notices = call->options.author.kind == AUTHOR_PERSON && outcome->session != NULL
                                   ? session_notices(outcome->session)
                                   : NULL;
     if (notices != NULL)
@@ -357,7 +350,7 @@ void call_done(void *arg, const struct outcome *outcome)
     /* A tool with several steps waits for the next one now. */
     if (call->operation != NULL)
         return;
-    CHECK(call->done == NULL);
+    CHECK(call->options.done == NULL);
     person_tell(call);
     call_free(call);
 }
@@ -366,7 +359,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 {
     struct tool_call *call = arg;
     struct strbuf line = {0};
-    if (call->on_progress == NULL)
+    if (call->options.on_progress == NULL)
         return; /* it was answered early */
     strbuf_addf(&line, "%.0f s", elapsed_s);
     if (output_bytes > 0)
@@ -374,7 +367,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
     call_redact(call, &line);
-    call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
+    call->options.on_progress(call->options.arg, elapsed_s, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -396,17 +389,17 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
 {
     struct tool_call *call = arg;
     struct strbuf text = {0};
-    if (call->on_question == NULL) {
+    if (call->options.on_question == NULL) {
         ask_person(call, question, prompt);
         return;
     }
     if (prompt == NULL) {
-        call->on_question(call->arg, call, question, NULL);
+        call->options.on_question(call->options.arg, call, question, NULL);
         return;
     }
     strbuf_adds(&text, prompt);
     call_redact(call, &text);
-    call->on_question(call->arg, call, question, strbuf_string(&text));
+    call->options.on_question(call->options.arg, call, question, strbuf_string(&text));
     strbuf_fini(&text);
 }
 
@@ -442,7 +435,7 @@ void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pend
 
 void call_awaited(struct tool_call *call)
 {
-    CHECK(call->pending != NULL && call->done == NULL);
+    CHECK(call->pending != NULL && call->options.done == NULL);
     call_free(call);
 }
 
@@ -469,9 +462,10 @@ static void submit(struct tool_call *call, struct session *session, const struct
     call->on_outcome = on_outcome;
     call->is_evaluation = options->keeps_record;
     all.request = &call->request;
-    all.author = call->author;
+    all.author = call->options.author;
     all.done = call_done;
-    all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
+    all.on_progress =
+        call->options.wants_progress && call->options.on_progress != NULL ? on_operation_progress : NULL;
     all.on_question = call->asks ? on_operation_question : NULL;
     all.arg = call;
     if (!may_wait(call, session, &all))
@@ -520,7 +514,7 @@ size_t call_max_output(const struct tool_call *call, const struct outcome *o)
 bool call_report_begin(struct tool_call *call, const struct outcome *o, const char *key)
 {
     size_t most = call_max_output(call, o);
-    if (call->wants_structured)
+    if (call->options.wants_structured)
         call->structured = report_structured(o, most);
     if (!report_begin(&call->text, o, most))
         return false;
@@ -551,7 +545,7 @@ void call_report_end(struct tool_call *call, const struct outcome *o)
 
 void call_report(struct tool_call *call, const struct outcome *o)
 {
-    if (call->wants_structured)
+    if (call->options.wants_structured)
         call->structured = report_structured(o, call_max_output(call, o));
     report_evaluation(&call->text, o, call_max_output(call, o));
     end_report(call, o);

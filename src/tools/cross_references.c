@@ -104,7 +104,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         return;
     }
     strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "{name}");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
     strbuf_addc(&call->text, ':');

@@ -58,13 +58,9 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         absent += !is_repeated && sexp_is_symbol(sexp_nth(entry, 2), "absent");
         cycles += sexp_is_symbol(sexp_nth(entry, 3), "cycle");
     }
-    reply_fill(out, o->reply, "{name} depends on ");
-    if (direct == 0)
-        strbuf_adds(out, "no other system");
-    else
-        strbuf_adds(out, text_count(direct, "system").text);
+    reply_fill(out, o->reply, direct > 0 ? "{name} depends on " : "{name} depends on no other system");
     if (direct > 0)
-        strbuf_addf(out, ", %zu including indirect dependencies", all);
+        strbuf_addf(out, "%s, %zu including indirect dependencies", text_count(direct, "system").text, all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
     if (cycles > 0)

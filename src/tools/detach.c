@@ -25,12 +25,12 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
         "the result; cancel-evaluation stops it.",
         (unsigned long long)e->number);
     call_redact(call, &text);
-    tool_call_done *done = call->done;
-    void *arg = call->arg;
-    call->done = evaluations_on_done;
-    call->on_progress = NULL;
-    call->on_question = NULL;
-    call->arg = kept;
+    tool_call_done *done = call->options.done;
+    void *arg = call->options.arg;
+    call->options.done = evaluations_on_done;
+    call->options.on_progress = NULL;
+    call->options.on_question = NULL;
+    call->options.arg = kept;
     session_let_go(call->operation);
     done(arg, &(struct tool_result){.text = &text});
     strbuf_fini(&text);

@@ -32,7 +32,7 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
         call_finish(call);
     } else if (kept != NULL && kept->has_ended) {
         add_ended(&call->text, s, kept);
-        call->structured = call->wants_structured ? json_incref(kept->structured) : NULL;
+        call->structured = call->options.wants_structured ? json_incref(kept->structured) : NULL;
         call->is_error = kept->is_error;
         call_finish(call);
     } else {
@@ -82,12 +82,6 @@ static void evaluation_status(struct tool_call *call, struct session *s)
         evaluation_wait_cancel);
 }
 
-static void add_line_end(struct strbuf *out)
-{
-    if (out->len > 0)
-        strbuf_addc(out, '\n');
-}
-
 static void list_evaluations(struct tool_call *call)
 {
     struct strbuf *out = &call->text;
@@ -100,8 +94,7 @@ static void list_evaluations(struct tool_call *call)
                 left_out++;
                 break;
             }
-            add_line_end(out);
-            strbuf_addf(out, "%s: ", session_name(s));
+            strbuf_addf(out, "%s%s: ", out->len > 0 ? "\n" : "", session_name(s));
             running_add_line(out, &e);
         }
     }
@@ -109,9 +102,8 @@ static void list_evaluations(struct tool_call *call)
     for (size_t n = 0; (kept = evaluations_at(all, n)) != NULL; n++) {
         if (!kept->has_ended)
             continue;
-        add_line_end(out);
-        strbuf_addf(out, "%s: Evaluation %llu has ended%s, result kept: %.*s", kept->session,
-                    (unsigned long long)kept->number, kept->is_error ? " with an error" : "",
+        strbuf_addf(out, "%s%s: Evaluation %llu has ended%s, result kept: %.*s", out->len > 0 ? "\n" : "",
+                    kept->session, (unsigned long long)kept->number, kept->is_error ? " with an error" : "",
                     (int)strcspn(kept->what, "\n"), kept->what);
     }
     if (left_out > 0)

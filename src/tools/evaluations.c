@@ -131,8 +131,7 @@ void evaluations_on_done(void *arg, const struct tool_result *result)
 
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number)
 {
-    struct evaluation *e;
-    for (size_t n = 0; (e = evaluations_at(all, n)) != NULL; n++)
+    list_each(struct evaluation, e, &all->list, node)
         if (strcmp(e->session, session) == 0 && (number == 0 || e->number == number))
             return e;
     return NULL;

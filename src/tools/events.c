@@ -76,9 +76,7 @@ static struct log *find(const struct events *all, const char *session)
 
 static void add_time(struct strbuf *out, const struct timespec *when)
 {
-    strbuf_adds(out, text_date(when->tv_sec).text);
-    out->len--; /* the Z */
-    strbuf_addf(out, ".%03ldZ", when->tv_nsec / 1000000);
+    strbuf_addf(out, "%.19s.%03ldZ", text_date(when->tv_sec).text, when->tv_nsec / 1000000);
 }
 
 static void log_free(struct log *log)

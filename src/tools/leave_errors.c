@@ -122,6 +122,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
 static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
 {
     call_write_asks(call);
+    call_write_integer(call, "number", r->sequence);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
@@ -148,7 +149,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     };
     json_t *event = json_pack("{s:i}", "error", r->sequence);
     event_text_string(event, "restart", how, strlen(how));
-    events_add(call->toolbox->events, s, "restart", &call->author, event);
+    events_add(call->toolbox->events, s, "restart", &call->options.author, event);
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);
@@ -159,25 +160,20 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
 static bool is_last_restart(const struct error_record *r, const char *given)
 {
     const struct sexp *restarts = error_record_restarts(r);
-    size_t count = sexp_count(restarts), len = strlen(given), named = 0;
-    if (count == 0)
-        return false;
+    size_t count = sexp_count(restarts), named = 0;
     char *end;
-    if (strtoull(given, &end, 10) == count && *end == '\0')
+    if (count > 0 && strtoull(given, &end, 10) == count && *end == '\0')
         return true;
-    if (len > 0 && (given[0] == ':' || given[0] == '[')) {
-        len -= given[0] == '[' && given[len - 1] == ']' ? 2 : 1;
-        given++;
-    }
+    given += strspn(given, ":[");
+    if (strcspn(given, "]") != strlen("ABORT") || strncasecmp(given, "ABORT", strlen("ABORT")) != 0)
+        return false;
+    bool is_last = false;
     for (size_t i = 0; i < count; i++) {
         const char *name = sexp_string(sexp_nth(sexp_nth(restarts, i), 0), NULL);
-        if (name != NULL && strlen(name) == len && strncasecmp(name, given, len) == 0) {
-            named++;
-            if (i + 1 == count)
-                return named == 1 && strcmp(name, "ABORT") == 0;
-        }
+        is_last = name != NULL && strcmp(name, "ABORT") == 0;
+        named += is_last;
     }
-    return false;
+    return is_last && named == 1;
 }
 
 /* In a copy, a return to the top level would only take back what was evaluated since the error. */

@@ -147,10 +147,9 @@ static bool choose(const char *name, size_t len, enum shown *shown)
 
 static bool choose_all(const char *spec, enum shown *shown, struct err *err)
 {
-    for (const char *name = spec;;) {
-        while (*name == ' ')
-            name++;
-        const char *end = name + strcspn(name, ",");
+    for (const char *name = spec, *end;; name = end + 1) {
+        name += strspn(name, " ");
+        end = name + strcspn(name, ",");
         size_t len = (size_t)(end - name);
         while (len > 0 && name[len - 1] == ' ')
             len--;
@@ -164,7 +163,6 @@ static bool choose_all(const char *spec, enum shown *shown, struct err *err)
         }
         if (*end == '\0')
             return true;
-        name = end + 1;
     }
 }
 

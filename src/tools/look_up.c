@@ -3,7 +3,6 @@
  */
 #include "tools/look_up.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -106,17 +105,6 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
         strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
     else if (is_more || from + shown < (size_t)total)
         strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
-}
-
-void look_up_add_words(struct strbuf *out, const struct sexp *list)
-{
-    for (size_t i = 0; i < sexp_count(list); i++) {
-        const struct sexp *word = sexp_nth(list, i);
-        if (i > 0)
-            strbuf_adds(out, ", ");
-        for (size_t k = 0; word->type == SEXP_SYMBOL && k < word->text.len; k++)
-            strbuf_addc(out, (char)toupper((unsigned char)word->text.bytes[k]));
-    }
 }
 
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len)

@@ -61,9 +61,6 @@ void look_up_frames(struct tool_call *call, const char *operation, int64_t from,
  * more. */
 void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total);
 
-/* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */
-void look_up_add_words(struct strbuf *out, const struct sexp *list);
-
 /* For reply_fill(), the place of a definition: " at FILE:LINE", " in this session, evaluation 3", or nothing.
  */
 #define PLACE                                                                                                \

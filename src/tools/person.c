@@ -14,11 +14,9 @@
 #define LONGEST_SHOWN 200
 
 /* What the person did, and the argument that says to what. */
-struct deed {
+static const struct deed {
     const char *tool, *did, *argument;
-};
-
-static const struct deed deeds[] = {
+} deeds[] = {
     {"evaluate-lisp", "evaluated", "code"},
     {"evaluate-in-frame", "evaluated in a frame of an error", "code"},
     {"invoke-restart", "invoked the restart", "restart"},
@@ -68,7 +66,7 @@ static bool has_done_nothing(const struct tool_call *call)
 
 void person_tell(struct tool_call *call)
 {
-    struct session *s = call->author.kind == AUTHOR_PERSON && !has_done_nothing(call)
+    struct session *s = call->options.author.kind == AUTHOR_PERSON && !has_done_nothing(call)
                             ? sessions_find(call->toolbox->sessions, call_session_name(call))
                             : NULL;
     struct strbuf text;
@@ -82,6 +80,7 @@ void person_tell(struct tool_call *call)
     call_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
     if (!call_takes(call, "code"))
-        events_add_text(call->toolbox->events, s, "person", &call->author, "text", strbuf_string(&text));
+        events_add_text(call->toolbox->events, s, "person", &call->options.author, "text",
+                        strbuf_string(&text));
     strbuf_fini(&text);
 }

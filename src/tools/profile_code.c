@@ -105,8 +105,17 @@ static void add_profile(struct tool_call *call, const struct outcome *o)
     report_values(out, o, call_max_output(call, o));
 }
 
+/* Of code that was stopped, which may never end, the samples until then are all that there will be. */
 static void on_profiled(struct tool_call *call, const struct outcome *o)
 {
+    const struct sexp *stopped = o->kind == OUTCOME_ERROR ? o->error->condition : NULL;
+    int64_t samples = sexp_integer(sexp_get(stopped, 2, "samples"), 0);
+    if (samples > 0) {
+        strbuf_addf(&call->text, "Profile until it was stopped: %s.\n",
+                    text_count((uint64_t)samples, "sample").text);
+        add_functions(&call->text, stopped, samples, call_is(call, "report-type", "graph"));
+        section_end(&call->text);
+    }
     if (call_report_begin(call, o, "samples"))
         add_profile(call, o);
     call_report_end(call, o);

@@ -40,33 +40,22 @@ static void reset_session(struct tool_call *call, struct session *s)
     look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
-/* Without a Lisp the new session is useless: remove it. */
-static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
-{
-    if (o->kind != OUTCOME_UNAVAILABLE)
-        return false;
-    strbuf_clear(&call->text);
-    strbuf_adds(&call->text, o->why);
-    sessions_close_later(o->session);
-    call->is_error = true;
-    call_finish(call);
-    return true;
-}
-
 static void next_step(struct tool_call *call, struct session *s);
 
 static void on_step(struct tool_call *call, const struct outcome *o)
 {
-    if (is_without_lisp(call, o))
-        return;
-    if (o->kind == OUTCOME_ERROR) {
+    if (o->kind == OUTCOME_UNAVAILABLE) {
+        strbuf_clear(&call->text);
+        sessions_close_later(o->session); /* without a Lisp the new session is useless */
+        call_answer(call, true, "%s", o->why);
+    } else if (o->kind == OUTCOME_ERROR) {
         section_end(&call->text);
         call_report(call, o);
-        return;
+    } else {
+        strbuf_clear(&call->text);
+        call->step++;
+        next_step(call, o->session);
     }
-    strbuf_clear(&call->text);
-    call->step++;
-    next_step(call, o->session);
 }
 
 /* As the reader takes it, in any case and with a colon in front; a name with other characters as it is. */
@@ -273,15 +262,12 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
 static void list_sessions(struct tool_call *call)
 {
     size_t n = sessions_count(call->toolbox->sessions);
-    if (n == 0) {
+    if (n == 0)
         strbuf_addf(&call->text, "No sessions yet; the first evaluation creates the session %s.",
                     call->default_session);
-        add_saves(&call->text, call->toolbox->store);
-        call_finish(call);
-        return;
-    }
-    strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
-    call->is_of_asked_length = call->author.kind == AUTHOR_PERSON;
+    else
+        strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
+    call->is_of_asked_length = call->options.author.kind == AUTHOR_PERSON;
     size_t shown = 0, most = call->is_of_asked_length ? MOST_LISTED_FOR_PERSON : MOST_LISTED;
     uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < most;
@@ -327,12 +313,6 @@ static bool add_running(struct strbuf *out, const struct session *s)
     return elapsed_s >= 0;
 }
 
-static void add_suspended(struct strbuf *out, const struct session *s)
-{
-    strbuf_addf(out, " since %s; it resumes when it is next used",
-                text_date(session_suspended_since(s)->tv_sec).text);
-}
-
 static void add_programs(struct strbuf *out, const struct session *s)
 {
     pid_t programs[MOST_PROGRAMS + 1];
@@ -356,7 +336,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (!add_running(out, s))
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
     if (session_suspended_since(s) != NULL)
-        add_suspended(out, s);
+        strbuf_addf(out, " since %s; it resumes when it is next used",
+                    text_date(session_suspended_since(s)->tv_sec).text);
     strbuf_addf(out, "\nLisp: %s\nPackage: %s", lisp_of(call, s), session_package(s));
     if (session_attached(s) == NULL)
         strbuf_addf(out, "\nProcess: %d", (int)session_pid(s));

@@ -22,18 +22,12 @@ struct tool_call {
     struct toolbox *toolbox;
     json_t *arguments; /* owned */
     char *default_session;
-    struct author author;
-    uint64_t client;    /* the client's number; 0: not told apart from others */
-    bool is_evaluation; /* it has evaluated something that is reported to other clients of the session */
-    bool wants_structured, wants_progress;
+    struct tool_call_options options; /* its done is NULL once it was called, its default_session invalid */
+    bool is_evaluation;     /* it has evaluated something that is reported to other clients of the session */
     bool takes_unavailable; /* its on_outcome handles OUTCOME_UNAVAILABLE itself */
     bool takes_refusal;     /* and OUTCOME_REFUSED */
-    tool_call_done *done;   /* NULL once cancelled */
-    tool_call_progress *on_progress;
-    tool_call_question *on_question; /* NULL: nobody can be asked */
-    bool asks;                       /* the operation may ask */
-    void *arg;
-    struct strbuf request;       /* for the agent, between call_begin_request() and call_run() */
+    bool asks;              /* the operation may ask */
+    struct strbuf request;  /* for the agent, between call_begin_request() and call_run() */
     struct operation *operation; /* what it waits for; NULL: nothing */
     void *pending;               /* call_await() */
     void (*cancel_pending)(void *pending);

@@ -150,7 +150,7 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void watch(struct tool_call *call, const char *const *changing)
+static void watch(struct tool_call *call)
 {
     const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
@@ -161,29 +161,14 @@ static void watch(struct tool_call *call, const char *const *changing)
     if (s == NULL)
         return;
     call_write_text(call, "action", action);
-    bool is_changing = false;
-    for (size_t i = 0; changing[i] != NULL; i++)
-        is_changing = is_changing || strcmp(action, changing[i]) == 0;
-    if (is_changing) {
-        struct strbuf journal = {0};
-        write_journal(call, &journal);
-        call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
-        strbuf_fini(&journal);
-    } else {
+    if (strcmp(action, "report") == 0 || strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         look_up(call, s, on_watched);
+        return;
     }
-}
-
-static void trace(struct tool_call *call)
-{
-    static const char *const changing[] = {"start", "stop", "clear", NULL};
-    watch(call, changing);
-}
-
-static void profile(struct tool_call *call)
-{
-    static const char *const changing[] = {"start", "stop", "reset", NULL};
-    watch(call, changing);
+    struct strbuf journal = {0};
+    write_journal(call, &journal);
+    call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
+    strbuf_fini(&journal);
 }
 
 static const char *const breaks[] = {"call", "return", NULL};
@@ -218,7 +203,7 @@ const struct tool tool_trace_functions = {
                   .maximum = MOST_RECORDS, .key = "count"),
          SESSION_ARGUMENT},
     .operation = "trace",
-    .run = trace,
+    .run = watch,
 };
 
 const struct tool tool_profile_functions = {
@@ -233,5 +218,5 @@ const struct tool tool_profile_functions = {
                            "Functions, or packages for all of their functions; stop without this stops all."),
                   SESSION_ARGUMENT},
     .operation = "tally",
-    .run = profile,
+    .run = watch,
 };

@@ -53,7 +53,7 @@ static void stage_remark(struct tool_call *call, struct session *s)
         call_answer(call, true, "Too much waits to be told to the agent already.");
         return;
     }
-    events_add_text(call->toolbox->events, s, "person", &call->author, "text", text);
+    events_add_text(call->toolbox->events, s, "person", &call->options.author, "text", text);
     call_answer(call, false, "It comes with the agent's next reply in session %s.", session_name(s));
 }
 

@@ -1,4 +1,4 @@
-"""The protocol on stdio: both eras, batches, cancel, progress, ids, hostile input, and every way to end."""
+"""The protocol on stdio: both eras, cancel, progress, ids, hostile input, and every way to end."""
 
 import json
 import os
@@ -52,13 +52,6 @@ class Legacy(mcp.TestCase):
         self.s.send_json({"extra": [1], "jsonrpc": "2.0", "method": "ping", "id": "x" * 5000, "params": {"unknown": True, "_meta": {"x/y": 1}}})
         self.assertEqual({"jsonrpc": "2.0", "id": "x" * 5000, "result": {}}, self.s.receive())
 
-    def test_a_message_may_arrive_byte_by_byte_and_several_at_once(self):
-        for byte in b'{"jsonrpc":"2.0","id":"slow","method":"ping"}\n':
-            self.s.send_raw(bytes([byte]))
-        self.assertEqual("slow", self.s.receive()["id"])
-        self.s.send_raw(b"".join(b'{"jsonrpc":"2.0","id":"b%d","method":"ping"}\n' % n for n in range(1000)))
-        self.assertEqual(["b%d" % n for n in range(1000)], [self.s.receive()["id"] for _ in range(1000)])
-
 
 class Modern(mcp.TestCase):
     era = mcp.MODERN
@@ -83,28 +76,6 @@ class Modern(mcp.TestCase):
         self.s.notify("notifications/cancelled", {"requestId": pending.id})
         self.assertOperational()
         self.assertFalse(pending.is_answered)
-
-
-class Batches(mcp.TestCase):
-    era = "2025-03-26"
-
-    def test_a_batch_is_answered_with_an_array_of_one_answer_a_request(self):
-        self.s.send_json([
-            {"jsonrpc": "2.0", "id": "a", "method": "ping"},
-            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9999}},
-            {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(+ 1 2)"}}},
-            {"jsonrpc": "2.0", "id": "c", "method": "no/such"},
-            1,
-            {},
-        ])
-        answers = self.s.receive()
-        self.assertIs(list, type(answers))
-        by_id = {json.dumps(answer["id"]): answer for answer in answers}
-        self.assertEqual(5, len(answers), answers)
-        self.assertEqual({}, by_id['"a"']["result"])
-        self.assertEqual("=> 3", by_id['"b"']["result"]["content"][0]["text"])
-        self.assertEqual(METHOD_NOT_FOUND, by_id['"c"']["error"]["code"])
-        self.assertEqual([INVALID_REQUEST] * 2, [answer["error"]["code"] for answer in answers if answer["id"] is None])
 
 
 class WhileAnEvaluationRuns(mcp.TestCase):

@@ -427,6 +427,11 @@ class OtherNames(mcp.SessionTest):
             ("apropos-search", {"query": "multiple-value-b"}, "MULTIPLE-VALUE-BIND"),
             ("describe-system", {"name": "asdf"}, "System asdf"),
             ("validate-syntax", {"file": "no-such.lisp"}, "no-such.lisp"),
+            ("kill-thread", {"name": "nobody"}, "No thread nobody"),
+            ("close-session", {"name": "no-session"}, "no-session"),
+            ("rollback-session", {"name": "no-state"}, "There is no such checkpoint"),
+            ("invoke-restart", {"name": "RETRY", "error": 77}, "77"),
+            ("patch-form", {"file_path": "no.lisp", "kind": "defun", "name": "f", "old_string": "a", "new_string": "b"}, "no.lisp"),
         ):
             reply = self.s.call(tool, arguments)
             self.assertIn(part, reply.text, tool)

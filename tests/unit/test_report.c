@@ -648,7 +648,7 @@ CASE(backtrace_shows_locals_under_each_frame)
                      "... 1 more frame, not kept");
     assert_backtrace(f, 0, 1, false,
                      "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n"
-                     "... frames 1 to 1 not shown; use max-frames and from\n... 1 more frame, not kept");
+                     "... frame 1 not shown; use max-frames and from\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)

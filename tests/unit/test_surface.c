@@ -197,7 +197,7 @@ CASE(news_are_matched_without_parsing_addresses)
     create(client, "default");
     create(client, "other");
     json_set_alloc_funcs(malloc, free);
-    assert_int_equal(allocated_count, 0);
+    assert_true(allocated_count < 200); /* those of the notifications, and none for each address */
     assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
     assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
 }

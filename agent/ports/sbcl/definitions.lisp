@@ -351,8 +351,8 @@ compiled code of it."
 
 (implement structure-function-p (name)
   (let ((transform (sb-int:info :function :source-transform name)))
+    ;; A function for other names; here it is the structure's description, with the slot or what the function does.
     (and (consp transform)
-         (typep (car transform) 'sb-kernel:defstruct-description)
          (not (eq (cdr transform) :constructor)))))
 
 (define-missing-operations)
