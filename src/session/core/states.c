@@ -32,19 +32,19 @@ const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT
 };
 /* clang-format on */
 
-const char *const session_state_texts[SESSION_STATE_COUNT] = {
+const char *const session_state_texts[] = {
 #define X(name, text, meaning) [SESSION_##name] = text,
     SESSION_STATES(X)
 #undef X
 };
 
-const char *const session_event_texts[SESSION_EVENT_COUNT] = {
+const char *const session_event_texts[] = {
 #define X(name, text, meaning) [EVENT_##name] = text,
     SESSION_EVENTS(X)
 #undef X
 };
 
-const char *const session_action_texts[SESSION_ACTION_COUNT] = {
+const char *const session_action_texts[] = {
 #define X(name, file, effect) [ACTION_##name] = #name,
     SESSION_ACTIONS(X)
 #undef X
