@@ -51,15 +51,14 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
 (defun serve-error (condition kind &optional more)
   "Report CONDITION, and MORE, as the reply to the current request and serve inside its context. Never returns.
 While unwinding to the top level, do not serve: carry the report there and continue to unwind."
-  (when *before-report*
-    (funcall (the function *before-report*)))
-  (when *pending*
-    (note-stray-condition condition "the cleanup of an earlier error")
-    (throw 'top-level nil))
-  (let ((frame (signalling-frame))
+  (let ((part (and *before-report* (funcall (the function *before-report*) kind)))
+        (frame (signalling-frame))
         (id *id*)
         ;; After the stack is exhausted, it has room for the agent's printing but not for the user's.
         (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
+    (when *pending*
+      (note-stray-condition condition "the cleanup of an earlier error")
+      (throw 'top-level nil))
     (call-in-fresh-context
      (lambda ()
        (let* ((*guard* nil)
@@ -72,7 +71,7 @@ While unwinding to the top level, do not serve: carry the report there and conti
                                              #'debugger))))
          (unless (consp message)
            (setf message (minimal-report id kind condition)))
-         (setf message (append message more))
+         (setf message (append message part more))
          (cond (*leaving* (leave message))
                (*settles* (throw 'settled (append message '(:settled t)))))
          (serve-inside condition frame message (null more)))))))
@@ -164,8 +163,9 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 ;;; Interrupts
 
 (define-condition evaluation-interrupted (condition)
-  ()
-  (:report "The evaluation was interrupted."))
+  ((text :initarg :text :initform "The evaluation was interrupted." :reader interruption-text))
+  (:report (lambda (condition stream)
+             (write-string (interruption-text condition) stream))))
 
 (defun interrupt (token)
   "Act on an interrupt from the server for the operation with TOKEN."
@@ -227,7 +227,8 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                      (take-looks))
                    (flet ((perform-it ()
                             (handler-case (perform-where-due (list* id name arguments) operation)
-                              (not-implemented (lack) (list id :refused (princ-to-string lack))))))
+                              (refusal (refusal)
+                                (list id :refused (refusal-text refusal) :absent (refusal-absent refusal))))))
                      (if (and *error-condition* (not (member name *operations-in-errors*)))
                          ;; A look-up names symbols as the code that is evaluated next will.
                          (let ((*package* (top-package)))
@@ -350,9 +351,8 @@ of which would be copied after each copy of the process."
 
 ;;; Operations on the process itself
 
-(define-operation :fork (arguments)
+(define-operation :fork (&key silent)
   (let ((descriptors (shiftf *descriptors* '()))
-        (silent (getf arguments :silent))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -412,9 +412,7 @@ leave it as it is, so the server finds the programs of a session whose process h
   "Make this process, a fresh copy, serve its own channel: the first of DESCRIPTORS, or the one that it already
 has. If SILENT is true, send no hello, because the original reports the copy: most copies never receive a request, and
 each page that a hello writes must be copied."
-  (die-with-parent)
-  (when (and *server-process* (/= *server-process* (parent-process-id)))
-    (end-process 0))
+  (end-with-server)
   (adopt-descriptors descriptors)
   ;; The first is the channel.
   (when (rest descriptors)

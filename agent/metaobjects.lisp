@@ -127,7 +127,7 @@ its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL."
 
 (defun definitions-named (name)
   "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
-:FUNCTION, and OBJECT what is defined, or NIL where that is no object."
+:FUNCTION, and OBJECT the function, method, class or package that is defined, and NIL for other kinds."
   (flet ((entry (kind object)
            (list kind object (place-as name kind object))))
     (let ((function (function-named name))

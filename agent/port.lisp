@@ -5,48 +5,52 @@
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defvar *port-operations* '()
-    "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
-DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT."))
+    "(NAME LAMBDA-LIST DOCUMENTATION . DEFAULT) for each operation; DEFAULT is a list of forms, or NIL.")
+  (defvar *implemented-operations* '()
+    "The names of those that the port implements.")
+  (defvar *absent-operations* '()
+    "The names of those that this Lisp lacks."))
 
-(define-condition not-implemented (error)
-  ((deed :initarg :deed :reader not-implemented-deed))
+(define-condition refusal (error)
+  ((text :initarg :text :reader refusal-text)
+   (absent :initarg :absent :initform nil :reader refusal-absent))
   (:report (lambda (condition stream)
-             (format stream "~a, as it is joined here, cannot ~a." (lisp-implementation-type)
-                     (not-implemented-deed condition)))))
+             (write-string (refusal-text condition) stream)))
+  (:documentation "The reason why the agent does not perform an operation, as a text. ABSENT is as in the reply."))
+
+(defun refuse (control &rest arguments)
+  "Refuse the operation at hand, for the reason that CONTROL makes of ARGUMENTS."
+  (error 'refusal :text (apply #'format nil control arguments)))
+
+(defun refuse-absent (absent control &rest arguments)
+  "Refuse it because something does not exist. ABSENT is T if the call has found this out and not failed, and :PACKAGE if a
+package does not exist."
+  (error 'refusal :text (apply #'format nil control arguments) :absent absent))
 
 (defmacro define-port-operation (name lambda-list documentation &body default)
   "Declare the operation NAME of the port. Without a DEFAULT a port implements it or lacks it."
   (check-type documentation string)
   `(eval-when (:compile-toplevel :load-toplevel :execute)
-     (setf *port-operations*
-           (append (remove ',name *port-operations* :key #'first)
-                   (list (list ',name ',lambda-list ',documentation ',(or default :none)
-                               :contract))))))
-
-(eval-when (:compile-toplevel :load-toplevel :execute)
-  (defun note-port-operation (name status)
-    (let ((entry (find name *port-operations* :key #'first)))
-      (unless entry
-        (error "~s is not an operation of the port." name))
-      (setf (fifth entry) status))))
+     (setf *port-operations* (append (remove ',name *port-operations* :key #'first)
+                                     '((,name ,lambda-list ,documentation ,@default))))))
 
 (defmacro implement (name lambda-list &body body)
   "Implement the operation NAME. Its documentation is its contract's."
+  (assert (assoc name *port-operations*) () "~s is not an operation of the port." name)
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
-       (note-port-operation ',name :implemented))
+       (push ',name *implemented-operations*))
      (defun ,name ,lambda-list ,@body)))
 
 (defun lack (deed)
-  "Signal that this Lisp cannot do DEED, a text that completes the sentence \"This Lisp cannot\"."
-  (error 'not-implemented :deed deed))
+  "Refuse what needs DEED, a text that completes the sentence \"This Lisp cannot\"."
+  (refuse "~a, as it is joined here, cannot ~a." (lisp-implementation-type) deed))
 
 (defmacro declare-absent (deed &rest names)
-  "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one signals NOT-IMPLEMENTED."
+  "Declare that this Lisp has none of the operations NAMES, because it cannot do DEED; calling one refuses what needs it."
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
-       ,@(loop for name in names
-               collect `(note-port-operation ',name :absent)))
+       (setf *absent-operations* (append ',names *absent-operations*)))
      ,@(loop for name in names
              collect `(defun ,name (&rest arguments)
                         (declare (ignore arguments))
@@ -55,30 +59,40 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
 (defmacro define-missing-operations ()
   "Define each operation that the port lacks: by the contract's default, or as absent. Ends a port's last file."
   `(progn
-     ,@(loop for (name lambda-list documentation default status) in *port-operations*
-             when (eq status :contract)
-               collect (if (eq default :none)
-                           `(declare-absent ,(format nil "do ~(~a~)" name) ,name)
-                           `(progn
-                              (eval-when (:compile-toplevel :load-toplevel :execute)
-                                (note-port-operation ',name :default))
-                              (defun ,name ,lambda-list
-                                ,documentation
-                                (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
-                                ,@default))))))
+     ,@(loop for (name lambda-list documentation . default) in *port-operations*
+             unless (or (member name *implemented-operations*) (member name *absent-operations*))
+               collect (if default
+                           `(defun ,name ,lambda-list
+                              ,documentation
+                              (declare (ignorable ,@(set-difference lambda-list lambda-list-keywords)))
+                              ,@default)
+                           `(declare-absent ,(format nil "do ~(~a~)" name) ,name)))))
+
+;;; Gray's streams. GRAY-NAME, of the port, returns the symbol for a name of theirs, or NIL if this Lisp has none.
+
+(defmacro define-gray-class (name input-or-output &rest slots)
+  "Define NAME as a class of character streams."
+  `(defclass ,name (,(gray-name (ecase input-or-output
+                                  (:input 'fundamental-character-input-stream)
+                                  (:output 'fundamental-character-output-stream))))
+     ,slots))
+
+(defmacro define-gray-method (name lambda-list &body body)
+  "Define a method on the function called NAME, where the Lisp has that."
+  (if (gray-name name)
+      `(defmethod ,(gray-name name) ,lambda-list ,@body)
+      nil))
 
 (defun port-features ()
   "List as keywords what this Lisp can do, for HELLO and SESSION-INFO."
-  (loop for (feature . operations) in '((:fork clone-process)
-                                        (:frames map-frames)
-                                        (:locals frame-locals)
-                                        (:interrupts install-interrupt)
-                                        (:save save-image)
-                                        (:compile compile-text)
-                                        (:threads thread-names))
-        when (loop for operation in operations
-                   always (not (eq :absent (fifth (find operation *port-operations*
-                                                        :key #'first)))))
+  (loop for (feature . operation) in '((:fork . clone-process)
+                                        (:frames . map-frames)
+                                        (:locals . frame-locals)
+                                        (:interrupts . install-interrupt)
+                                        (:save . save-image)
+                                        (:compile . compile-text)
+                                        (:threads . thread-names))
+        unless (member operation *absent-operations*)
           collect feature))
 
 (defmacro do-present-symbols ((symbol package) &body body)
@@ -305,10 +319,6 @@ a signal do: timers, and interruptions by its threads.")
   "Make the standard streams write to descriptors 1 and 2 and read end of file.
 Replaces streams that were closed, and variables that were set to other streams.")
 
-(define-port-operation make-line-input (next-line)
-  "Return an input stream that reads what the function NEXT-LINE returns, a string at a time with a newline after each;
-its end when that is NIL.")
-
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")
 
@@ -498,7 +508,7 @@ place is asked for, the text may be missing."
 
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
-not taken its arguments), :LOCAL (a local function that returns in a way of its own), :SYSTEM (a function of the Lisp's
+not taken its arguments), :LOCAL (a local function that does not return as others do), :SYSTEM (a function of the Lisp's
 own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left).")
 
 (define-port-operation leave-frame-by (frame function)
@@ -682,6 +692,10 @@ gets the function and its arguments.")
   "Return the type of the function called NAME, or NIL if nothing is known."
   nil)
 
+(define-port-operation structure-function-p (name)
+  "True if DEFSTRUCT has defined the function called NAME: an accessor, a predicate or a copier."
+  nil)
+
 (define-port-operation variable-type (symbol)
   "Return the declared type of the variable SYMBOL, or NIL."
   nil)
@@ -732,7 +746,7 @@ is not known to have such references."
 :POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL.")
 
 (define-port-operation place-as (name kind object)
-  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is what is defined, or NIL where that is no object.")
+  "Return where NAME is defined as KIND, as PLACE-OF does; OBJECT is the function, method, class or package that is defined, and NIL for other kinds.")
 
 (define-port-operation special-definitions (symbol)
   "List as what SYMBOL is defined besides what the standard's functions tell, as keywords."

@@ -35,5 +35,5 @@
 
 (defun perform-in-held-error (standing message)
   "Perform MESSAGE in an error that stands in a person's debugger; here there is none."
-  (declare (ignore standing))
-  (list (first message) :refused "Nobody's debugger holds this error."))
+  (declare (ignore standing message))
+  (refuse "Nobody's debugger holds this error."))

@@ -24,7 +24,7 @@
   (:report "The message on the channel makes no sense."))
 
 (defun decode-string (start end escapes)
-  "Decode the UTF-8 of *INPUT* between START and END, which holds ESCAPES backslashes to drop."
+  "Decode the UTF-8 of *INPUT* between START and END, which holds ESCAPES backslashes to drop; if that is 0, none is dropped."
   (declare (type index start end escapes))
   (let* ((input *input*)
          (text (make-string (- end start escapes)))
@@ -34,7 +34,7 @@
     (fast
       (loop while (< from end)
             do (let ((octet (aref input from)))
-                 (when (= octet 92)
+                 (when (and (= octet 92) (plusp escapes))
                    (incf from)
                    (setf octet (aref input from)))
                  (flet ((more (offset)
@@ -151,7 +151,8 @@
   (setf (aref *output-octets* *output-end*) octet)
   (incf *output-end*))
 
-(defun put-string (string)
+(defun put-string (string &optional (quoted t))
+  "Write STRING, between quotes and with escapes if QUOTED is true."
   (declare (type simple-string string))
   (make-room (+ 2 (* 4 (length string))))
   (let ((octets *output-octets*)
@@ -163,7 +164,7 @@
                  `(loop for character across string
                         do (let ((code (char-code character)))
                              (cond ((< code 128)
-                                    (when (or (= code 34) (= code 92))
+                                    (when (and quoted (or (= code 34) (= code 92)))
                                       (put 92))
                                     (put code))
                                    ((< code #x800)
@@ -180,13 +181,15 @@
                                     (put (logior 128 (logand 63 (ash code -6))))
                                     (put (logior 128 (logand 63 code)))))))))
       (fast
-        (put 34)
+        (when quoted
+          (put 34))
         (if (typep string '(simple-array character (*)))
             (encode)
             (let ((string (coerce string '(simple-array character (*)))))
               (declare (type (simple-array character (*)) string))
               (encode)))
-        (put 34)))
+        (when quoted
+          (put 34))))
     (setf *output-end* to)))
 
 (defun put-keyword (keyword)

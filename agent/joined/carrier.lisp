@@ -44,13 +44,18 @@
       (call-openly (lambda () (await-signal (session-arrival session) *silence-seconds*))))))
 
 (defun parse-payload (payload)
-  "Return the message that the string PAYLOAD is. Signals WIRE-ERROR if it is none."
-  (let* ((*input* (octets-of-text payload))
-         (end (length *input*)))
-    (multiple-value-bind (message position) (parse-value 0 end 0)
-      (unless (and (= position end) (consp message) (integerp (first message)) (symbolp (second message)))
-        (error 'wire-error))
-      message)))
+  "Return the message that the string PAYLOAD is."
+  (let ((*output-octets* (make-buffer +buffer-length+))
+        (*output-end* 0))
+    (put-string (coerce payload '(simple-array character (*))) nil)
+    (parse-octets *output-octets* *output-end*)))
+
+(defun parse-octets (*input* end)
+  "Return the message in *INPUT* up to END. Signals WIRE-ERROR if it is none."
+  (multiple-value-bind (message position) (parse-value 0 end 0)
+    (unless (and (= position end) (consp message) (integerp (first message)) (symbolp (second message)))
+      (error 'wire-error))
+    message))
 
 (defun put-message (session message)
   "Let the thread that serves SESSION have MESSAGE."
@@ -76,7 +81,8 @@
   (put-value message)
   (let ((short-enough (<= *output-end* +payload-limit+)))
     (when short-enough
-      (send-payload *session* (text-of-octets *output-octets* *output-end*)))
+      (send-payload *session* (let ((*input* *output-octets*))
+                                (decode-string 0 *output-end* 0))))
     (when (> (length *output-octets*) +longest-buffer-kept+)
       (setf *output-octets* (make-buffer +buffer-length+)))
     short-enough))

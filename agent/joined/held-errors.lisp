@@ -27,7 +27,7 @@ shows.")
 
 (defun call-at-held-error (function)
   "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
-the debugger shows: it has others of its own, which return to it."
+the debugger shows: its own others return to it."
   (declare (type function function))
   (let* ((shown (loop for (condition restarts) in (debuggers)
                       when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
@@ -110,33 +110,31 @@ the debugger shows: it has others of its own, which return to it."
   "True if MESSAGE, for STANDING, is only performed by force."
   (and (standing-held standing) (not (only-looks-p message)) (not (getf (cddr message) :force))))
 
-(defun left-refusal (id number)
-  (note-ended number)
-  (list id :refused "This error no longer stands: the person has left it, or stands in a later one."))
+(defparameter *left-text* "This error no longer stands: the person has left it, or stands in a later one.")
 
 (defun visit (post number condition)
   "Perform the request of POST in this thread, which stands in the person's debugger."
   (if (eq condition (held-condition (current-thread)))
       (call-at-held-error (lambda (frame)
                             (call-in-fresh-context (lambda () (stand number post condition frame)))))
-      ;; It has gone on since it was asked for.
+      ;; It has left this error since it was asked.
       (let ((*post* post))
-        (answer (left-refusal (first (shiftf (post-request post) nil)) number)))))
+        (note-ended number)
+        (answer (list (first (shiftf (post-request post) nil)) :refused *left-text*)))))
 
 (defun perform-in-held-error (standing message)
   "Perform MESSAGE where STANDING stands; return the reply."
-  (let ((thread (standing-thread standing))
-        (condition (standing-held standing))
-        (number (standing-number standing))
-        (session *session*))
-    (cond ((not (eq condition (held-condition thread)))
-           (left-refusal (first message) number))
-          ((needs-force-p standing message)
-           (list (first message) :refused
-                 "This error stands in the debugger of the person who runs the image. Pass force to act on it all the same."))
-          (t
-           (let ((post (make-post :thread thread :is-visit t)))
-             (if (call-in-thread thread (lambda ()
-                                          (call-in-own-context session (lambda () (visit post number condition)))))
-                 (ask-post post message)
-                 (list (first message) :refused "The thread of this error has ended.")))))))
+  (let* ((thread (standing-thread standing))
+         (condition (standing-held standing))
+         (number (standing-number standing))
+         (session *session*)
+         (post (make-post :thread thread :is-visit t)))
+    (unless (eq condition (held-condition thread))
+      (note-ended number)
+      (refuse *left-text*))
+    (when (needs-force-p standing message)
+      (refuse "This error stands in the debugger of the person who runs the image. Pass force to act on it all the same."))
+    (unless (call-in-thread thread (lambda ()
+                                     (call-in-own-context session (lambda () (visit post number condition)))))
+      (refuse "The thread of this error has ended."))
+    (ask-post post message)))

@@ -94,18 +94,14 @@
             (session-collected-at *session*) (get-universal-time)))))
 
 (defun look-in-session (message)
-  "Answer the look-up MESSAGE in a thread of its own."
-  (let* ((id (first message))
-         (session *session*)
-         (running (cond (*awaited* (post-thread *awaited*))
-                        ((session-busy session) (session-thread session)))))
+  "Answer the look-up MESSAGE in a new thread."
+  (let ((id (first message))
+        (running (cond (*awaited* (post-thread *awaited*))
+                       ((session-busy *session*) (session-thread *session*)))))
     (make-thread "look-up"
                  (lambda ()
-                   (let ((*running-thread* running))
-                     (note-looker id)
-                     (unwind-protect (send-look-reply id (perform-look id (getf (cddr message) :request)))
-                       (call-locked (lambda ()
-                                      (setf (car (rassoc (current-thread) *lookers*)) nil)))))))))
+                   (note-looker id)
+                   (answer-in-thread id (getf (cddr message) :request) running)))))
 
 (defun joined-interrupt (number token)
   "Interrupt the operation with TOKEN."
@@ -170,7 +166,7 @@
     errors))
 
 (defun end-session-aside (session)
-  "End SESSION in a thread of its own, so that nobody waits for it."
+  "End SESSION in a new thread, so that nobody waits for it."
   (make-free-thread "agent: leaving" (lambda ()
                                        ;; An error here would open in the person's debugger.
                                        (ignore-errors

@@ -41,7 +41,7 @@ there is one."
   (send-at-once (socket-stream connection package)))
 
 (defun serves-threads-p (connection package)
-  "True if each request that comes by CONNECTION is performed in a thread of its own."
+  "True if each request that comes by CONNECTION is performed in a separate thread."
   (multiple-value-bind (style known)
       (part-of-connection connection package "CONNECTION.COMMUNICATION-STYLE" "CONNECTION-COMMUNICATION-STYLE")
     (or (not known) (eq :spawn style))))
@@ -135,7 +135,7 @@ there is one."
                                                     text))))
 
 (defun note-event (connection event)
-  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that it goes on."
+  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that the library handles it too."
   (ignore-errors
    (when (and *sessions*
               (consp event)
@@ -166,11 +166,11 @@ there is one."
     (declare (ignore more))
     (case kind
       (:debug
-       (pushnew number *debugged*)
+       (call-locked (lambda () (pushnew number *debugged*)))
        (tell-of-debugger number #'note-held-error-aside))
       (:debug-return
        (when (eql 1 level)
-         (setf *debugged* (remove number *debugged*))
+         (call-locked (lambda () (setf *debugged* (remove number *debugged*))))
          (tell-of-debugger number #'note-release))))))
 
 (defun tell-of-debugger (number note)
@@ -220,16 +220,6 @@ closes and lists them), nobody can connect any more."
     ("*CONNECTION-CLOSED-HOOK*" . note-connection-closed))
   "Hooks of Swank and Slynk, and the functions that are put there.")
 
-(defun add-server-hooks ()
-  (setf *debugged* '())
-  (dolist (package *servers*)
-    (loop for (name . function) in *hooks-of-servers*
-          do (let ((symbol (its name package)))
-               (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (cons function (remove function (symbol-value symbol)))))))
-    (loop for (symbol . wrapper) in (wrapped-functions package)
-          do (wrap-calls symbol wrapper))))
-
 (defun note-dispatch (dispatch connection event &rest more)
   "Stand in for DISPATCH of Slynk's, which has no hook for events."
   (declare (type function dispatch))
@@ -244,11 +234,22 @@ closes and lists them), nobody can connect any more."
         when (and symbol (fboundp symbol) (null (and hook (its hook package))))
           collect (cons symbol (fdefinition wrapper))))
 
-(defun remove-server-hooks ()
+(defun set-server-hooks (wanted)
+  "Put the agent's functions into the hooks of Swank and Slynk, or take them away if WANTED is false."
   (dolist (package *servers*)
     (loop for (name . function) in *hooks-of-servers*
           do (let ((symbol (its name package)))
                (when (and symbol (boundp symbol))
-                 (setf (symbol-value symbol) (remove function (symbol-value symbol))))))
-    (loop for (symbol) in (wrapped-functions package)
-          do (unwrap-calls symbol))))
+                 (let ((others (remove function (symbol-value symbol))))
+                   (setf (symbol-value symbol) (if wanted (cons function others) others))))))
+    (loop for (symbol . wrapper) in (wrapped-functions package)
+          do (if wanted
+                 (wrap-calls symbol wrapper)
+                 (unwrap-calls symbol)))))
+
+(defun add-server-hooks ()
+  (call-locked (lambda () (setf *debugged* '())))
+  (set-server-hooks t))
+
+(defun remove-server-hooks ()
+  (set-server-hooks nil))

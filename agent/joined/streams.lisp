@@ -1,4 +1,5 @@
-;;;; The standard streams of a thread of a joined session. The port makes them; CALL-IN-OWN-CONTEXT binds them.
+;;;; What a port does alike for every Lisp that is joined: the thread of a session, and the standard streams of its threads,
+;;;; which CALL-IN-OWN-CONTEXT binds.
 
 (in-package #:cl-mcp-agent)
 
@@ -16,3 +17,12 @@
 (implement flush-streams ()
   (ignore-errors (finish-output *output*))
   (ignore-errors (finish-output *error-output-stream*)))
+
+(implement serving-thread ()
+  (session-thread *session*))
+
+(implement main-thread-p ()
+  (or *serves* (eq (current-thread) (serving-thread))))
+
+(implement top-package ()
+  (first (session-own-values *session*)))

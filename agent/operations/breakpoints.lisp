@@ -209,6 +209,12 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 (defvar *running* '()
   "The running functions that a tracing has in WITHIN.")
 
+(define-session-variable *runners* '()
+  "The functions that are wrapped because a tracing has them in WITHIN.")
+
+(define-session-variable *tracings* '()
+  "How functions are traced: a TRACING each.")
+
 (defun within-p (tracing)
   (or (null (tracing-within tracing))
       (intersection (tracing-within tracing) *running* :test #'equal)))
@@ -218,14 +224,13 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
     (let ((*running* (adjoin name *running* :test #'equal)))
       (apply (the function function) arguments))))
 
-(defun adapt-runners (tracings old)
-  "Wrap the functions in WITHIN of TRACINGS; unwrap those named in OLD that are no longer needed."
-  (let ((needed (remove-duplicates (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) tracings)
+(defun adapt-runners ()
+  "Wrap the functions in WITHIN of *TRACINGS*; unwrap those that are no longer there."
+  (let ((needed (remove-duplicates (loop for tracing in *tracings* append (tracing-within tracing))
                                    :test #'equal)))
-    (dolist (name (set-difference old needed :test #'equal))
-      (when (and (fboundp name) (function-wrapped-p name 'running))
-        (unwrap-function name 'running)))
-    (dolist (name needed needed)
+    (dolist (name (set-difference (shiftf *runners* needed) needed :test #'equal))
+      (unwrap-if-wrapped name 'running))
+    (dolist (name needed)
       (unless (or (not (fboundp name)) (function-wrapped-p name 'running))
         (wrap-function name 'running (runner name))))))
 

@@ -35,7 +35,7 @@
   "List the wire forms of the slots of CLASS, inherited ones included: (NAME . ENTRIES). Several classes may define
 the same slot; each has an entry, the most specific first."
   (let ((slots '()))
-    (dolist (ancestor (or (class-precedence class) (list class)))
+    (dolist (ancestor (class-ancestors class))
       (dolist (slot (direct-slots ancestor))
         (let ((entry (assoc (getf slot :name) slots :test #'eq)))
           (if entry
@@ -48,20 +48,18 @@ the same slot; each has an entry, the most specific first."
 (defun class-kind-text (class)
   (if (typep class 'built-in-class) "built-in class" (string-downcase (class-kind class))))
 
-(define-operation :class-info (arguments)
+(defun class-meant (symbol)
+  "Return the class that SYMBOL names, or refuse, with similar names."
+  (flet ((find-it (symbol)
+           (find-class symbol nil)))
+    (or (find-it symbol)
+        (refuse-other-meaning symbol "the name of a class" #'find-it))))
+
+(define-operation :class-info (&rest arguments)
   (call-with-named-symbol
    arguments :class
    (lambda (symbol)
-     (let ((class (find-class symbol nil)))
-       (if (null class)
-           (absent-reply
-            (format nil "~a is not the name of a class.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]"
-                    (name-text symbol)
-                    (loop for meaning in (symbol-meanings symbol) collect (format nil "a ~a" meaning))
-                    (offer-symbols (remove symbol (near-symbols (symbol-name symbol)
-                                                                (lambda (symbol)
-                                                                  (find-class symbol nil)))))))
-           (class-reply class arguments))))))
+     (class-reply (class-meant symbol) arguments))))
 
 (defun class-reply (class arguments)
   (multiple-value-bind (precedence final) (class-precedence class)
@@ -80,7 +78,7 @@ the same slot; each has an entry, the most specific first."
              :final (and final t)
              :slots (part-of-list slots arguments)
              :total (length slots)
-             :initargs (loop for ancestor in (or precedence (list class))
+             :initargs (loop for ancestor in (class-ancestors class)
                              append (loop for (initarg form) in (direct-default-initargs ancestor)
                                           collect (list (name-text initarg)
                                                         (item-text form +form-characters+)
@@ -129,25 +127,23 @@ the same slot; each has an entry, the most specific first."
         (setf found (union found (all-methods-on-class ancestor)))))
     found))
 
-(define-operation :find-methods (arguments)
-  (if (getf arguments :class)
+(define-operation :find-methods (&rest arguments &key class inherited function)
+  (if class
       (call-with-named-symbol
        arguments :class
        (lambda (symbol)
-         (let ((class (find-class symbol nil)))
-           (if (null class)
-               (nothing-reply symbol "the name of a class")
-               (methods-reply (name-text symbol)
-                              (union (all-methods-on-class class)
-                                     (if (getf arguments :inherited) (inherited-methods class) '()))
-                              arguments)))))
+         (let ((class (class-meant symbol)))
+           (methods-reply (name-text symbol)
+                          (union (all-methods-on-class class)
+                                 (if inherited (inherited-methods class) '()))
+                          arguments))))
       (call-with-named-symbol
-       (append (list :name (getf arguments :function)) arguments) :function
+       (append (list :name function) arguments) :function
        (lambda (symbol)
-         (let* ((name (if (setf-name-p (getf arguments :function)) `(setf ,symbol) symbol))
+         (let* ((name (if (setf-name-p function) `(setf ,symbol) symbol))
                 (function (function-named name)))
-           (if (typep function 'generic-function)
-               (methods-reply (name-text name) (methods-of-function function) arguments
-                              :arguments (lambda-list-text function)
-                              :combination (name-text (effective-order function '())))
-               (nothing-reply symbol "a generic function")))))))
+           (unless (typep function 'generic-function)
+             (refuse-other-meaning symbol "a generic function"))
+           (methods-reply (name-text name) (methods-of-function function) arguments
+                          :arguments (lambda-list-text function)
+                          :combination (name-text (effective-order function '()))))))))

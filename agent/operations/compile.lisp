@@ -122,9 +122,9 @@ defines."
                 (with-agent-syntax ()
                   (mapcar #'name-text (nreverse names))))))))
 
-(define-operation :compile-form (arguments)
+(define-operation :compile-form (&rest arguments &key code)
   (call-in-package-for-code
    arguments
    (lambda ()
-     (multiple-value-bind (failed notes lost names) (compile-and-note (getf arguments :code))
+     (multiple-value-bind (failed notes lost names) (compile-and-note code)
        (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names)))))

@@ -20,15 +20,13 @@
   "List the names of the package's symbols that begin with PREFIX: the exported ones, or if there are none,
 its internal ones. Without PACKAGE-NAME, list symbols accessible in the session's package."
   (let* ((prefix (string-left-trim "|" prefix))
-         (package (if package-name
-                      (or (find-package package-name) (find-package (string-upcase package-name)))
-                      (session-package)))
+         (package (if package-name (find-meant-package package-name) (session-package)))
          (exported '())
          (others '()))
     (when package
       (do-symbols (symbol package)
         (when (prefix-p prefix (symbol-name symbol))
-          (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+          (if (exported-from-p symbol package)
               (push (symbol-name symbol) exported)
               (when (or (null package-name) (eq package (symbol-package symbol)))
                 (push (symbol-name symbol) others))))))
@@ -44,10 +42,8 @@ its internal ones. Without PACKAGE-NAME, list symbols accessible in the session'
                    (and (stringp name) (prefix-p prefix name)))
                  (append (asdf:already-loaded-systems) (systems-in-sight))))
 
-(define-operation :complete-names (arguments)
-  (let* ((prefix (getf arguments :prefix))
-         (type (getf arguments :type))
-         (names (cond ((equal type "symbols") (symbol-names-like prefix (getf arguments :package)))
+(define-operation :complete-names (&key prefix type package)
+  (let* ((names (cond ((equal type "symbols") (symbol-names-like prefix package))
                       ((equal type "packages") (package-names-like prefix))
                       (t (system-names-like prefix))))
          (names (sort (remove-duplicates names :test #'string=)
@@ -56,6 +52,4 @@ its internal ones. Without PACKAGE-NAME, list symbols accessible in the session'
                         (or (< (length one) (length two))
                             (and (= (length one) (length two)) (string< one two)))))))
     (list *id* :ok :total (length names)
-                   :names (if (> (length names) +names-completed+)
-                              (subseq names 0 +names-completed+)
-                              names))))
+                   :names (some-of names 0 +names-completed+))))

@@ -133,9 +133,9 @@ to be shown is not copied: a default value can be any object, a circular list to
         for (symbol) = entry
         for function = (new-part entry 0)
         for setter = (new-part entry 2)
-        when (and function (not (macro-function symbol)))
+        when (and function (not (macro-function symbol)) (not (structure-function-p symbol)))
           collect (list (symbol-text symbol) (lambda-list-text function))
-        when setter
+        when (and setter (not (structure-function-p `(setf ,symbol))))
           collect (list (item-text `(setf ,symbol) 200) (lambda-list-text setter))))
 
 (defun variable-entries (symbols)
@@ -158,13 +158,20 @@ to be shown is not copied: a default value can be any object, a circular list to
 (defun other-name-p (symbol class)
   (and (class-name class) (not (eq symbol (class-name class)))))
 
+(defun accessors-text (class)
+  "Return the words for the accessors of CLASS, if it is a structure, of which FUNCTION-ENTRIES omits them."
+  (let ((accessors (remove-if-not #'structure-function-p
+                                  (mapcan (lambda (slot) (copy-list (getf slot :readers))) (direct-slots class)))))
+    (format nil "~@[, accessors: ~a~]~:[~;, ...~]"
+            (if accessors (symbol-text (first accessors)) nil) (rest accessors))))
+
 (defun class-entries (symbols)
   (loop for (symbol class) in (new-classes symbols)
         for slots = (direct-slot-names class)
         collect (list (symbol-text symbol)
                       (cond ((other-name-p symbol class)
                              (format nil "(another name of ~a)" (item-text (class-name class) 100)))
-                            (slots (item-text slots 300))
+                            (slots (format nil "~a~a" (item-text slots 300) (accessors-text class)))
                             (t "()")))))
 
 (defun method-entries (symbols)
@@ -210,8 +217,8 @@ to be shown is not copied: a default value can be any object, a circular list to
   (sort (set-difference (asdf:already-loaded-systems) *known-systems* :test #'string=)
         #'string<))
 
-(define-operation :list-definitions (arguments)
-  (let ((type (or (getf arguments :type) "all")))
+(define-operation :list-definitions (&rest arguments &key type (from 0))
+  (let ((type (or type "all")))
     (with-agent-syntax ()
       (let ((symbols (new-symbols))
             (parts '())
@@ -220,7 +227,7 @@ to be shown is not copied: a default value can be any object, a circular list to
                  (when (or (string-equal type "all") (string-equal type name))
                    (let* ((entries (funcall function))
                           (shown (part-of-list entries arguments))
-                          (next (+ (getf arguments :from 0) (length shown))))
+                          (next (+ from (length shown))))
                      (setf parts (append parts (list keyword shown)))
                      (when (and shown (< next (length entries)))
                        (push (list name (- (length entries) next) next) left-out))))))

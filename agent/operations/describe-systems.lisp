@@ -17,14 +17,11 @@
   "Return the system NAME, or NIL. Signals an error if its definition cannot be loaded."
   (asdf:find-system name nil))
 
-(defmacro with-system ((system name) &body body)
-  "Run BODY with SYSTEM bound to the system NAME. If there is no such system, return a refusal instead."
-  (let ((designator (gensym "NAME")))
-    `(let* ((,designator (meant-system-name ,name))
-            (,system (designated-system ,designator)))
-       (if ,system
-           (with-agent-syntax () ,@body)
-           (refuse-absent-system ,designator)))))
+(defun meant-system (name)
+  "Return the system that is meant by NAME, or refuse."
+  (let ((name (meant-system-name name)))
+    (or (designated-system name)
+        (refuse-absent-system name))))
 
 ;;; Dependencies
 
@@ -84,9 +81,9 @@ true if there are more than are listed."
       (walk system 0 (list (asdf:component-name system))))
     (values (nreverse entries) nil)))
 
-(define-operation :system-dependencies (arguments)
-  (with-system (system (getf arguments :system))
-    (multiple-value-bind (entries more) (dependency-tree system (getf arguments :transitive))
+(define-operation :system-dependencies (&key system transitive)
+  (let ((system (meant-system system)))
+    (multiple-value-bind (entries more) (with-agent-syntax () (dependency-tree system transitive))
       (list *id* :ok :name (asdf:component-name system) :dependencies entries :more more))))
 
 ;;; A definition
@@ -130,10 +127,11 @@ true if there are more than are listed."
       (walk system 0))
     (values (nreverse entries) nil)))
 
-(define-operation :describe-system (arguments)
-  (with-system (system (getf arguments :system))
-    (let ((file (ignore-errors (asdf:system-source-file system)))
-          (description (asdf:system-description system)))
+(define-operation :describe-system (&key system)
+  (let* ((system (meant-system system))
+         (file (ignore-errors (asdf:system-source-file system)))
+         (description (asdf:system-description system)))
+    (with-agent-syntax ()
       (flet ((property (reader limit)
                (text-or-nil (ignore-errors (funcall (the function reader) system)) limit)))
         (multiple-value-bind (components more) (component-entries system)
@@ -160,10 +158,8 @@ true if there are more than are listed."
 
 ;;; Where systems are
 
-(define-operation :list-systems (arguments)
-  (let* ((pattern (getf arguments :pattern))
-         (limit (getf arguments :count +systems-listed+))
-         (found (remove-if-not (lambda (entry)
+(define-operation :list-systems (&key pattern ((:count limit) +systems-listed+))
+  (let* ((found (remove-if-not (lambda (entry)
                                  (or (null pattern)
                                      (search pattern (car entry) :test #'char-equal)))
                                (known-definition-files)))

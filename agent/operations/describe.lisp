@@ -59,9 +59,7 @@ its name."
   (let ((package (symbol-package symbol)))
     (if package
         (format stream "~s is a symbol of the package ~a, ~a.~%" symbol (package-name package)
-                (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
-                    "exported"
-                    "not exported"))
+                (if (exported-from-p symbol package) "exported" "not exported"))
         (format stream "~s is an uninterned symbol.~%" symbol))
     (let ((others (remove package (exporting-packages symbol))))
       (when others
@@ -237,23 +235,22 @@ same name in other packages and similar names here; if there are none, similar n
               (offer-symbols (remove-duplicates (symbols-meant symbol-name package)
                                                 :from-end t))))))
 
-(define-operation :describe-symbol (arguments)
+(define-operation :describe-symbol (&rest arguments &key name)
   (call-in-named-package
    arguments
    (lambda (package)
-     (let ((name (getf arguments :name)))
-       (multiple-value-bind (symbol found) (find-named-symbol name package)
-         (let ((named (find-package (nth-value 1 (split-name name)))))
-           (if (or found named)
-               (list *id* :ok
-                     :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
-                     :standard (and found
-                                    (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
-                                    (string-downcase symbol))
-                     :found t)
-               (no-symbol-reply name))))))))
+     (multiple-value-bind (symbol found) (find-named-symbol name package)
+       (let ((named (find-package (nth-value 1 (split-name name)))))
+         (unless (or found named)
+           (refuse-unknown-name name))
+         (list *id* :ok
+               :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+               :standard (and found
+                              (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
+                              (string-downcase symbol))
+               :found t))))))
 
-(define-operation :session-info (arguments)
+(define-operation :session-info ()
   (multiple-value-bind (used limit) (heap-readings)
     (list* *id* :ok
            :package (session-package-name)

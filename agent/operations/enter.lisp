@@ -4,24 +4,22 @@
 (in-package #:cl-mcp-agent)
 
 (defun frame-number (number)
-  "Return frame NUMBER of the report, or NIL for the last one, which represents the form.
-The second value is a sentence if there is no such frame."
-  (if (null *error-frame*)
-      (values nil "The error no longer stands: the program has left it.")
-      (let ((count 0))
-        (map-frames (lambda (frame name)
-                      (declare (ignore name))
-                      (when (= count number)
-                        (return-from frame-number frame))
-                      (incf count)
-                      nil)
-                    *error-frame* +frames-walked+)
-        ;; The error of a thread that evaluates nothing has no form.
-        (let ((last (if *current-form* count (1- count))))
-          (values nil
-                  (and (> number last)
-                       (format nil "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace."
-                               number (1+ last))))))))
+  "Return frame NUMBER of the report, or NIL for the last one, which represents the form. Refuse if there is no such frame."
+  (unless *error-frame*
+    (refuse "The error no longer stands: the program has left it."))
+  (let ((count 0))
+    (map-frames (lambda (frame name)
+                  (declare (ignore name))
+                  (when (= count number)
+                    (return-from frame-number frame))
+                  (incf count)
+                  nil)
+                *error-frame* +frames-walked+)
+    ;; The error of a thread that evaluates nothing has no form.
+    (let ((last (if *current-form* count (1- count))))
+      (when (> number last)
+        (refuse "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace." number (1+ last)))
+      nil)))
 
 (defun frame-bindings (frame)
   "List (SYMBOL VALUE) for the variables of FRAME that code can name; the first of those with the same name."
@@ -67,11 +65,8 @@ The second value is a sentence if there is no such frame."
                   when more
                     collect `(note-entry-done ',text ,end))))
 
-(define-operation :evaluate-in-frame (arguments)
-  (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame 0))
-    (if refusal
-        (list *id* :refused refusal)
-        (evaluate-text-in-frame frame (getf arguments :code) arguments))))
+(define-operation :evaluate-in-frame (&rest arguments &key (frame 0) code)
+  (evaluate-text-in-frame (frame-number frame) code arguments))
 
 (defun home-symbol (name)
   "Return the symbol from which NAME, a function's name in a frame, is derived: F for (SETF F), for a method of F and for
@@ -84,12 +79,15 @@ a local function in F. NIL if there is none."
           ((consp (rest name)) (home-symbol (second name))))))
 
 (defun frame-package (frame)
-  "Return the package in which the code of FRAME was most likely written: the one of its function's name. NIL if
-that is unknown."
+  "Return the package in which the code of FRAME was most likely written: the current one if it is that of a variable, since
+a method can be one of another package's function; otherwise the one of its function's name. NIL if that is unknown."
   (let ((symbol (and frame (home-symbol (frame-call frame)))))
-    (and symbol
-         (not (eq (symbol-package symbol) (find-package "COMMON-LISP")))
-         (symbol-package symbol))))
+    (cond ((and frame (find (session-package) (frame-bindings frame)
+                            :key (lambda (binding) (symbol-package (first binding)))))
+           (session-package))
+          ((and symbol (not (eq (symbol-package symbol) (find-package "COMMON-LISP"))))
+           (symbol-package symbol))
+          (t nil))))
 
 (defun mentions-p (form names)
   "True if FORM contains a symbol of NAMES."
@@ -249,30 +247,25 @@ is an error inside the error, reported like any other."
              (length lambda-list)
              count))))
 
-(define-operation :invoke-restart (arguments)
-  (let* ((designator (getf arguments :restart))
-         (restart (and *error-condition* (find-shown-restart designator)))
-         (text (getf arguments :value))
-         (asks (and (null text) (getf arguments :asks))))
-    (cond ((null restart)
-           (list *id* :refused (format nil "This error has no restart ~a.~@[ It has ~a.~]" designator (restarts-offered))))
-          ((and (null text)
-                (plusp (required-count (restart-lambda-list restart)))
-                (not (and asks (restart-asker restart))))
-           (list *id* :refused
-                 (format nil "The restart ~a needs a value: pass a form as the argument value." designator)))
-          (t
-           (go-on-from-error
-            arguments
-            (lambda ()
-              (let* ((given (values-for-restart restart text asks))
-                     (values (if given
-                                 (cons (restart-argument restart (first given)) (rest given))
-                                 '())))
-                (check-restart-values restart values)
-                (lambda (progress)
-                  (if (and values (or (null text) (not (eq (first given) (first values)))))
-                      (note-lost progress)
-                      (note-restart progress restart text))
-                  (call-with-handlers *program-handlers*
-                                      (lambda () (apply #'invoke-restart restart values)))))))))))
+(define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number)
+  (let ((restart (or (and *error-condition* (find-shown-restart designator))
+                     (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
+        (asks (and (null text) asks)))
+    (when (and (null text)
+               (plusp (required-count (restart-lambda-list restart)))
+               (not (and asks (restart-asker restart))))
+      (refuse "The restart ~a needs a value: pass a form as the argument value." designator))
+    (go-on-from-error
+     arguments
+     (lambda ()
+       (let* ((given (values-for-restart restart text asks))
+              (values (if given
+                          (cons (restart-argument restart (first given)) (rest given))
+                          '())))
+         (check-restart-values restart values)
+         (lambda (progress)
+           (if (and values (or (null text) (not (eq (first given) (first values)))))
+               (note-lost progress)
+               (note-restart progress restart text))
+           (call-with-handlers *program-handlers*
+                               (lambda () (apply #'invoke-restart restart values)))))))))

@@ -64,27 +64,19 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
               :operator (if (zerop steps) (operator-kind form) nil))))))
 
 (defun call-in-package-for-code (arguments function)
-  "Call FUNCTION, which returns the reply, as one compilation unit in the package that ARGUMENTS name. If there is no
-such package, reply with similar names."
+  "Call FUNCTION as one compilation unit in the package that ARGUMENTS name. If there is no such package, refuse."
   (let* ((name (getf arguments :package))
-         (package (if name
-                      (find-meant-package name)
-                      *package*)))
-    (if package
-        (let ((*package* package)
-              (*current-form* nil))     ; of an error that stands
-          (call-in-unit function))
-        (with-agent-syntax ()
-          (no-package-reply name)))))
+         (*package* (if name (package-meant name) *package*))
+         (*current-form* nil))          ; of an error that stands
+    (call-in-unit function)))
 
-(define-operation :macroexpand (arguments)
-  (let ((depth (intern-keyword (getf arguments :depth))))
-    (call-in-package-for-code
-     arguments
-     (lambda ()
-       (list *id* :ok
-             :expansions (loop for form in (read-forms (getf arguments :code))
-                               collect (expansion-entry form depth)))))))
+(define-operation :macroexpand (&rest arguments &key code depth)
+  (call-in-package-for-code
+   arguments
+   (lambda ()
+     (list *id* :ok
+           :expansions (loop for form in (read-forms code)
+                             collect (expansion-entry form (intern-keyword depth)))))))
 
 ;;; Dispatch
 
@@ -153,45 +145,42 @@ such package, reply with similar names."
 
 (defun dispatch-reply (form)
   (multiple-value-bind (name argument-forms) (called-function form)
-    (cond ((null name)
-           (absent-reply "This is not a call of a named function."))
-          ((and (symbolp name) (or (macro-function name) (special-operator-p name)))
-           (absent-reply
-            (with-agent-syntax ()
-              (format nil "~a is a ~:[special operator~;macro~]: it has no methods." (name-text name)
-                      (macro-function name)))))
-          ((not (fboundp name))
-           (with-agent-syntax () (nothing-reply (if (consp name) (second name) name) "a function")))
-          (t
-           (let ((function (fdefinition name))
-                 ;; The arguments are evaluated as a call would evaluate them; an error in one is reported.
-                 (arguments (loop for form in argument-forms
-                                  append (let ((*current-form* (list form)))
-                                           (list (first (evaluate-form form)))))))
-             (with-agent-syntax (:length 10 :level 4)
-               (if (typep function 'generic-function)
-                   (generic-reply name function arguments)
-                   (list *id* :ok
-                         :name (name-text name)
-                         :function (lambda-list-text function)
-                         :place (place-part (place-of function))))))))))
+    (with-agent-syntax ()
+      (cond ((null name)
+             (refuse-absent t "This is not a call of a named function."))
+            ((and (symbolp name) (or (macro-function name) (special-operator-p name)))
+             (refuse-absent t "~a is a ~:[special operator~;macro~]: it has no methods." (name-text name)
+                            (macro-function name)))
+            ((not (fboundp name))
+             (refuse-other-meaning (if (consp name) (second name) name) "a function"))))
+    (let ((function (fdefinition name))
+          ;; The arguments are evaluated as a call would evaluate them; an error in one is reported.
+          (arguments (loop for form in argument-forms
+                           append (let ((*current-form* (list form)))
+                                    (list (first (evaluate-form form)))))))
+      (with-agent-syntax (:length 10 :level 4)
+        (if (typep function 'generic-function)
+            (generic-reply name function arguments)
+            (list *id* :ok
+                  :name (name-text name)
+                  :function (lambda-list-text function)
+                  :place (place-part (place-of function))))))))
 
 (defun generic-reply (name function arguments)
   (let* ((required (required-count (function-lambda-list function)))
          (methods (methods-of-function function)))
-    (if (< (length arguments) required)
-        (absent-reply (format nil "~a takes at least ~d argument~:p; this form has ~d."
-                              (name-text name) required (length arguments)))
-        (let ((applicable (compute-applicable-methods function arguments)))
-          (if (and methods applicable)
-              (applicable-reply name function arguments required applicable)
-              (inapplicable-reply name function arguments required))))))
+    (when (< (length arguments) required)
+      (refuse-absent t "~a takes at least ~d argument~:p; this form has ~d." (name-text name) required (length arguments)))
+    (let ((applicable (compute-applicable-methods function arguments)))
+      (if (and methods applicable)
+          (applicable-reply name function arguments required applicable)
+          (inapplicable-reply name function arguments required)))))
 
-(define-operation :explain-dispatch (arguments)
+(define-operation :explain-dispatch (&rest arguments &key code)
   (call-in-package-for-code
    arguments
    (lambda ()
-     (let ((forms (read-forms (getf arguments :code))))
-       (if (= 1 (length forms))
-           (dispatch-reply (first forms))
-           (absent-reply "Pass one form: the call to explain."))))))
+     (let ((forms (read-forms code)))
+       (unless (= 1 (length forms))
+         (refuse-absent t "Pass one form: the call to explain."))
+       (dispatch-reply (first forms))))))

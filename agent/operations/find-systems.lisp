@@ -237,10 +237,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
 
 (defun offer-systems (name)
   "Return a sentence with the systems whose names are similar to NAME, or NIL."
-  (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
-    (when near
-      (format nil "Did you mean the system ~{~a~^ or ~}?"
-              (some-of near 0 +names-offered+)))))
+  (offer (near-strings name (append (asdf:registered-systems) (systems-in-sight))) "the system "))
 
 (defun file-as-system-hint (name)
   "Return a sentence if NAME, which names no system, looks like the name of a file."
@@ -274,14 +271,11 @@ has no file. If several have the same name, the first is the one that ASDF uses.
          (merge-pathnames (uiop:parse-native-namestring name)))))
 
 (defun designated-system-name (text path)
-  "Return the name of the system that TEXT denotes. PATH is its DEFINITION-PATH."
-  (if path (pathname-name path) (meant-system-name text)))
-
-(defun absent-designation-p (name path)
-  "True if there is no system NAME, whose definition is at PATH if that is not NIL."
-  (if path
-      (null (probe-file path))
-      (absent-system-p name)))
+  "Return the name of the system that TEXT denotes, or refuse if there is none. PATH is its DEFINITION-PATH."
+  (let ((name (if path (pathname-name path) (meant-system-name text))))
+    (when (if path (null (probe-file path)) (absent-system-p name))
+      (refuse-absent-system text))
+    name))
 
 (defun load-definition (path)
   "Load the definition PATH, if it is not NIL, so that the system of this name is the one that it defines."
@@ -302,6 +296,5 @@ loading the system reports that."
       (error () nil))))
 
 (defun refuse-absent-system (name)
-  "Return the reply that there is no system NAME."
-  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name
-                                  (or (file-as-system-hint name) (offer-systems name)))))
+  "Refuse because there is no system NAME."
+  (refuse "There is no system ~a.~@[~%~a~]" name (or (file-as-system-hint name) (offer-systems name))))

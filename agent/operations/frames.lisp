@@ -139,8 +139,8 @@ stopped before the last."
                      :locals (getf arguments :locals))
       (list :frames frames :total total))))
 
-(define-operation :frames (arguments)
-  (if *error-frame*
-      (list* *id* :ok :locals (and (getf arguments :locals) t)
-             (frames-part *error-frame* *error-condition* arguments (report-package)))
-      (list *id* :refused "The error no longer stands: the program has left it.")))
+(define-operation :frames (&rest arguments &key locals)
+  (unless *error-frame*
+    (refuse "The error no longer stands: the program has left it."))
+  (list* *id* :ok :locals (and locals t)
+         (frames-part *error-frame* *error-condition* arguments (report-package))))

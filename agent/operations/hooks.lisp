@@ -52,8 +52,8 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
           (format nil "~a: ~a" (type-name-text (class-of condition)) (message-text condition 1000)))
         nil)))
 
-(define-operation :call-hooks (arguments)
-  (let ((kind (if (equal (getf arguments :reason) "start") :start :return))
+(define-operation :call-hooks (&key reason)
+  (let ((kind (if (equal reason "start") :start :return))
         (called 0)
         (failures '()))
     (loop for (hook-kind name function) in *hooks*

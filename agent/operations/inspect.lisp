@@ -44,32 +44,31 @@ NIL if TEXT is not a handle."
             nil)))))
 
 (defun value-with-handle (text)
-  "Return in a list the value of an evaluation that TEXT, such as v12 or v12.1, denotes. Signals a PATH-ERROR if there
-is none."
+  "Return in a list the value of an evaluation that TEXT, such as v12 or v12.1, denotes, or refuse."
   (multiple-value-bind (number index) (parse-handle text #\v)
     (or (earlier-value number (or index 0))
-        (fail-path "The value ~a is no longer kept: nothing in this state of the session refers to it. Inspect it by ~
+        (refuse "The value ~a is no longer kept: nothing in this state of the session refers to it. Inspect it by ~
                     code."
                    text))))
 
 (defun object-with-handle (text)
-  "Return in a list the object that the handle TEXT denotes. Signals a PATH-ERROR if there is none."
+  "Return in a list the object that the handle TEXT denotes, or refuse."
   (if (eql 0 (position #\v (string-left-trim " #" text) :test #'char-equal))
       (value-with-handle text)
       (inspected-object text)))
 
 (defun inspected-object (text)
-  "Return in a list the object to which a reply gave the handle TEXT. Signals a PATH-ERROR if there is none."
+  "Return in a list the object to which a reply gave the handle TEXT, or refuse."
   (multiple-value-bind (number index key) (parse-handle text #\h)
     (let ((inspection (assoc number *inspections*)))
       (flet ((missing ()
-               (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
+               (refuse "No object has the handle ~a now. Handles belong to the state of the ~
                            session in which they were given: a return to an earlier state or a ~
                            new process discards them, and only those of the last ~d inspections are ~
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)
-               (fail-path "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12."
+               (refuse "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12."
                           text))
               ((null inspection) (missing))
               ((null index) (list (second inspection)))
@@ -146,8 +145,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
   "Return the part of OBJECT that STEPS lead to, or NIL; second, a sentence if there is none."
   (with-agent-syntax (:length 10 :level 4)
     (handler-case (follow-path object steps)
-      (path-error (condition)
-        (values nil (path-error-sentence condition))))))
+      (refusal (refusal) (values nil (refusal-text refusal))))))
 
 (defun inspection-asked-for (object steps arguments)
   "Describe the part of OBJECT that STEPS, which must exist, lead to."
@@ -158,8 +156,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
                                  (getf arguments :handle-number 0)
                                  (getf arguments :from 0)
                                  (getf arguments :count 30))
-         (path-error (condition)
-           (list :absent (path-error-sentence condition))))))))
+         (refusal (refusal) (list :absent (refusal-text refusal))))))))
 
 (defun why-not-settable (part)
   "Return the reason, as a sentence, if PART cannot be set."
@@ -196,7 +193,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
     (multiple-value-bind (part absent) (find-part object steps)
       (let ((sentence (or absent (and text (why-not-settable part)))))
         (cond (sentence
-               (list *id* :refused sentence :absent (null text)))
+               (refuse-absent (null text) "~a" sentence))
               ((null text)
                (list* *id* :ok (inspection-asked-for object steps arguments)))
               (t
@@ -208,45 +205,30 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
                 (lambda () (inspection-asked-for object steps arguments)))))))))
 
 (defun local-of-frame (number name)
-  "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here. Signals a
-PATH-ERROR."
-  (multiple-value-bind (frame refusal) (frame-number number)
-    (let* ((locals (if frame (frame-locals frame) '()))
-           (local (find name locals :test #'string-equal :key (lambda (local) (symbol-name (car local))))))
-      (cond (refusal
-             (fail-path "~a" refusal))
-            (local
-             (list (cdr local)))
-            (t
-             (fail-path "Frame ~d has no variable ~a~@[; it has ~{~a~^, ~}~]." number name
-                        (with-agent-syntax () (loop for (symbol) in locals
-                                                    repeat 20
-                                                    collect (item-text symbol 60)))))))))
+  "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here, or refuse."
+  (let* ((frame (frame-number number))
+         (locals (if frame (frame-locals frame) '()))
+         (local (find name locals :test #'string-equal :key (lambda (local) (symbol-name (car local))))))
+    (if local
+        (list (cdr local))
+        (refuse "Frame ~d has no variable ~a~@[; it has ~{~a~^, ~}~]." number name
+                (with-agent-syntax () (loop for (symbol) in locals
+                                            repeat 20
+                                            collect (item-text symbol 60)))))))
 
 (defun variable-value (name package-name)
-  "Return in a list the value of the variable NAME. Signals a PATH-ERROR."
+  "Return in a list the value of the variable NAME, or refuse."
   (let* ((package (if package-name (find-meant-package package-name) (session-package)))
          (symbol (and package (find-named-symbol name package))))
     (if (and symbol (boundp symbol))
         (list (symbol-value symbol))
-        (fail-path "~a has no value yet, or is not a variable: it can be evaluated when what runs has ended." name))))
+        (refuse "~a has no value yet, or is not a variable: it can be evaluated when what runs has ended." name))))
 
-(defun inspection-function (arguments)
-  "Return a function that does what ARGUMENTS request. Signals a PATH-ERROR if they make no sense."
-  (let ((steps (parse-path (or (getf arguments :path) ""))))
-    (if (getf arguments :code)
-        (lambda () (inspect-code arguments steps))
-        (let ((found (cond ((getf arguments :local)
-                            (local-of-frame (getf arguments :frame 0) (getf arguments :local)))
-                           ((getf arguments :variable)
-                            (variable-value (getf arguments :variable) (getf arguments :package)))
-                           (t
-                            (object-with-handle (getf arguments :handle))))))
-          (lambda () (inspect-object (first found) arguments steps))))))
-
-(define-operation :inspect (arguments)
-  (let ((next (handler-case (inspection-function arguments)
-                (path-error (condition) condition))))
-    (if (functionp next)
-        (funcall next)
-        (list *id* :refused (path-error-sentence next)))))
+(define-operation :inspect (&rest arguments &key code path local (frame 0) variable package handle)
+  (let ((steps (parse-path (or path ""))))
+    (if code
+        (inspect-code arguments steps)
+        (inspect-object (first (cond (local (local-of-frame frame local))
+                                     (variable (variable-value variable package))
+                                     (t (object-with-handle handle))))
+                        arguments steps))))

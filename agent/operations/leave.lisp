@@ -39,15 +39,17 @@ returns true. Return that; NIL if it never does."
     :not-begun "it failed before it had taken its arguments."
     :local "it is a local function that does not return as others do. Compiled with (debug 3), it can be left."
     :system "it is a function of the Lisp itself."
-    :lisp "this Lisp does not leave frames; a restart goes on from the error."
+    :lisp "this Lisp does not leave frames; a restart continues from the error."
     :quality "its function was compiled with a policy below (debug 2), the default here."))
 
-(defun refusal-to-leave (frame number)
-  "Return a sentence if FRAME, which is not NIL and has this NUMBER, cannot be left."
-  (let ((reason (why-not-left frame)))
-    (and reason
-         (format nil "Frame ~d cannot be left: ~a~@[ The nearest that can be left is ~a.~]" number
-                 (getf *reasons-not-to-leave* reason) (frame-after frame)))))
+(defun frame-to-leave (number)
+  "Return frame NUMBER, or NIL for the last one. Refuse if it cannot be left."
+  (let* ((frame (frame-number number))
+         (reason (and frame (why-not-left frame))))
+    (when reason
+      (refuse "Frame ~d cannot be left: ~a~@[ The nearest that can be left is ~a.~]" number
+              (getf *reasons-not-to-leave* reason) (frame-after frame)))
+    frame))
 
 (defun values-in-frame (frame text arguments)
   "Evaluate the forms of TEXT with the variables of FRAME, or without for NIL. Return a list of the values of each form."
@@ -72,24 +74,16 @@ returns true. Return that; NIL if it never does."
     (note-lost progress)
     (leave-frame-by frame function)))
 
-(define-operation :return-from-frame (arguments)
-  (let ((number (getf arguments :frame 0)))
-    (multiple-value-bind (frame refusal) (frame-to-leave number)
-      (if refusal
-          (list *id* :refused refusal)
-          (go-on-from-error
-           arguments
-           (lambda ()
-             (let ((values (first (last (values-in-frame frame (or (getf arguments :value) "nil") arguments)))))
-               (if frame
-                   (leave-frame frame (lambda () (values-list values)))
-                   (leave-evaluation values))))
-           (and frame (frame-package frame)))))))
-
-(defun frame-to-leave (number)
-  "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
-  (multiple-value-bind (frame refusal) (frame-number number)
-    (values frame (or refusal (and frame (refusal-to-leave frame number))))))
+(define-operation :return-from-frame (&rest arguments &key ((:frame number) 0) value)
+  (let ((frame (frame-to-leave number)))
+    (go-on-from-error
+     arguments
+     (lambda ()
+       (let ((values (first (last (values-in-frame frame (or value "nil") arguments)))))
+         (if frame
+             (leave-frame frame (lambda () (values-list values)))
+             (leave-evaluation values))))
+     (and frame (frame-package frame)))))
 
 ;;; Calling a function again
 
@@ -110,71 +104,56 @@ returns true. Return that; NIL if it never does."
          (equal generic-function (generic-function-of (frame-call caller))))))
 
 (defun call-again (frame number)
-  "Return the function and the arguments for calling frame NUMBER again; or NIL, NIL and the reason why it cannot be."
+  "Return the function and the arguments for calling frame NUMBER again, or refuse."
   (multiple-value-bind (name arguments) (frame-call frame)
     (let* ((generic-function (generic-function-of name))
-           (callee (or generic-function name)))
-      (flet ((refuse (reason)
-               (return-from call-again
-                 (values nil nil (format nil "Frame ~d cannot be called again: ~a~@[ The nearest that can be is ~a.~]"
-                                         number reason (frame-after frame))))))
-        (cond ((not (and (or (symbolp callee)
-                             (typep callee '(cons (eql setf) (cons symbol null))))
-                         (fboundp callee)
-                         (not (and (symbolp callee)
-                                   (or (macro-function callee) (special-operator-p callee))))))
-               (refuse "its function has no global name."))
-              ((and generic-function (called-by-method-p frame generic-function))
-               (refuse "it was called by CALL-NEXT-METHOD."))
-              (t
-               (values (fdefinition callee) arguments)))))))
+           (callee (or generic-function name))
+           (reason (cond ((not (and (or (symbolp callee)
+                                        (typep callee '(cons (eql setf) (cons symbol null))))
+                                    (fboundp callee)
+                                    (not (and (symbolp callee)
+                                              (or (macro-function callee) (special-operator-p callee))))))
+                          "its function has no global name.")
+                         ((and generic-function (called-by-method-p frame generic-function))
+                          "it was called by CALL-NEXT-METHOD."))))
+      (when reason
+        (refuse "Frame ~d cannot be called again: ~a~@[ The nearest that can be is ~a.~]"
+                number reason (frame-after frame)))
+      (values (fdefinition callee) arguments))))
 
 (defun known-arguments-p (arguments)
   "True if all ARGUMENTS of a frame are still known."
   (and (listp arguments)
        (notany #'unknown-argument-p arguments)))
 
-(define-operation :restart-frame (arguments)
-  (let ((number (getf arguments :frame 0))
-        (text (getf arguments :arguments)))
-    (multiple-value-bind (frame refusal) (frame-to-leave number)
-      (cond (refusal
-             (list *id* :refused refusal))
-            ((null frame)
-             (restart-evaluation arguments))
-            (t
-             (multiple-value-bind (function old-arguments refusal) (call-again frame number)
-               (declare (ignore function))
-               (cond (refusal
-                      (list *id* :refused refusal))
-                     ((not (or text (known-arguments-p old-arguments)))
-                      (list *id* :refused
-                            (format nil "Some arguments of frame ~d are no longer known. Pass them as arguments."
-                                    number)))
-                     (t
-                      (go-on-from-error
-                       arguments
-                       (lambda ()
-                         ;; The code evaluated first may have redefined the function.
-                         (let ((function (call-again frame number))
-                               (new-arguments (if text
-                                                  (mapcar #'first (values-in-frame frame text arguments))
-                                                  old-arguments)))
-                           (leave-frame frame
-                                        (lambda ()
-                                          (apply (the function function) new-arguments)))))
-                       (frame-package frame))))))))))
+(define-operation :restart-frame (&rest request &key ((:frame number) 0) ((:arguments text)))
+  (let ((frame (frame-to-leave number)))
+    (if (null frame)
+        (restart-evaluation request)
+        (let ((old-arguments (nth-value 1 (call-again frame number))))
+          (unless (or text (known-arguments-p old-arguments))
+            (refuse "Some arguments of frame ~d are no longer known. Pass them as arguments." number))
+          (go-on-from-error
+           request
+           (lambda ()
+             ;; The code evaluated first may have redefined the function.
+             (let ((function (call-again frame number))
+                   (new-arguments (if text
+                                      (mapcar #'first (values-in-frame frame text request))
+                                      old-arguments)))
+               (leave-frame frame
+                            (lambda ()
+                              (apply (the function function) new-arguments)))))
+           (frame-package frame))))))
 
-(defun restart-evaluation (arguments)
+(defun restart-evaluation (request)
   "Evaluate the form of the evaluation again: its frame is the last one."
-  (let ((restart (find-shown-restart "RETRY")))
-    (cond ((getf arguments :arguments)
-           (list *id* :refused "The last frame stands for the form that was evaluated, which has no arguments."))
-          ((null restart)
-           (list *id* :refused "This error has no restart RETRY."))
-          (t
-           (go-on-from-error arguments
-                             (lambda ()
-                               (lambda (progress)
-                                 (note-restart progress restart nil)
-                                 (invoke-restart restart))))))))
+  (when (getf request :arguments)
+    (refuse "The last frame stands for the form that was evaluated, which has no arguments."))
+  (let ((restart (or (find-shown-restart "RETRY")
+                     (refuse "Error ~d has no restart RETRY." (getf request :number)))))
+    (go-on-from-error request
+                      (lambda ()
+                        (lambda (progress)
+                          (note-restart progress restart nil)
+                          (invoke-restart restart))))))

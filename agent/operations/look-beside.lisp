@@ -39,11 +39,15 @@
   (unless (send-message (or message (list id :refused "There is no answer.")))
     (send-message (list id :refused "The answer is too long to be sent."))))
 
-(defun answer-as-copy (id request channel running)
-  "In a copy made for REQUEST: perform it and send the reply. Its output and streams are not those of the session."
+(defun end-with-server ()
+  "In a copy: let this process end when the server ends, which may have happened already."
   (die-with-parent)
   (when (and *server-process* (/= *server-process* (parent-process-id)))
-    (end-process 0))
+    (end-process 0)))
+
+(defun answer-as-copy (id request channel running)
+  "In a copy made for REQUEST: perform it and send the reply. Its output and streams are not those of the session."
+  (end-with-server)
   (adopt-descriptors (list channel))
   (sever-descriptors (list* 1 2 (passing-descriptors '())))
   (let ((*process-shown* *own-process*)
@@ -81,6 +85,14 @@
                    (setf *lookers* (acons id (current-thread)
                                           (remove-if-not (lambda (looker) (member (cdr looker) threads)) *lookers*)))))))
 
+(defun answer-in-thread (id request thread)
+  "Answer the look-up ID in this thread, which was made for it; the operation runs in THREAD, or none if that is NIL."
+  (let ((*running-thread* thread))
+    (unwind-protect (send-look-reply id (perform-look id request))
+      ;; It does not count as a thread of the program until it has ended.
+      (call-locked (lambda ()
+                     (setf (car (rassoc (current-thread) *lookers*)) nil))))))
+
 (defun look-in-thread (id request channel running)
   (let ((ready (make-signal))
         (thread (cond ((not running) nil)
@@ -89,15 +101,11 @@
     (flet ((answer ()
              (let ((*channel* channel)
                    (*output-octets* (make-buffer +buffer-length+))
-                   (*output-end* 0)
-                   (*running-thread* thread))
+                   (*output-end* 0))
                (note-looker id)
                (raise-signal ready)
                (send-message (list 0 :hello))
-               (unwind-protect (send-look-reply id (perform-look id request))
-                 ;; It does not count as a thread of the program until it has ended.
-                 (call-locked (lambda ()
-                                (setf (car (rassoc (current-thread) *lookers*)) nil)))
+               (unwind-protect (answer-in-thread id request thread)
                  (close-descriptors (list channel))))))
       ;; A new thread inherits the set of blocked signals from its creator.
       (call-openly (lambda () (make-thread "look-up" #'answer)))
@@ -149,7 +157,7 @@ may take as long."
               frame +frames-walked+)
   nil)
 
-(define-operation :running-frames (arguments)
+(define-operation :running-frames (&rest arguments)
   (flet ((frames (frame)
            (let ((*in-a-hurry* (prints-p frame)))
              (frames-part frame nil arguments (session-package)))))

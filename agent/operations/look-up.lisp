@@ -3,37 +3,26 @@
 
 (in-package #:cl-mcp-agent)
 
-(defun absent-reply (text)
-  "Return the reply that something does not exist. This is not a failure."
-  (list *id* :refused text :absent t))
+(defun package-meant (name)
+  "Return the package called NAME, or refuse, with similar names."
+  (or (find-meant-package name)
+      (with-agent-syntax ()
+        (refuse-absent :package "There is no package ~a.~@[~%~a~]" name (offer-packages name)))))
 
-(defun no-package-text (name)
-  (format nil "There is no package ~a.~@[~%~a~]" name (offer-packages name)))
-
-(defun no-package-reply (name)
-  "Return the reply that the package NAME, in which to look, does not exist: the request has failed."
-  (list *id* :refused (no-package-text name) :absent :package))
-
-(defun no-symbol-reply (name)
-  "Return the reply that there is no symbol NAME, or that the package in NAME does not exist."
+(defun refuse-unknown-name (name)
+  "Refuse because there is no symbol NAME, or the package in NAME does not exist."
   (let ((package-name (split-name name)))
-    (if (and package-name (null (find-package package-name)))
-        (list *id* :refused (elsewhere-text name) :absent :package)
-        (absent-reply (elsewhere-text name)))))
+    (refuse-absent (if (and package-name (null (find-package package-name))) :package t)
+                   "~a" (elsewhere-text name))))
 
 (defun call-in-named-package (arguments function)
-  "Call FUNCTION, which returns the reply, with the package that ARGUMENTS name, or the session's, and the agent's
-syntax in it. If there is no such package, reply with similar names."
+  "Call FUNCTION with the package that ARGUMENTS name, or the session's, and the agent's syntax in it. If there is no such
+package, refuse."
   (declare (type function function))
   (let* ((name (getf arguments :package))
-         (package (if name
-                      (find-meant-package name)
-                      (session-package))))
-    (if package
-        (with-agent-syntax (:package package :length 50 :level 6)
-          (funcall function package))
-        (with-agent-syntax ()
-          (no-package-reply name)))))
+         (package (if name (package-meant name) (session-package))))
+    (with-agent-syntax (:package package :length 50 :level 6)
+      (funcall function package))))
 
 (defun setf-name-p (name)
   "True if NAME has the form (SETF SOMETHING)."
@@ -42,33 +31,27 @@ syntax in it. If there is no such package, reply with similar names."
 
 (defun call-with-named-symbol (arguments key function)
   "Call FUNCTION, which returns the reply, with the symbol that the argument KEY names. If there is no such symbol,
-reply with similar names; intern nothing."
+refuse, with similar names; intern nothing."
   (declare (type function function))
   (call-in-named-package
    arguments
    (lambda (package)
      (let ((name (getf arguments key)))
        (multiple-value-bind (symbol found) (find-named-symbol name package)
-         (if found
-             (funcall function symbol)
-             (no-symbol-reply name)))))))
+         (unless found
+           (refuse-unknown-name name))
+         (funcall function symbol))))))
 
-(defun nothing-reply (symbol what)
-  "Return the reply that SYMBOL exists but is not WHAT, with similar names."
-  (absent-reply
-   (format nil "~a is not ~a.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]" (symbol-text symbol) what
-           (loop for meaning in (symbol-meanings symbol)
-                 collect (format nil "a ~a" meaning))
-           (offer-symbols (remove symbol (near-symbols (symbol-name symbol) #'symbol-meanings))))))
+(defun refuse-other-meaning (symbol what &optional (test #'symbol-meanings))
+  "Refuse because SYMBOL exists but is not WHAT, with similar names for which TEST is true."
+  (refuse-absent t "~a is not ~a.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]" (symbol-text symbol) what
+                 (loop for meaning in (symbol-meanings symbol)
+                       collect (format nil "a ~a" meaning))
+                 (offer-symbols (remove symbol (near-symbols (symbol-name symbol) test)))))
 
 (defun part-of-list (list arguments)
   "Return the part of LIST that the arguments :FROM and :LIMIT select."
-  (let* ((from (max 0 (getf arguments :from 0)))
-         (limit (max 1 (getf arguments :limit 100)))
-         (rest (nthcdr from list)))
-    (loop for element in rest
-          repeat limit
-          collect element)))
+  (some-of list (max 0 (getf arguments :from 0)) (max 1 (getf arguments :limit 100))))
 
 (defun place-part (place)
   "Return PLACE, as PLACE-OF returns it, for the wire: as it is in the session, :FILE and :LINE for a file."

@@ -110,12 +110,11 @@ CLOCK-READINGS' units, and the number of calls in the run. Returns the values of
               * (first values))))
     values))
 
-(define-operation :time (arguments)
-  (let ((measured '())
-        (runs (getf arguments :runs 1)))
+(define-operation :time (&rest arguments &key code (runs 1))
+  (let ((measured '()))
     (call-as-evaluation
      (lambda ()
-       (evaluate-measured (getf arguments :code)
+       (evaluate-measured code
                           (if (eql runs 0) nil (max 1 (min +most-runs+ runs)))
                           (lambda (totals calls) (push (append totals (list calls)) measured))))
      arguments

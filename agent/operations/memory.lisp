@@ -16,9 +16,9 @@ if IMAGE is true."
             :types-found (length types)
             :partial (not complete)))))
 
-(define-operation :memory (arguments)
+(define-operation :memory (&key collect types image)
   (let ((before (or (heap-readings) (lack "tell how much memory it uses"))))
-    (when (getf arguments :collect)
+    (when collect
       (collect-garbage))
     (multiple-value-bind (used limit) (heap-readings)
       (with-agent-syntax ()
@@ -27,16 +27,14 @@ if IMAGE is true."
                :limit limit
                :before before
                :generations (generation-readings)
-               (if (getf arguments :types)
-                   (type-entries (getf arguments :image))
-                   '()))))))
+               (if types (type-entries image) '()))))))
 
 ;;; What keeps an object alive
 
 (defconstant +paths-shown+ 5)
 
 (defun object-meant (text)
-  "Return the object of TEXT, a handle or forms. Signals a PATH-ERROR."
+  "Return the object of TEXT, a handle or forms."
   (if (parse-handle text #\h)
       (first (object-with-handle text))
       (let ((value nil))
@@ -66,17 +64,14 @@ values."
                       (funcall function (maplist #'identity values)))
       (set-listener-values values))))
 
-(define-operation :retainers (arguments)
+(define-operation :retainers (&rest arguments &key code)
   (call-in-package-for-code
    arguments
    (lambda ()
-     (handler-case
-         (list *id* :ok
-               :paths (call-without-last-values
-                       (lambda (values)
-                         (retaining-paths (lambda () (object-meant (getf arguments :code)))
-                                          #'retainer-text
-                                          (append values (held-by-the-agent))
-                                          +paths-shown+))))
-       (path-error (condition)
-         (list *id* :refused (path-error-sentence condition)))))))
+     (list *id* :ok
+           :paths (call-without-last-values
+                   (lambda (values)
+                     (retaining-paths (lambda () (object-meant code))
+                                      #'retainer-text
+                                      (append values (held-by-the-agent))
+                                      +paths-shown+)))))))

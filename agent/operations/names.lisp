@@ -6,65 +6,30 @@
 (defconstant +names-offered+ 4)
 
 (defun distance (one two limit)
-  "Return the edit distance between ONE and TWO, at most LIMIT + 1. Swapping two neighbours is one edit; case is
-ignored."
+  "Return the edit distance between ONE and TWO, or NIL if it exceeds LIMIT, which is small. Swapping two neighbours is one
+edit; case is ignored."
   (declare (type (simple-array character (*)) one two) (type (integer 0 8) limit)
            (optimize (speed 2) (safety 1)))
-  (let* ((m (length one))
-         (n (length two))
-         (too-far (1+ limit)))
-    (when (or (> (abs (- m n)) limit) (> n 60))
-      (return-from distance too-far))
-    (let ((before (make-array 64 :element-type 'fixnum))
-          (row (make-array 64 :element-type 'fixnum))
-          (next (make-array 64 :element-type 'fixnum)))
-      (declare (dynamic-extent before row next)
-               (type (simple-array fixnum (64)) before row next))
-      (loop for j from 0 to n
-            do (setf (aref row j) j))
-      (loop for i from 1 to m
-            do (let ((best i)
-                     (letter (schar one (1- i))))
-                 (declare (type fixnum best))
-                 (setf (aref next 0) i)
-                 (loop for j from 1 to n
-                       do (let* ((other (schar two (1- j)))
-                                 (cost (min (1+ (aref row j))
-                                            (1+ (aref next (1- j)))
-                                            (+ (aref row (1- j))
-                                               (if (char-equal letter other) 0 1)))))
-                            (declare (type fixnum cost))
-                            (when (and (> i 1) (> j 1)
-                                       (char-equal letter (schar two (- j 2)))
-                                       (char-equal (schar one (- i 2)) other))
-                              (setf cost (min cost (1+ (aref before (- j 2))))))
-                            (setf (aref next j) cost
-                                  best (min best cost))))
-                 (when (> best limit)
-                   (return-from distance too-far))
-                 (replace before row)
-                 (replace row next)))
-      (aref row n))))
-
-(defun letters (string)
-  "Return the set of letters in STRING as bits. One edit changes at most two bits."
-  (declare (type simple-string string) (optimize (speed 2) (safety 1)))
-  (let ((set 0))
-    (declare (type (unsigned-byte 32) set))
-    (macrolet ((collect ()
-                 `(loop for character across string
-                        do (setf set (logior set (ash 1 (logand 31 (char-code character))))))))
-      (if (typep string '(simple-array character (*))) (collect) (collect)))
-    set))
-
-(declaim (inline worth-comparing-p))
-(defun worth-comparing-p (candidate length letters limit)
-  "False if CANDIDATE is certainly farther than LIMIT from a name of LENGTH and LETTERS. A full comparison costs a
-hundred times as much, and nearly all names are far."
-  (declare (type simple-string candidate) (type index length) (type (unsigned-byte 32) letters)
-           (type (integer 0 8) limit))
-  (and (<= (abs (- (length candidate) length)) limit)
-       (<= (logcount (logxor letters (letters candidate))) (* 2 limit))))
+  (let ((m (length one))
+        (n (length two)))
+    (labels ((same-p (i j)
+               (and (< i m) (< j n) (char-equal (schar one i) (schar two j))))
+             (edits (i j left)
+               "Return the number of edits that turn ONE from I on into TWO from J on, or LIMIT + 1 if there are more than LEFT."
+               (declare (type index i j) (type (integer 0 8) left))
+               (loop while (same-p i j)
+                     do (incf i)
+                        (incf j))
+               (cond ((and (= i m) (= j n)) 0)
+                     ((or (zerop left) (> (abs (- (- m i) (- n j))) left)) (1+ limit))
+                     (t
+                      (let ((left (1- left)))
+                        (1+ (min (if (and (< i m) (< j n)) (edits (1+ i) (1+ j) left) limit)
+                                 (if (< i m) (edits (1+ i) j left) limit)
+                                 (if (< j n) (edits i (1+ j) left) limit)
+                                 (if (and (same-p i (1+ j)) (same-p (1+ i) j)) (edits (+ i 2) (+ j 2) left) limit))))))))
+      (let ((edits (edits 0 0 limit)))
+        (if (<= edits limit) edits nil)))))
 
 (defun allowed-distance (name)
   ;; Asterisks and plus signs around a name distinguish nothing: *U* is not like ***.
@@ -81,14 +46,13 @@ hundred times as much, and nearly all names are far."
 
 (defun nearness (name)
   "Return a function of a string that returns its distance from NAME, or NIL if they are not similar."
-  (let* ((name (common-string name))
-         (letters (letters name))
-         (limit (allowed-distance name)))
+  (let ((name (common-string name))
+        (limit (allowed-distance name)))
     (lambda (candidate)
-      (when (and (simple-string-p candidate)
-                 (worth-comparing-p candidate (length name) letters limit))
-        (let ((distance (distance name (common-string candidate) limit)))
-          (if (<= distance limit) distance nil))))))
+      (and (simple-string-p candidate)
+           ;; Most are too long or too short.
+           (<= (abs (- (length candidate) (length name))) limit)
+           (distance name (common-string candidate) limit)))))
 
 (defun near-strings (name candidates)
   "List the CANDIDATES that are similar to NAME, the most similar first."
@@ -146,7 +110,7 @@ package, then those accessible in the session's package."
     (cond ((null package) 9)
           ((eq package (session-package)) 0)
           ((eq package #.(find-package "COMMON-LISP")) 1)
-          ((eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+          ((exported-from-p symbol package)
            (if (library-package-p package) 3 2))
           ((own-package-p package) 8)
           (t 5))))
@@ -162,21 +126,30 @@ package, then those accessible in the session's package."
                                             '("not exported"))))))))
 
 (defun accessible-or-external-p (symbol)
-  (let ((name (symbol-name symbol))
-        (package (symbol-package symbol)))
+  (let ((package (symbol-package symbol)))
     (or (null package)
-        (eq symbol (find-symbol name (session-package)))
-        (eq :external (nth-value 1 (find-symbol name package))))))
+        (eq symbol (find-symbol (symbol-name symbol) (session-package)))
+        (exported-from-p symbol package))))
+
+(defun offer-instead (name test)
+  "Offer symbols for NAME, which a program has used. If NAME is not of the current package, its code may have been read in
+another one, so they are printed with their packages."
+  (let ((*package* (if (eq name (find-symbol (symbol-name name)))
+                       *package*
+                       (find-package "COMMON-LISP"))))
+    (offer-symbols (remove name (near-symbols (symbol-name name) test)))))
 
 (defun package-names ()
   (loop for package in (list-all-packages)
         append (cons (package-name package) (package-nicknames package))))
 
+(defun offer (names &optional (what ""))
+  "Return a sentence that asks whether one of NAMES, each of which is WHAT, was meant; NIL if there are none."
+  (and names
+       (format nil "Did you mean ~a~{~a~^ or ~}?" what (some-of names 0 +names-offered+))))
+
 (defun offer-packages (name)
-  (let ((near (near-strings name (package-names))))
-    (when near
-      (format nil "Did you mean the package ~{~a~^ or ~}?"
-              (some-of near 0 +names-offered+)))))
+  (offer (near-strings name (package-names)) "the package "))
 
 (defun package-system-hint (name)
   "Return what to load so that there is a package NAME, or NIL."
@@ -226,15 +199,14 @@ package, then those accessible in the session's package."
            (let ((name (cell-error-name condition)))
              (when (symbolp name)
                (or (in-package-hint name)
-                   (offer-symbols (remove name (near-symbols (symbol-name name) #'fboundp)))))))
+                   (offer-instead name #'fboundp)))))
           (unbound-slot nil)
           (unbound-variable
            (let ((name (cell-error-name condition)))
              (when (symbolp name)
-               (offer-symbols (remove name (near-symbols (symbol-name name)
-                                                         (lambda (symbol)
-                                                           (and (boundp symbol)
-                                                                (not (keywordp symbol))))))))))
+               (offer-instead name (lambda (symbol)
+                                     (and (boundp symbol)
+                                          (not (keywordp symbol))))))))
           (package-error
            (let ((name (package-error-package condition)))
              (cond ((packagep name)

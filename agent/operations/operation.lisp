@@ -5,13 +5,12 @@
 (defvar *operations* '()
   "An association list from keywords to functions of the request's arguments.")
 
-(defmacro define-operation (name (arguments) &body body)
-  "Define the operation NAME. BODY gets the request's property list and returns the whole reply. The agent handles
-interrupts and errors while it runs."
+(defmacro define-operation (name lambda-list &body body)
+  "Define the operation NAME. The request's property list gives the keyword parameters of LAMBDA-LIST. BODY returns the whole
+reply, or calls REFUSE. The agent handles interrupts and errors while it runs."
   (let ((function (intern (format nil "~a-OPERATION" name))))
     `(progn
-       (defun ,function (,arguments)
-         (declare (ignorable ,arguments))
+       (defun ,function (,@lambda-list ,@(if (member '&key lambda-list) '() '(&key)) &allow-other-keys)
          ,@body)
        (setf *operations* (append (remove ',name *operations* :key #'car)
                                   (list (cons ',name #',function)))))))
@@ -60,7 +59,7 @@ interrupts and errors while it runs."
   "True if there is a top level to return to. A thread of the program has none.")
 
 (defvar *before-report* nil
-  "A function to call before an error or an interrupt is reported, or NIL.")
+  "A function to call before an error or an interrupt is reported, with its kind, or NIL. It returns a part of the report.")
 
 (defvar *own-restarts* '()
   "The agent's own ABORT restarts; a report shows them as one.")

@@ -4,6 +4,8 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +conses-walked+ 10000000)
+(defconstant +conses-counted+ 100000
+  "The longest circle that is counted.")
 (defconstant +parts-searched+ 20000
   "The most parts compared with a name that cannot be looked up.")
 
@@ -130,37 +132,26 @@ never have many."
 ;;; Lists
 
 (defun list-shape (list)
-  "Return how many conses LIST has, what follows the last one, and whether it is circular.
-The count is NIL if there are too many to count."
-  (let ((tortoise list)
-        (power 1)
-        (steps 0)
-        (walked 1)
-        (hare (cdr list)))
-    (declare (type fixnum power steps walked))
-    ;; Brent's algorithm for finding a cycle: its length is STEPS when the hare meets the tortoise.
-    (loop
-      (cond ((atom hare)
-             (return (values walked hare nil)))
-            ((eq hare tortoise)
-             (return (values (+ (cycle-start list (1+ steps)) (1+ steps)) nil t)))
-            ((> walked +conses-walked+)
-             (return (values nil nil nil))))
-      (incf steps)
-      (when (= steps power)
-        (setf tortoise hare
-              power (* 2 power)
-              steps 0))
-      (setf hare (cdr hare))
-      (incf walked))))
+  "Return how many conses LIST has, what follows the last one, and whether it is circular. The count is NIL if that would take
+too long."
+  (handler-case (let ((length (list-length list)))
+                  (if length
+                      (values length nil nil)
+                      (values (count-circular list) nil t)))
+    (type-error ()
+      (loop for cell = list then (cdr cell)
+            while (consp cell)
+            count t into length
+            finally (return (values length cell nil))))))
 
-(defun cycle-start (list length)
-  "Return how many conses come before the cycle of LENGTH conses in LIST."
-  (loop for slow = list then (cdr slow)
-        for fast = (nthcdr length list) then (cdr fast)
-        for count of-type fixnum from 0
-        when (eq slow fast)
-          return count))
+(defun count-circular (list)
+  "Return how many conses LIST, a circular list, has; NIL for a very long one."
+  (loop with seen = (make-hash-table :test #'eq)
+        for cell = list then (cdr cell)
+        for count from 0 to +conses-counted+
+        do (when (gethash cell seen)
+             (return count))
+           (setf (gethash cell seen) t)))
 
 (defun cons-at (list number)
   (loop repeat number
@@ -190,8 +181,8 @@ The count is NIL if there are too many to count."
 (define-kind "list" (list (consp list))
   :facts (multiple-value-bind (count tail circular) (list-shape list)
            (facts ("Length" (cond (circular
-                                   (format nil "circular, ~:d cons~:[es~;~]" count (= count 1)))
-                                  ((null count) (format nil "more than ~:d" +conses-walked+))
+                                   (format nil "circular, ~:[more than ~;~]~:d cons~:[es~;~]" count
+                                           (or count +conses-counted+) (eql count 1)))
                                   (tail (format nil "~:d, then a tail that is not a list" count))
                                   (t (format nil "~:d" count))))))
   :count (multiple-value-bind (count tail) (list-shape list)
@@ -333,8 +324,7 @@ No symbol is made."
 (define-kind "symbol" (symbol (symbolp symbol))
   :facts (facts ("Package" (let ((package (symbol-package symbol)))
                              (cond ((null package) "none")
-                                   ((eq :external (nth-value 1 (find-symbol (symbol-name symbol)
-                                                                            package)))
+                                   ((exported-from-p symbol package)
                                     (format nil "~a, exported" (package-name package)))
                                    (t (package-name package)))))
                 ("Names" (let ((meanings (symbol-meanings symbol)))

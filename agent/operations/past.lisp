@@ -3,7 +3,7 @@
 
 (in-package #:cl-mcp-agent)
 
-(define-operation :probe (arguments)
+(define-operation :probe ()
   ;; Walking the heap reveals damage to it.
   (walk-heap)
   (list* *id* :ok (hooks-part)))
@@ -138,14 +138,14 @@ package, is not evaluated: it would define something else."
                   (let ((text (if (stringp what) what (item-text what 60))))
                     (format nil "~a: ~a" text (message-text condition 200)))))))
 
-(define-operation :replay (arguments)
+(define-operation :replay (&key definitions)
   (call-in-unit
    (lambda ()
      (let ((evaluated 0)
            (failed 0)
            (failures '())
            (carried '()))
-       (loop for (text package evaluation from until) in (getf arguments :definitions)
+       (loop for (text package evaluation from until) in definitions
              do (multiple-value-bind (evaluated-here failed-here again left failures-here)
                     (evaluate-again text package evaluation :from from :until until)
                   (declare (ignore left))

@@ -7,12 +7,6 @@
 (defconstant +path-characters+ 1000)
 (defconstant +path-steps+ 64)
 
-(define-condition path-error (error)
-  ((sentence :initarg :sentence :reader path-error-sentence)))
-
-(defun fail-path (control &rest arguments)
-  (error 'path-error :sentence (apply #'format nil control arguments)))
-
 (defun blank-p (character)
   (member character '(#\space #\tab #\newline #\return)))
 
@@ -22,7 +16,7 @@
         for at from (1+ position) below (length text)
         do (cond ((char= (char text at) #\\) (incf at))
                  ((char= (char text at) quote) (return (1+ at))))
-        finally (fail-path "In the path, the ~a at character ~d is unmatched." quote
+        finally (refuse "In the path, the ~a at character ~d is unmatched." quote
                            (1+ position))))
 
 (defun end-of-name (text start)
@@ -47,13 +41,12 @@ parentheses."
   (loop for word in (words (substitute #\space #\, text))
         collect (if (and (every #'digit-char-p word) (<= (length word) 15))
                     (parse-integer word)
-                    (fail-path "In the path, ~a between brackets is not a number from 0 up." word))))
+                    (refuse "In the path, ~a between brackets is not a number from 0 up." word))))
 
 (defun parse-path (text)
-  "Return the steps of the path TEXT: lists of subscripts, and names as strings.
-Signals a PATH-ERROR."
+  "Return the steps of the path TEXT: lists of subscripts, and names as strings."
   (when (> (length text) +path-characters+)
-    (fail-path "The path is longer than ~:d characters." +path-characters+))
+    (refuse "The path is longer than ~:d characters." +path-characters+))
   (let ((steps '())
         (separators ",")
         (at 0))
@@ -63,19 +56,19 @@ Signals a PATH-ERROR."
            (add-step (step)
              (push step steps)
              (when (> (length steps) +path-steps+)
-               (fail-path "The path has more than ~d steps." +path-steps+))))
+               (refuse "The path has more than ~d steps." +path-steps+))))
       (skip-blanks)
       (loop while (< at (length text))
             do (if (char= #\[ (char text at))
                    (let ((end (or (position #\] text :start at)
-                                  (fail-path "In the path, the [ at character ~d is unmatched."
+                                  (refuse "In the path, the [ at character ~d is unmatched."
                                              (1+ at)))))
                      (add-step (subscripts-in (subseq text (1+ at) end)))
                      (setf at (1+ end)
                            separators ",."))
                    (let ((end (min (length text) (end-of-name text at))))
                      (when (= end at)
-                       (fail-path "In the path, a step is missing at character ~d." (1+ at)))
+                       (refuse "In the path, a step is missing at character ~d." (1+ at)))
                      (add-step (string-right-trim '(#\space #\tab #\newline #\return)
                                                   (subseq text at end)))
                      (setf at end
@@ -85,24 +78,24 @@ Signals a PATH-ERROR."
                  (incf at)
                  (skip-blanks)
                  (when (= at (length text))
-                   (fail-path "In the path, a step is missing at its end.")))))
+                   (refuse "In the path, a step is missing at its end.")))))
     (nreverse steps)))
 
 (defun step-text (step)
   (if (stringp step) step (format nil "[~{~d~^ ~}]" step)))
 
 (defun follow-step (object step)
-  "Return the part of OBJECT that STEP names. Signals a PATH-ERROR if there is none."
+  "Return the part of OBJECT that STEP names, or refuse."
   (multiple-value-bind (part near some)
       (if (stringp step) (part-called object step) (element-of object step))
     (or part
-        (fail-path "The ~a ~a has no part ~a.~@[ Did you mean ~{~a~^, ~}?~]~@[ It has ~{~a~^, ~}.~]"
+        (refuse "The ~a ~a has no part ~a.~@[ Did you mean ~{~a~^, ~}?~]~@[ It has ~{~a~^, ~}.~]"
                    (kind-name (kind-of object)) (one-line (item-text object 80)) (step-text step)
                    (some-of near 0 +names-offered+) (if near '() some)))))
 
 (defun follow-path (object steps)
-  "Return the part of OBJECT that STEPS lead to; NIL if there are no steps.
-Signals a PATH-ERROR where there is no such part, or it has no value and there are more steps."
+  "Return the part of OBJECT that STEPS lead to; NIL if there are no steps. Refuse where there is no such part, or it has no
+value and there are more steps."
   (let ((part nil))
     (loop for (step . more) on steps
           do (setf part (follow-step object step))
@@ -113,5 +106,5 @@ Signals a PATH-ERROR where there is no such part, or it has no value and there a
 (defun value-of-part (part)
   (case (part-state part)
     (:bound (part-value part))
-    (:unbound (fail-path "~a is unbound." (part-label part)))
-    (t (fail-path "~a: ~a" (part-label part) (part-state part)))))
+    (:unbound (refuse "~a is unbound." (part-label part)))
+    (t (refuse "~a: ~a" (part-label part) (part-state part)))))

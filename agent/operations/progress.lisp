@@ -92,7 +92,7 @@
     (and at (char= #\( (char text at)) (1+ at))))
 
 (defun after-form (text start)
-  "Return the end of the next form of TEXT from START on. An error if there is none."
+  "Return the end of the next form of TEXT from START on. Signal an error if there is none."
   (let ((*read-suppress* t))
     (nth-value 1 (read-from-string text t nil :start start))))
 

@@ -63,11 +63,11 @@
             (incf (second last) (second referrer))
             (push (copy-list referrer) folded))))))
 
-(define-operation :find-references (arguments)
+(define-operation :find-references (&rest arguments &key kind)
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)
-     (let* ((kind (intern-keyword (getf arguments :kind)))
+     (let* ((kind (intern-keyword kind))
             (name (function-called symbol arguments))
             (found (fold-referrers (if (eq kind :specializes)
                                        (specializing-methods symbol)
@@ -100,12 +100,12 @@
                 (not (and package (own-package-p package)))
                 (place-part (place-of object))))))
 
-(defun callees-of (objects kind arguments)
-  "List the names OBJECTS refer to by KIND, folded, for the wire; second, how many there are."
+(defun callees-of (objects kinds arguments)
+  "List the names OBJECTS refer to by one of KINDS, folded, for the wire; second, how many there are."
   (let ((found '()))
     (dolist (object objects)
       (loop for (other name count) in (references-from object)
-            when (eq kind other)
+            when (member other kinds)
               do (let ((entry (assoc name found :test #'equal)))
                    (if entry
                        (incf (cdr entry) count)
@@ -116,28 +116,34 @@
                     collect (callee-entry name count))
               (length found)))))
 
-(define-operation :list-callees (arguments)
+(defun call-with-named-function (arguments function)
+  "Call FUNCTION, which returns the reply, with the name that the argument :NAME means and the function of this name."
+  (declare (type function function))
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)
-     (let* ((name (function-called symbol arguments))
-            (function (function-named name)))
-       (if (null function)
-           (nothing-reply symbol "a function")
-           (let ((objects (if (typep function 'generic-function)
-                              (methods-of-function function)
-                              (list function))))
-             (multiple-value-bind (calls total) (callees-of objects :calls arguments)
-               (list *id* :ok
-                     :name (name-text name)
-                     :kind (cond ((and (symbolp name) (macro-function name)) "macro")
-                                 ((typep function 'generic-function) "generic function")
-                                 (t "function"))
-                     :methods (length objects)
-                     :calls calls
-                     :total total
-                     :macroexpands (callees-of objects :macroexpands arguments)
-                     :references (callees-of objects :references arguments)))))))))
+     (let ((name (function-called symbol arguments)))
+       (funcall function name (or (function-named name)
+                                  (refuse-other-meaning symbol "a function")))))))
+
+(define-operation :list-callees (&rest arguments)
+  (call-with-named-function
+   arguments
+   (lambda (name function)
+     (let ((objects (if (typep function 'generic-function)
+                        (methods-of-function function)
+                        (list function))))
+       (multiple-value-bind (calls total) (callees-of objects '(:calls) arguments)
+         (list *id* :ok
+               :name (name-text name)
+               :kind (cond ((and (symbolp name) (macro-function name)) "macro")
+                           ((typep function 'generic-function) "generic function")
+                           (t "function"))
+               :methods (length objects)
+               :calls calls
+               :total total
+               :macroexpands (callees-of objects '(:macroexpands) arguments)
+               :references (callees-of objects '(:references :sets) arguments)))))))
 
 ;;; The listing
 
@@ -152,38 +158,30 @@
           (mapc print objects)))
     (values text (> count (length text)))))
 
-(defun frame-listing (arguments)
-  "Reply with the machine code of the function of a frame of the error that stands here."
-  (multiple-value-bind (frame refusal) (frame-number (getf arguments :frame))
-    (if (null frame)
-        (list *id* :refused (or refusal "The last frame stands for the form that was evaluated, which has no code of its own."))
-        (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
-          (if (string= text "")
-              (list *id* :refused "No Lisp code runs in this frame.")
-              (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))))
+(defun frame-listing (number)
+  "Reply with the machine code of the function of frame NUMBER of the error that stands here."
+  (let ((frame (or (frame-number number)
+                   (refuse "The last frame stands for the form that was evaluated, which has no code of its own."))))
+    (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
+      (when (string= text "")
+        (refuse "No Lisp code runs in this frame."))
+      (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))
 
-(define-operation :disassemble (arguments)
-  (if (and (getf arguments :frame) *error-frame*)
-      (frame-listing arguments)
-      (function-listing arguments)))
+(defun function-listing (name function)
+  "Reply with the machine code of FUNCTION, called NAME, or of its methods."
+  (let ((methods (and (typep function 'generic-function)
+                      (methods-of-function function))))
+    (multiple-value-bind (text cut)
+        (listing #'disassemble (if methods
+                                   (remove nil (mapcar #'method-code methods))
+                                   (list function)))
+      (list *id* :ok
+            :name (name-text name)
+            :methods (mapcar #'method-text methods)
+            :text text
+            :cut cut))))
 
-(defun function-listing (arguments)
-  (call-with-named-symbol
-   arguments :name
-   (lambda (symbol)
-     (let* ((name (function-called symbol arguments))
-            (function (function-named name)))
-       (cond ((null function)
-              (nothing-reply symbol "a function"))
-             (t
-              (let ((methods (and (typep function 'generic-function)
-                                  (methods-of-function function))))
-                (multiple-value-bind (text cut)
-                    (listing #'disassemble (if methods
-                                               (remove nil (mapcar #'method-code methods))
-                                               (list function)))
-                  (list *id* :ok
-                        :name (name-text name)
-                        :methods (mapcar #'method-text methods)
-                        :text text
-                        :cut cut)))))))))
+(define-operation :disassemble (&rest arguments &key frame)
+  (if (and frame *error-frame*)
+      (frame-listing frame)
+      (call-with-named-function arguments #'function-listing)))

@@ -395,7 +395,7 @@ do not show the line."
   (let ((*print-length* nil) (*print-level* nil))
     (case kind
       (:reader (reader-message condition))
-      (:interrupt "The evaluation was interrupted.")
+      (:interrupt (interruption-text condition))
       (t (if failure (file-failure-message failure) (message-text condition))))))
 
 (defun unread-file (failure)

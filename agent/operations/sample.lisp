@@ -128,7 +128,10 @@ that describes the samples."
   (let ((totals (list 0 0 0 0)))
     (unwind-protect
          ;; A report is not sampled. A computation that continues from it runs in a copy, which has no timers.
-         (let ((values (let ((*before-report* #'stop-sampling))
+         (let ((values (let ((*before-report* (lambda (kind)
+                                                (stop-sampling)
+                                                (when (eq kind :interrupt)
+                                                  (ignore-errors (profile-data mode max-samples graph))))))
                          ;; Some samples are of the agent's own work and are not counted.
                          (start-sampling mode interval-us (+ max-samples +samples-of-our-own+))
                          (evaluate-text text
@@ -140,19 +143,14 @@ that describes the samples."
            (values values (list* :took totals (profile-data mode max-samples graph))))
       (forget-samples))))
 
-(define-operation :profile (arguments)
-  (if (sampling-p)
-      (list *id* :refused "The program's own profiler is running; stop it first.")
-      (let ((data '()))
-        (call-as-evaluation
-         (lambda ()
-           (multiple-value-bind (values samples)
-               (evaluate-sampled (getf arguments :code)
-                                 (getf arguments :mode)
-                                 (getf arguments :interval-us 10000)
-                                 (getf arguments :max-samples 10000)
-                                 (getf arguments :graph))
-             (setf data samples)
-             values))
-         arguments
-         (lambda () data)))))
+(define-operation :profile (&rest arguments &key code mode (interval-us 10000) (max-samples 10000) graph)
+  (when (sampling-p)
+    (refuse "The program's own profiler is running; stop it first."))
+  (let ((data '()))
+    (call-as-evaluation
+     (lambda ()
+       (multiple-value-bind (values samples) (evaluate-sampled code mode interval-us max-samples graph)
+         (setf data samples)
+         values))
+     arguments
+     (lambda () data))))

@@ -41,9 +41,8 @@
       (with-agent-syntax ()
         (message-text condition 1000)))))
 
-(define-operation :save (arguments)
+(define-operation :save (&key path compressed)
   (let* ((id *id*)
-         (path (getf arguments :path))
          (reason (or (why-not-saved) (why-not-writable path))))
     (or (and reason (list id :refused reason))
         (handler-case
@@ -52,7 +51,7 @@
               (keep-values)
               (note-no-request)
               (setf *server-process* nil)
-              (save-image path (getf arguments :compressed)))
+              (save-image path compressed))
           (error (condition)
             (setf *id* id
                   *own-process* (process-id))

@@ -29,19 +29,16 @@ a function, and structures and conditions are classes."
                   (:variable '(:variable :constant))
                   (t (list type)))))
 
-(defun external-p (symbol)
-  (let ((package (symbol-package symbol)))
-    (and package
-         (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))))
+(defun exported-from-p (symbol package)
+  "True if PACKAGE exports SYMBOL, which is accessible in it, or another one of this name."
+  (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
 
 (defun symbol-key (symbol)
   (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
 
-(defun symbol-entry (symbol)
-  "Return the wire form of SYMBOL: package, name, whether it is exported, and what it names."
-  (list (package-name (symbol-package symbol)) (symbol-name symbol)
-        (and (external-p symbol) t)
-        (meanings symbol)))
+(defun symbol-entry (symbol &optional (package (symbol-package symbol)))
+  "Return the wire form of SYMBOL in PACKAGE: package, name, whether it is exported, and what it names."
+  (list (package-name package) (symbol-name symbol) (exported-from-p symbol package) (meanings symbol)))
 
 (defun matching-symbols (words packages external type)
   "List the symbols of PACKAGES with all of WORDS in their names, and the number of the Lisp's own
@@ -59,7 +56,7 @@ internal symbols that were omitted because they were not requested."
                      (loop for word in words
                            always (search word (symbol-name symbol) :test #'char-equal))
                      (or (not external)
-                         (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
+                         (exported-from-p symbol package))
                      (or (null type) (of-type-p symbol type)))
             (cond ((agent-symbol-p symbol))
                   ((and own (not (public-symbol-p symbol)))
@@ -77,21 +74,19 @@ internal symbols that were omitted because they were not requested."
         unless (and more (eq symbol (cdr (first more))))
           collect symbol))
 
-(define-operation :find-symbols (arguments)
-  (let* ((pattern (getf arguments :pattern))
-         (colon (position #\: pattern))
+(define-operation :find-symbols (&rest arguments &key pattern type external)
+  (let* ((colon (position #\: pattern))
          (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
          (arguments (if colon
                         (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
-                        arguments))
-         (type (getf arguments :type)))
+                        arguments)))
     (call-in-named-package
      arguments
      (lambda (package)
        (multiple-value-bind (symbols left-out)
            (matching-symbols words
                              (if (getf arguments :package) (list package) (list-all-packages))
-                             (getf arguments :external)
+                             external
                              (and type (intern-keyword type)))
          (list *id* :ok
                :total (length symbols)
@@ -190,32 +185,23 @@ internal symbols that were omitted because they were not requested."
            (values (subseq text 0 colon) (subseq text (+ 2 colon)) t))
           (t (values (subseq text 0 colon) (subseq text (1+ colon)) nil)))))
 
-(define-operation :complete-symbol (arguments)
+(define-operation :complete-symbol (&rest arguments &key pattern)
   (call-in-named-package
    arguments
    (lambda (package)
-     (multiple-value-bind (package-name text internal) (split-prefix (getf arguments :pattern))
-       (let ((named (if package-name
-                        (or (find-package package-name) (find-package (string-upcase package-name)))
-                        package)))
-         (if (null named)
-             (no-package-reply package-name)
-             (let* ((text (common-string text))
-                    (found (sort (completions text named (not internal)) #'better-completion-p)))
-               (list *id* :ok
-                     :total (length found)
-                     :package (if package-name (package-name named) nil)
-                     :symbols (mapcar (lambda (entry) (symbol-entry-here (cdr entry) named))
-                                      (part-of-list found arguments))
-                     :packages (if package-name '() (package-completions text))
-                     :elsewhere (if (or package-name (and found (< (car (first found)) 6)))
-                                    '()
-                                    (exported-completions text))))))))))
-
-(defun symbol-entry-here (symbol package)
-  (list (package-name package) (symbol-name symbol)
-        (and (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))) t)
-        (meanings symbol)))
+     (multiple-value-bind (package-name text internal) (split-prefix pattern)
+       (let* ((named (if package-name (package-meant package-name) package))
+              (text (common-string text))
+              (found (sort (completions text named (not internal)) #'better-completion-p)))
+         (list *id* :ok
+               :total (length found)
+               :package (if package-name (package-name named) nil)
+               :symbols (mapcar (lambda (entry) (symbol-entry (cdr entry) named))
+                                (part-of-list found arguments))
+               :packages (if package-name '() (package-completions text))
+               :elsewhere (if (or package-name (and found (< (car (first found)) 6)))
+                              '()
+                              (exported-completions text))))))))
 
 (defun exported-completions (text)
   "List the symbols that begin like TEXT and that packages beside the Lisp's own export."

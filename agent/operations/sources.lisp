@@ -238,22 +238,6 @@ KIND; otherwise START."
                              repeat 20
                              collect (line-number text other))))))))
 
-(defun elsewhere-p (text place name kind)
-  "True if the first form of TEXT, which is at PLACE, does not define NAME as KIND: it defines something else by a
-standard operator, or does not name it, and another form in the file surely defines it."
-  (let* ((first (code-start text))
-         (start (and first (live-form-start text first)))
-         (wanted (name-in-files name))
-         (form (and start (form-text-at text start))))
-    (or (null form)
-        (and (not (search (string-downcase (if (consp wanted) (second wanted) wanted)) form
-                          :test #'char-equal))
-             (or (defines-by-itself-p form)
-                 (let ((all (file-text (getf place :file) 0 +file-characters+)))
-                   (and all
-                        (find :surely (find-by-name all name kind)
-                              :key (lambda (at) (defines-p all at name kind))))))))))
-
 (defun defines-by-itself-p (form)
   "True if the text FORM begins with a defining word that defines its name and nothing of another name."
   (let ((word (defined-at form 0)))
@@ -270,8 +254,6 @@ newer than what was loaded; :MISSING when it cannot be read."
         (changed (file-changed-p (getf place :file) (getf place :created))))
     (multiple-value-bind (text native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
-      (when (and text position (not changed) (elsewhere-p text place name kind))
-        (setf changed t))
       (let* ((first (and text position (not changed) (code-start text)))
              (start (and first (inner-start text (live-form-start text first) name kind))))
         (cond ((and (null text) (null (file-text (getf place :file) 0 1)))
@@ -378,28 +360,25 @@ the methods of a slot are defined by that of the class."
     (and package
          (list (list :package (make-symbol (package-name package)) package (place-of package))))))
 
-(define-operation :find-definition (arguments)
-  (let* ((name (getf arguments :name))
-         (type (and (getf arguments :type) (intern-keyword (getf arguments :type)))))
-    (flet ((answer (title definitions)
-             (list *id* :ok
-                   :name title
-                   :total (length definitions)
-                   :definitions (definition-entries (part-of-list definitions arguments)))))
-      (call-in-named-package
-       arguments
-       (lambda (package)
-         (multiple-value-bind (symbol found) (find-named-symbol name package)
-           (let ((definitions (if found
-                                  (all-definitions symbol (setf-name-p name) type)
-                                  (and (of-definition-type-p :package nil type)
-                                       (package-definition name)))))
-             (cond (definitions
-                    (answer (if found (name-text symbol) name) definitions))
-                   ((and found (all-definitions symbol nil nil))
-                    (absent-reply
-                     (format nil "~a is defined, but not as a ~(~a~): it is a ~{~(~a~)~^, a ~}."
-                             (name-text symbol) (getf arguments :type "setf-function")
-                             (remove-duplicates (mapcar #'first (all-definitions symbol nil nil))))))
-                   (found (nothing-reply symbol "defined"))
-                   (t (no-symbol-reply name))))))))))
+(define-operation :find-definition (&rest arguments &key name type)
+  (call-in-named-package
+   arguments
+   (lambda (package)
+     (multiple-value-bind (symbol found) (find-named-symbol name package)
+       (let* ((kind (and type (intern-keyword type)))
+              (definitions (if found
+                               (all-definitions symbol (setf-name-p name) kind)
+                               (and (of-definition-type-p :package nil kind)
+                                    (package-definition name))))
+              (others (and found (all-definitions symbol nil nil))))
+         (cond (definitions)
+               (others
+                (refuse-absent t "~a is defined, but not as a ~(~a~): it is a ~{~(~a~)~^, a ~}."
+                               (name-text symbol) (or type "setf-function")
+                               (remove-duplicates (mapcar #'first others))))
+               (found (refuse-other-meaning symbol "defined"))
+               (t (refuse-unknown-name name)))
+         (list *id* :ok
+               :name (if found (name-text symbol) name)
+               :total (length definitions)
+               :definitions (definition-entries (part-of-list definitions arguments))))))))

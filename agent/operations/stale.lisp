@@ -1,5 +1,5 @@
-;;;; Functions and methods that were compiled with the earlier definition of a macro or inline function: they go on
-;;;; with it until they are compiled again, which nothing else says.
+;;;; Functions and methods that were compiled with the earlier definition of a macro or inline function: they keep
+;;;; using it until they are compiled again, which nothing else says.
 
 (in-package #:cl-mcp-agent)
 

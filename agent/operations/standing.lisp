@@ -119,7 +119,9 @@
            (setf *told-of-threads* t)
            (list :threads-began (threads-in-the-way)
                  :threads-hint (and (value-of "*CATCH-ERRORS-P*" "HUNCHENTOOT")
-                                    "(setf hunchentoot:*catch-errors-p* nil) lets errors of Hunchentoot's handlers be entered.")))
+                                    (format nil "configure-limits with thread-errors: 5, and then (setf ~
+                                                 hunchentoot:*catch-errors-p* nil), let errors of Hunchentoot's ~
+                                                 handlers be entered."))))
           (ended
            (setf *told-of-threads* nil)
            '(:threads-ended t))
@@ -304,8 +306,8 @@
   (unless (eql most *thread-errors*)
     (setf *thread-errors* most)))
 
-(define-operation :limit-thread-errors (arguments)
-  (note-thread-errors (getf arguments :count))
+(define-operation :limit-thread-errors (&key count)
+  (note-thread-errors count)
   (list *id* :ok))
 
 (defun perform-where-due (message operation)
@@ -318,7 +320,7 @@
       (cond (number
              (perform-in-error number message operation))
             ((or *post* (not (member name *evaluating-operations*)))
-             (funcall operation arguments))
+             (apply operation arguments))
             ((among-threads-p)
              (end-standing-errors #'standing-fills-heap)
              (free-what-filled-heap)
@@ -333,27 +335,24 @@
                (end-standing-errors))
              ;; Not while the error is unwound: the collection can take longer than the server waits for that.
              (free-what-filled-heap)
-             (funcall operation arguments))))))
+             (apply operation arguments))))))
 
 (defun perform-in-error (number message operation)
   "Have MESSAGE performed where the error NUMBER stands."
   (declare (type function operation))
-  (let ((standing (find number *standing-errors* :key #'standing-number))
-        (id (first message)))
+  (let ((standing (find number *standing-errors* :key #'standing-number)))
     (cond ((null standing)
-           (list id :refused "This error no longer stands: its thread has continued or ended."))
+           (refuse "This error no longer stands: its thread has continued or ended."))
+          ((eql number *standing*)
+           (apply operation (cddr message)))
           ((standing-held standing)
-           (if (eql number *standing*)
-               (funcall operation (cddr message))
-               (perform-in-held-error standing message)))
+           (perform-in-held-error standing message))
           ((not (member (held-condition (standing-thread standing)) (list nil (standing-below standing))))
-           (list id :refused "The person has taken this error over: its thread stands in their debugger."))
+           (refuse "The person has taken this error over: its thread stands in their debugger."))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))
-          ((eql number *standing*)
-           (funcall operation (cddr message)))
           (t
-           (list id :refused "A later error stands in the thread of this error; enter that one first.")))))
+           (refuse "A later error stands in the thread of this error; enter that one first.")))))
 
 ;;; Errors of the program's threads
 
@@ -461,18 +460,18 @@ REPORTED is called when the report is in the inbox."
        (unless (shares-image-p)
          (end-thread))))))
 
-(define-operation :interrupt-thread (arguments)
-  (call-with-thread-to-change
-   arguments
-   (lambda (thread)
-     (if (error-of-thread thread)
-         (list *id* :refused (format nil "~a is stopped at an error already." (label-of thread)))
-         (multiple-value-bind (outcome number)
-             (call-printing-in-thread
-              thread
-              (lambda (finish)
-                (restart-case (thread-failed (make-condition 'evaluation-interrupted) :interrupt finish)
-                  (continue ()
-                    :report "Continue from where it was interrupted."))))
-           (list* *id* :ok :name (label-of thread) :outcome outcome :number number
-                  (inbox-part)))))))
+(define-operation :interrupt-thread (&key thread force)
+  (let ((thread (thread-to-change thread force)))
+    (when (error-of-thread thread)
+      (refuse "~a is stopped at an error already." (label-of thread)))
+    (multiple-value-bind (outcome number)
+        (call-printing-in-thread
+         thread
+         (lambda (finish)
+           (restart-case (thread-failed (make-condition 'evaluation-interrupted
+                                                        :text "interrupt-thread stopped the thread here.")
+                                        :interrupt finish)
+             (continue ()
+               :report "Continue from where it was interrupted."))))
+      (list* *id* :ok :name (label-of thread) :outcome outcome :number number
+             (inbox-part)))))

@@ -160,21 +160,18 @@ NIL."
 (define-asdf-method asdf:perform :after ((operation asdf:load-op) (component asdf:system))
   (pushnew (asdf:component-name component) *loaded* :test #'string=))
 
-(define-operation :load-system (arguments)
-  (let* ((path (definition-path (getf arguments :system)))
-         (name (designated-system-name (getf arguments :system) path))
-         (force (getf arguments :force))
+(define-operation :load-system (&rest arguments &key system force)
+  (let* ((path (definition-path system))
+         (name (designated-system-name system path))
          (before (asdf:already-loaded-systems)))
-    (if (absent-designation-p name path)
-        (refuse-absent-system (getf arguments :system))
-        (with-loading ()
-          (call-as-evaluation
-           (lambda ()
-             (load-definition path)
-             (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
-             (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
-           arguments
-           (lambda () (loaded-part name before)))))))
+    (with-loading ()
+      (call-as-evaluation
+       (lambda ()
+         (load-definition path)
+         (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
+         (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
+       arguments
+       (lambda () (loaded-part name before))))))
 
 (defun loaded-part (name before)
   "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."
@@ -220,14 +217,12 @@ NIL."
               (warn "The file ~a was compiled with errors or warnings." path))))
         (load path))))
 
-(define-operation :load-file (arguments)
-  (let ((path (getf arguments :path))
-        (compile (getf arguments :compile)))
-    (call-as-evaluation
-     (lambda ()
-       (setf *current-form* (list `(load ,path)))
-       (call-quietly (lambda () (load-with-retry path compile))))
-     arguments)))
+(define-operation :load-file (&rest arguments &key path compile)
+  (call-as-evaluation
+   (lambda ()
+     (setf *current-form* (list `(load ,path)))
+     (call-quietly (lambda () (load-with-retry path compile))))
+   arguments))
 
 (defun load-with-retry (path compile)
   (retrying "Load the file again."
@@ -259,18 +254,18 @@ whose directories the current user may not be able to write."
             *directory* path
             *definitions-below* '(nil)))))
 
-(define-operation :configure (arguments)
+(define-operation :configure (&key server-pid directory)
   ;; A copy of the zygote has been through the first part, and is only told its directory.
   (let ((new-image (null *server-process*)))
     (when new-image
-      (setf *server-process* (getf arguments :server-pid))
+      (setf *server-process* server-pid)
       (mark-programs)
       (enter-own-domain)
       ;; In a saved session they are the user's.
       (unless *snapshot-taken*
         (forget-build-environment)))
-    (when (getf arguments :directory)
-      (enter-directory (getf arguments :directory)))
+    (when directory
+      (enter-directory directory))
     (list* *id* :ok
            ;; A saved session has loaded them again, and what they had in memory is gone.
            :libraries (if (and new-image *snapshot-taken*) (foreign-libraries) '())
@@ -301,24 +296,23 @@ whose directories the current user may not be able to write."
          (when (plusp (length text))
            (list (format nil "~a printed: ~a" what text))))))))
 
-(define-operation :warm (arguments)
+(define-operation :warm (&key user-init ((:load files)) preload finish)
   (let ((notices '()))
     (flet ((perform-step (what function)
              (setf notices (append notices (call-as-step what function)))))
-      (let ((init (getf arguments :user-init)))
-        (when init
-          (perform-step (format nil "Loading ~a" init) (lambda () (load init)))))
-      (dolist (system (getf arguments :preload))
+      (when user-init
+        (perform-step (format nil "Loading ~a" user-init) (lambda () (load user-init))))
+      (dolist (system preload)
         (perform-step (format nil "Loading the system ~a" system)
                       (lambda () (asdf:load-system system))))
-      (dolist (path (getf arguments :load))
+      (dolist (path files)
         (perform-step (format nil "Loading ~a" path) (lambda () (load path)))))
     (let ((threads (thread-names)))
       (when threads
         (setf notices (append notices
                               (list (format nil "Other threads run, so sessions cannot be ~
                                                  copied: ~{~a~^, ~}." threads))))))
-    (when (getf arguments :finish)
+    (when finish
       (take-snapshot)
       (tidy-heap t))
     (list *id* :ok :notices notices :forkable (only-thread-p))))

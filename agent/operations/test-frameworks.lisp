@@ -354,7 +354,7 @@ none is found."
 (defvar *parachute-checks* '()
   "(RESULT . PLACE) for the checks that failed.")
 
-(defun take-parachute-result (result status)
+(defun take-parachute-result (result name status)
   (let ((expression (ask "EXPRESSION" "PARACHUTE" result))
         (value (ask "VALUE" "PARACHUTE" result)))
     (case status
@@ -364,9 +364,8 @@ none is found."
        (let ((error (and (typep value 'error)
                          (assoc value (run-conditions *test-run*) :test #'eq))))
          (if error
-             (note-failure (parachute-place result) :kind :error :form (list expression)
-                                                    :condition value)
-             (note-failure (parachute-place result)
+             (note-failure name :kind :error :form (list expression) :condition value)
+             (note-failure name
                            :form (list expression)
                            :place (cdr (assoc result *parachute-checks*))
                            :expected (when (kind-p result "COMPARISON-RESULT" "PARACHUTE")
@@ -378,15 +377,9 @@ none is found."
                                                   value))
                            :reason (ask "DESCRIPTION" "PARACHUTE" result))))))))
 
-(defvar *parachute-places* '()
-  "(RESULT . NAME): the test a result belongs to.")
-
-(defun parachute-place (result)
-  (or (cdr (assoc result *parachute-places* :test #'eq)) ""))
-
 (defun walk-parachute-results (parent name visit)
-  "Call VISIT with each result below PARENT and its status, once; results are both in their parent and in the report.
-Parachute gives a status to what it skips by a parent with that status, and then marks the parts as passed."
+  "Call VISIT with each result below PARENT, the name of its test and its status, once; results are both in their parent and in
+the report. Parachute gives a status to what it skips by a parent with that status, and then marks the parts as passed."
   (declare (type function visit))
   (let ((seen '()))
     (labels ((walk (parent name forced)
@@ -397,21 +390,19 @@ Parachute gives a status to what it skips by a parent with that status, and then
                                         name)))
                           (unless (or (eq result parent) (member result seen :test #'eq))
                             (push result seen)
-                            (push (cons result name) *parachute-places*)
                             (when (kind-p result "PARENT-RESULT" "PARACHUTE")
                               (walk result name forced))
-                            (funcall visit result (or forced (ask "STATUS" "PARACHUTE" result))))))))
+                            (funcall visit result (or name "") (or forced (ask "STATUS" "PARACHUTE" result))))))))
       (walk parent name nil))))
 
 (defun take-parachute-report (report)
-  (setf *parachute-places* '())
   (let ((noted (run-conditions *test-run*)))
     (walk-parachute-results
      report nil
-     (lambda (result status)
+     (lambda (result name status)
        (cond
          ((not (kind-p result "PARENT-RESULT" "PARACHUTE"))
-          (take-parachute-result result status))
+          (take-parachute-result result name status))
          ((eq :skipped status)
           (when (zerop (length (ask "RESULTS" "PARACHUTE" result)))
             (note-skipped)))
@@ -420,7 +411,7 @@ Parachute gives a status to what it skips by a parent with that status, and then
            (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
                       (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
                               (ask "RESULTS" "PARACHUTE" result)))
-             (note-failure (parachute-place result)
+             (note-failure name
                            :kind (if noted :error :failed)
                            :reason (ask "DESCRIPTION" "PARACHUTE" result)
                            :condition (parachute-condition result noted)))))))))

@@ -280,7 +280,7 @@ is read in, or NIL if that is not known."
 
 (defun find-tests (text name named frameworks)
   "List (FRAMEWORK . NAME) for the tests that TEXT denotes of the system NAME, whose forms are NAMED; or those of no system.
-Throw a sentence if there are none."
+Refuse if there are none."
   (let* ((all (all-tests frameworks))
          (denoted (remove-if-not (lambda (test) (names-test-p text (cdr test))) all))
          (own (remove-if-not (lambda (test) (of-system-p (cdr test) named)) denoted))
@@ -291,17 +291,15 @@ Throw a sentence if there are none."
                        (when found
                          (setf owner (list (shown-in-result (cdr test)) found)))))
                    denoted)
-        (throw 'no-such-test
-          (format nil "There is no test ~a~@[ of ~a~]~@[; the tests of ~a do not use the requested framework or any known one~].~
-                       ~@[~{~%~a is a test of the system ~a.~}~]~@[~%Did you mean ~{~a~^ or ~}?~]"
-                  text (and owner name) (if frameworks nil name) owner
-                  (let ((near (near-strings text
-                                            (loop for (nil . test) in all
-                                                  when (of-system-p test named)
-                                                    collect (if (symbolp test)
-                                                                (symbol-name test)
-                                                                (shown-in-result test))))))
-                    (some-of near 0 +names-offered+)))))))
+        (refuse "There is no test ~a~@[ of ~a~]~@[; the tests of ~a do not use the requested framework or any known one~].~
+                 ~@[~{~%~a is a test of the system ~a.~}~]~@[~%~a~]"
+                text (and owner name) (if frameworks nil name) owner
+                (offer (near-strings text
+                                     (loop for (nil . test) in all
+                                           when (of-system-p test named)
+                                             collect (if (symbolp test)
+                                                         (symbol-name test)
+                                                         (shown-in-result test)))))))))
 
 (define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")
@@ -383,30 +381,21 @@ Return true if all of the framework's tests were run because the system does not
                (run-system-tests name test-systems named frameworks))
       (note-deleted-tests named))))
 
-(define-operation :run-tests (arguments)
-  (let* ((path (definition-path (getf arguments :system)))
-         (name (designated-system-name (getf arguments :system) path))
+(define-operation :run-tests (&rest arguments &key system test framework (count 0))
+  (let* ((path (definition-path system))
+         (name (designated-system-name system path))
          (*test-run* nil)
          (fallback nil))
-    (if (absent-designation-p name path)
-        (refuse-absent-system (getf arguments :system))
-        (let ((outcome
-                (catch 'no-such-test
-                  (with-loading ()
-                    (call-as-evaluation
-                     (lambda ()
-                       (call-quietly
-                        (lambda ()
-                          (evaluate-form-by
-                           (lambda ()
-                             (load-definition path)
-                             (setf *test-run* (make-test-run :stops (getf arguments :count 0)))
-                             (setf fallback (run-tests-of-system name
-                                                                 (getf arguments :test)
-                                                                 (getf arguments :framework)))
-                             (run-counts *test-run*))))))
-                     arguments
-                     (lambda () (test-run-parts *test-run* name fallback)))))))
-          (if (stringp outcome)
-              (list *id* :refused outcome)
-              outcome)))))
+    (with-loading ()
+      (call-as-evaluation
+       (lambda ()
+         (call-quietly
+          (lambda ()
+            (evaluate-form-by
+             (lambda ()
+               (load-definition path)
+               (setf *test-run* (make-test-run :stops count))
+               (setf fallback (run-tests-of-system name test framework))
+               (run-counts *test-run*))))))
+       arguments
+       (lambda () (test-run-parts *test-run* name fallback))))))

@@ -46,7 +46,7 @@
                 lock (label-of owner) (number-of owner) (error-of-thread owner))
         nil)))
 
-(define-operation :threads (arguments)
+(define-operation :threads ()
   (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
     (list* *id* :ok
            :total (length threads)
@@ -64,22 +64,18 @@
                          (string= designator (label-of thread))))
                    (all-threads))))
 
-(defun call-with-thread (designator function)
-  "Call FUNCTION with the only thread that DESIGNATOR names, except the serving one; otherwise refuse."
-  (declare (type function function))
+(defun named-thread (designator)
+  "Return the only thread that DESIGNATOR names, except the serving one; otherwise refuse."
   (let ((threads (threads-named designator)))
     (cond ((null threads)
-           (list *id* :refused (format nil "No thread ~a; list-threads shows them." designator)))
+           (refuse "No thread ~a; list-threads shows them." designator))
           ((rest threads)
-           (list *id* :refused
-                 (format nil "~d threads are named ~a; give the number of one: ~{~d~^, ~}."
-                         (length threads) designator
-                         (mapcar #'number-of (some-of threads 0 20)))))
+           (refuse "~d threads are named ~a; give the number of one: ~{~d~^, ~}."
+                   (length threads) designator (mapcar #'number-of (some-of threads 0 20))))
           ((eq (first threads) (serving-thread))
-           (list *id* :refused (format nil "~a is the thread that serves this session."
-                                       (label-of (first threads)))))
+           (refuse "~a is the thread that serves this session." (label-of (first threads))))
           (t
-           (funcall function (first threads))))))
+           (first threads)))))
 
 ;;; The function may run late or never if the other thread waits in foreign code or has disabled interrupts,
 ;;; and printing its variables may not end. The caller waits no longer than the limits above.
@@ -132,37 +128,30 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
              (values :done (second state)))
             (t :slow)))))
 
-(define-operation :thread-frames (arguments)
-  (let ((package (session-package)))
-    (call-with-thread
-     (getf arguments :thread)
-     (lambda (thread)
-       ;; The interrupt may end what it waits for, and the thread with that.
-       (let ((entry (thread-entry thread)))
-         (multiple-value-bind (outcome frames)
-             (call-printing-in-thread
-              thread
-              (lambda (finish)
-                (declare (ignore finish))
-                (frames-part (signalling-frame) nil arguments package)))
-           (list* *id* :ok :thread entry :outcome outcome frames)))))))
+(define-operation :thread-frames (&rest arguments &key thread)
+  (let* ((package (session-package))
+         (thread (named-thread thread))
+         ;; The interrupt may end what it waits for, and the thread with that.
+         (entry (thread-entry thread)))
+    (multiple-value-bind (outcome frames)
+        (call-printing-in-thread
+         thread
+         (lambda (finish)
+           (declare (ignore finish))
+           (frames-part (signalling-frame) nil arguments package)))
+      (list* *id* :ok :thread entry :outcome outcome frames))))
 
-(defun call-with-thread-to-change (arguments function)
-  "Call FUNCTION with the thread that ARGUMENTS name. One that is not the session's own is only changed by :FORCE."
-  (declare (type function function))
-  (call-with-thread (getf arguments :thread)
-                    (lambda (thread)
-                      (if (and (shares-image-p) (not (own-thread-p thread)) (not (getf arguments :force)))
-                          (list *id* :refused (format nil "~a (~d) is a thread of the program, which a person runs. Pass force ~
-                                                           to act on it all the same."
-                                                      (label-of thread) (number-of thread)))
-                          (funcall function thread)))))
+(defun thread-to-change (designator force)
+  "Return the thread that DESIGNATOR names. One that is not the session's own is only changed by FORCE."
+  (let ((thread (named-thread designator)))
+    (when (and (shares-image-p) (not (own-thread-p thread)) (not force))
+      (refuse "~a (~d) is a thread of the program, which a person runs. Pass force to act on it all the same."
+              (label-of thread) (number-of thread)))
+    thread))
 
-(define-operation :kill-thread (arguments)
-  (call-with-thread-to-change
-   arguments
-   (lambda (thread)
-     (let ((name (label-of thread)))
-       (ask-thread-to-end thread)
-       (list *id* :ok :name name
-             :ended (and (await-thread thread +thread-end-seconds+) t))))))
+(define-operation :kill-thread (&key thread force)
+  (let* ((thread (thread-to-change thread force))
+         (name (label-of thread)))
+    (ask-thread-to-end thread)
+    (list *id* :ok :name name
+          :ended (and (await-thread thread +thread-end-seconds+) t))))

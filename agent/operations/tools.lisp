@@ -20,16 +20,13 @@
   (function #'identity :type function))
 
 (defstruct (parameter (:copier nil))
-  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE): what the client sends and what
-the function receives."
+  "ENTRY is what the server is told. CHOICES is a list of (TEXT . VALUE): what the client sends and what the function
+receives."
   (name "" :type simple-string)
   (key :none :type symbol)
-  (kind :string :type (member :string :integer :number :boolean :strings))
-  (required nil)
-  (minimum nil)
-  (maximum nil)
+  (is-number nil)
   (choices '() :type list)
-  (description "" :type simple-string))
+  (entry '() :type list))
 
 (define-session-variable *tools* '()
   "The tools of this image, in the order in which they were first defined. Never changed in place.")
@@ -104,13 +101,24 @@ the function receives."
      (and (<= (abs double) most-positive-double-float)
           double))))
 
-(defun bound (bound)
+(defun bound-part (key bound)
+  "Return (KEY TEXT) for BOUND of a type, as a session writes it; the empty list for none."
   (unless (or (member bound '(* nil)) (finite-double bound))
     (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound))
-  (and (realp bound) bound))
+  (let ((*read-default-float-format* 'double-float))
+    (cond ((integerp bound) (list key (format nil "~d" bound)))
+          ((realp bound) (list key (format nil "~f" (coerce bound 'double-float))))
+          (t '()))))
+
+(defun number-parts (type minimum maximum)
+  "Return the part of a parameter's entry about the bounds of TYPE."
+  (prog1 (append (bound-part :minimum minimum) (bound-part :maximum maximum))
+    (unless (< (finite-double (if (realp minimum) minimum (- +widest-bound+)))
+               (finite-double (if (realp maximum) maximum +widest-bound+)))
+      (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))))
 
 (defun type-parts (type)
-  "Return the initial arguments of a PARAMETER of TYPE, as a session writes it."
+  "Return the kind of TYPE, as a session writes it, the part of a parameter's entry about it, and its choices."
   (let* ((name (if (consp type) (first type) type))
          (name (if (symbolp name) (symbol-name name) ""))
          (kind (cdr (assoc name '(("STRING" . :string) ("INTEGER" . :integer) ("NUMBER" . :number)
@@ -118,15 +126,12 @@ the function receives."
                                   ("LIST" . :strings) ("MEMBER" . :choice))
                            :test #'string=))))
     (cond ((and (eq kind :choice) (consp type))
-           (list :kind :string :choices (choices type)))
+           (let ((choices (choices type)))
+             (values :string (list :choices (mapcar #'car choices)) choices)))
           ((and (member kind '(:string :boolean :strings :integer :number)) (atom type))
-           (list :kind kind))
+           (values kind '() '()))
           ((and (member kind '(:integer :number)) (ignore-errors (<= 2 (list-length type) 3)))
-           (let ((minimum (bound (second type)))
-                 (maximum (bound (third type))))
-             (unless (< (finite-double (or minimum (- +widest-bound+))) (finite-double (or maximum +widest-bound+)))
-               (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))
-             (list :kind kind :minimum minimum :maximum maximum)))
+           (values kind (number-parts type (second type) (third type)) '()))
           (t
            (refuse-tool "~s is not a type of a parameter. The types are string, integer, (integer 1 10), ~
                          number, (number 0 1), boolean, (member \"a\" \"b\") and list, a list ~
@@ -159,12 +164,17 @@ the function receives."
                            (name type [\"description\" [default]]), and not ~s." item))))))
 
 (defun make-typed-parameter (variable type description required)
-  (apply #'make-parameter
-         :name (outer-name variable "a parameter")
-         :key (intern (symbol-name variable) "KEYWORD")
-         :required required
-         :description (text-of description +longest-description+ "A description")
-         (type-parts type)))
+  (let ((name (outer-name variable "a parameter"))
+        (text (text-of description +longest-description+ "A description")))
+    (multiple-value-bind (kind parts choices) (type-parts type)
+      (make-parameter :name name
+                      :key (intern (symbol-name variable) "KEYWORD")
+                      :is-number (member kind '(:integer :number))
+                      :choices choices
+                      :entry (append (list name kind)
+                                     (if required (list :required t) '())
+                                     parts
+                                     (list :description text))))))
 
 ;;; The interface for sessions
 
@@ -261,25 +271,6 @@ reply; any other value is printed. Returns the name that clients see."
 
 ;;; Reporting tools to the server
 
-(defun bound-text (bound)
-  (let ((*read-default-float-format* 'double-float))
-    (if (integerp bound)
-        (format nil "~d" bound)
-        (format nil "~f" (coerce bound 'double-float)))))
-
-(defun parameter-entry (parameter)
-  (flet ((part (key value)
-           (if value (list key value) '())))
-    (list* (parameter-name parameter)
-           (parameter-kind parameter)
-           (append (part :required (and (parameter-required parameter) t))
-                   (part :minimum (and (parameter-minimum parameter)
-                                       (bound-text (parameter-minimum parameter))))
-                   (part :maximum (and (parameter-maximum parameter)
-                                       (bound-text (parameter-maximum parameter))))
-                   (part :choices (mapcar #'car (parameter-choices parameter)))
-                   (list :description (parameter-description parameter))))))
-
 (defun tools-part ()
   "Return the part of a message that lists the tools, and note that it was sent."
   (setf *tools-told* t)
@@ -299,7 +290,7 @@ reply; any other value is printed. Returns the name that clients see."
 
 (defun argument-value (parameter value)
   "Return the argument of CALL-TOOL for VALUE, which came over the wire."
-  (if (member (parameter-kind parameter) '(:integer :number))
+  (if (parameter-is-number parameter)
       (with-standard-io-syntax
         (let ((*read-eval* nil)
               (*read-default-float-format* 'double-float))
@@ -317,20 +308,18 @@ reply; any other value is printed. Returns the name that clients see."
                           (list (parameter-key parameter)
                                 (if (consp value) (list 'quote value) value))))))
 
-(define-operation :call-tool (arguments)
-  (let ((tool (find-tool (getf arguments :name))))
-    (if (null tool)
-        (list *id* :refused (format nil "This session no longer has the tool ~a."
-                                    (full-name (getf arguments :name))))
+(define-operation :call-tool (&rest request &key name arguments)
+  (let ((tool (or (find-tool name)
+                  (refuse "This session no longer has the tool ~a." (full-name name))))
         ;; Only at the end: code evaluated inside an error prints as usual.
-        (let ((*plain-strings* nil))
-          (call-as-evaluation
-           (lambda ()
-             (let* ((form (tool-form tool (getf arguments :arguments)))
-                    (values (progn (setf *current-form* (list form))
-                                   (evaluate-with-retry form))))
-               (setf *plain-strings* (and (stringp (first values)) t))
-               values))
-           arguments
-           (lambda ()
-             (if *plain-strings* '(:plain t) '())))))))
+        (*plain-strings* nil))
+    (call-as-evaluation
+     (lambda ()
+       (let* ((form (tool-form tool arguments))
+              (values (progn (setf *current-form* (list form))
+                             (evaluate-with-retry form))))
+         (setf *plain-strings* (and (stringp (first values)) t))
+         values))
+     request
+     (lambda ()
+       (if *plain-strings* '(:plain t) '())))))

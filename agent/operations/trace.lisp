@@ -5,8 +5,6 @@
 
 (defconstant +records-kept+ 2000)
 
-(define-session-variable *tracings* '()
-  "How functions are traced: a TRACING each.")
 (defvar *trace-depth* 0)
 
 (define-session-variable *records* (make-array +records-kept+ :initial-element nil)
@@ -162,45 +160,24 @@ conditions from it, and calls made by it are not traced."
   "Trace the functions that TEXTS denote, each with the TRACING that MAKE returns for its name, which replaces an
 earlier one. Return the part of the reply about this."
   (declare (type function make))
-  (let ((old (runners-needed))
-        (new '())
-        (kept '())
-        (problems '()))
-    (dolist (text texts)
-      (dolist (name (functions-named text))
-        (let* ((known (tracing-of name))
-               (tracing (and known (funcall make name)))
-               (changes (and known (not (equalp (tracing-request known) (tracing-request tracing)))))
-               (problem (and changes (problem-of tracing))))
-          (cond (problem
-                 (push (name-text name) kept)
-                 (push (list (name-text name) (format nil "~a~&It is traced as before." problem)) problems))
-                (changes
-                 (stop-tracing-names (list name)))))))
-    (multiple-value-bind (reply names)
-        (start-watching texts 'traced
-                        (lambda (name)
-                          (let ((tracing (funcall make name)))
-                            (push tracing new)
-                            (tracer tracing))))
-      (dolist (name names)
-        (let* ((tracing (find name new :key #'tracing-name :test #'equal))
-               (problem (problem-of tracing)))
-          (cond (problem
-                 (push (list (name-text name) problem) problems)
-                 (unwrap-function name 'traced))
-                (t
-                 (push tracing *tracings*)
-                 (when (traces-methods-p tracing)
-                   (wrap-methods name (method-tracer tracing)))))))
-      (adapt-runners *tracings* old)
-      (setf (getf reply :started)
-            (loop for name in names
-                  for tracing = (tracing-of name)
-                  when tracing
-                    collect (tracing-text tracing))
-            (getf reply :already) (set-difference (getf reply :already) kept :test #'string=)
-            (getf reply :problems) (append (getf reply :problems) (reverse problems)))
+  (flet ((replaces-p (name)
+           (let ((known (tracing-of name)))
+             (not (and known
+                       (equalp (tracing-request known) (tracing-request (funcall make name)))))))
+         (start (name)
+           (let* ((known (tracing-of name))
+                  (tracing (funcall make name))
+                  (problem (problem-of tracing)))
+             (when problem
+               (error "~a~:[~;~&It is traced as before.~]" problem known))
+             (stop-tracing-names (list name))
+             (push tracing *tracings*)
+             (when (traces-methods-p tracing)
+               (wrap-methods name (method-tracer tracing)))
+             (tracer tracing))))
+    (multiple-value-bind (reply names) (start-watching texts 'traced #'start #'replaces-p)
+      (adapt-runners)
+      (setf (getf reply :started) (mapcar (lambda (name) (tracing-text (tracing-of name))) names))
       reply)))
 
 (defun tracing-request (tracing)
@@ -223,9 +200,6 @@ earlier one. Return the part of the reply about this."
               (problem name (function-lambda-list (fdefinition name))))))
       nil))
 
-(defun runners-needed ()
-  (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) *tracings*))
-
 (defun stop-tracing-names (names)
   "Stop tracing the functions NAMES."
   (dolist (name names)
@@ -233,16 +207,14 @@ earlier one. Return the part of the reply about this."
       (when tracing
         (when (tracing-methods tracing)
           (unwrap-methods name))
-        (when (and (fboundp name) (function-wrapped-p name 'traced))
-          (unwrap-function name 'traced))
+        (unwrap-if-wrapped name 'traced)
         (setf *tracings* (remove tracing *tracings*))))))
 
 (defun stop-tracing (texts)
-  (let ((old (runners-needed)))
-    (multiple-value-bind (reply names) (stop-watching texts 'traced (mapcar #'tracing-name *tracings*))
-      (stop-tracing-names names)
-      (adapt-runners *tracings* old)
-      reply)))
+  (multiple-value-bind (reply names) (stop-watching texts 'traced (mapcar #'tracing-name *tracings*))
+    (stop-tracing-names names)
+    (adapt-runners)
+    reply))
 
 (defun tracing-text (tracing)
   "Return the name of the function of TRACING, and how it is traced."
@@ -282,38 +254,35 @@ earlier one. Return the part of the reply about this."
 (defun forget-dead-tracings ()
   "Forget the tracings of functions that were made unbound since."
   (let* ((names (mapcar #'tracing-name *tracings*))
-         (dead (set-difference names (still-watched names 'traced) :test #'equal))
-         (old (runners-needed)))
+         (dead (set-difference names (still-watched names 'traced) :test #'equal)))
     (when dead
       (stop-tracing-names dead)
-      (adapt-runners *tracings* old))))
+      (adapt-runners))))
 
-(define-operation :trace (arguments)
+(define-operation :trace (&key action ((:functions texts)) condition break methods ((:within runners)) (count 100))
   (forget-dead-tracings)
   (with-agent-syntax ()
-    (let ((action (getf arguments :action))
-          (texts (getf arguments :functions)))
-      (list* *id* :ok
-             :package (session-package-name)
-             (cond ((string= action "start")
-                    (multiple-value-bind (within problems) (within-names (getf arguments :within))
-                      (if problems
-                          (list :problems problems)
-                          (start-tracing texts
-                                         (lambda (name)
-                                           (make-tracing :name name
-                                                         :condition (getf arguments :condition)
-                                                         :stop (stop-designated (getf arguments :break))
-                                                         :methods (getf arguments :methods)
-                                                         :within within))))))
-                   ((string= action "stop")
-                    (stop-tracing texts))
-                   ((string= action "clear")
-                    (list :cleared (clear-records)))
-                   ((string= action "list")
-                    (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
-                          :made *records-made*))
-                   (t
-                    (list :records (kept-records (getf arguments :count 100))
-                          :kept (min *records-made* +records-kept+)
-                          :made *records-made*)))))))
+    (list* *id* :ok
+           :package (session-package-name)
+           (cond ((string= action "start")
+                  (multiple-value-bind (within problems) (within-names runners)
+                    (if problems
+                        (list :problems problems)
+                        (start-tracing texts
+                                       (lambda (name)
+                                         (make-tracing :name name
+                                                       :condition condition
+                                                       :stop (stop-designated break)
+                                                       :methods methods
+                                                       :within within))))))
+                 ((string= action "stop")
+                  (stop-tracing texts))
+                 ((string= action "clear")
+                  (list :cleared (clear-records)))
+                 ((string= action "list")
+                  (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
+                        :made *records-made*))
+                 (t
+                  (list :records (kept-records count)
+                        :kept (min *records-made* +records-kept+)
+                        :made *records-made*))))))

@@ -78,10 +78,16 @@ there are none."
 (defun standard-name-p (name)
   (eq #.(find-package "COMMON-LISP") (symbol-package (if (consp name) (second name) name))))
 
-(defun start-watching (texts tag wrapper)
-  "Wrap the functions that TEXTS denote, under TAG, in what the function WRAPPER returns for their name.
-Return the part of the reply about this, and the names."
-  (declare (type function wrapper))
+(defun unwrap-if-wrapped (name tag)
+  "Remove the wrapper with TAG from the function NAME, if there is such a function; return whether it had one."
+  (when (and (fboundp name) (function-wrapped-p name tag))
+    (unwrap-function name tag)
+    t))
+
+(defun start-watching (texts tag wrapper &optional (replaces-p (constantly nil)))
+  "Wrap the functions that TEXTS denote, under TAG, in what the function WRAPPER returns for their name. One that is wrapped
+already stays so unless REPLACES-P is true of its name. Return the part of the reply about this, and the names."
+  (declare (type function wrapper replaces-p))
   (let ((started '())
         (already '())
         (problems '()))
@@ -90,12 +96,12 @@ Return the part of the reply about this, and the names."
         (when problem
           (push (list text problem) problems))
         (dolist (name names)
-          (if (function-wrapped-p name tag)
+          (if (and (function-wrapped-p name tag) (not (funcall replaces-p name)))
               (pushnew name already :test #'equal)
               (handler-case (progn (wrap-function name tag (funcall wrapper name))
                                    (push name started))
                 (error (condition)
-                  (push (list text (message-text condition 300)) problems)))))))
+                  (push (list (name-text name) (message-text condition 1000)) problems)))))))
     (values (list :started (mapcar #'name-text (reverse started))
                   :already (mapcar #'name-text (reverse already))
                   :problems (reverse problems)
@@ -109,8 +115,7 @@ TEXTS. Return the part of the reply about this, and the names."
   (let ((stopped '())
         (problems '()))
     (flet ((stop (name)
-             (when (and (fboundp name) (function-wrapped-p name tag))
-               (unwrap-function name tag)
+             (when (unwrap-if-wrapped name tag)
                (push name stopped))))
       (if (null texts)
           (mapc #'stop names)

@@ -190,7 +190,7 @@ static void on_signal(uv_signal_t *handle, int signal)
         finish(server);
 }
 
-static void on_transport_closed(void *arg)
+static void on_http_gone(void *arg)
 {
     uv_stop(arg);
 }
@@ -326,23 +326,23 @@ static bool begin(struct server *server, const struct options *options,
         .groups = server->groups,
         .leases = server->leases,
         .redacts = options->redacts,
-        .announces = !options->is_unannounced,
+        .announces = options->announces == 0,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
         .host = server->host,
-        .zygotes = server->zygotes,
+        .common = {.zygotes = server->zygotes,
+                   .directory = server->directory,
+                   .confinements = confinements,
+                   .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
+                   .audit = server->audit,
+                   .attach = options->attach,
+                   .only_looks = options->is_attach_read_only,
+                   .may_attach = options->http_addresses[0] == NULL || options->allows_attach,
+                   .redacts = options->redacts,
+                   .is_persistent = options->is_persistent},
         .state_directory = options->state_directory,
-        .is_persistent = options->is_persistent,
         .save_every_s = options->save_every_s,
-        .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
-        .directory = server->directory,
-        .confinements = confinements,
-        .audit = server->audit,
-        .attach = options->attach,
-        .only_looks = options->is_attach_read_only,
-        .may_attach = options->http_addresses[0] == NULL || options->allows_attach,
-        .redacts = options->redacts,
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
     });
@@ -387,7 +387,8 @@ static void end_processes(struct server *server)
 }
 
 /* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
- * closed, or, once libuv has restored the default action with its last handle, end the server by the signal. */
+ * closed, or, once libuv has restored the default action with its last handle, end the server by the signal.
+ */
 static void hold_signals(void)
 {
     sigset_t held;
@@ -402,19 +403,16 @@ static void end(struct server *server)
 {
     hold_signals();
     if (server->http != NULL) {
-        http_server_close(server->http, on_transport_closed, server->loop);
+        http_server_close(server->http, on_http_gone, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
     if (server->owner_socket != NULL) {
-        owner_socket_close(server->owner_socket, on_transport_closed, server->loop);
+        owner_socket_close(server->owner_socket, on_http_gone, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
-    if (server->transport != NULL) {
-        transport_stdio_close(server->transport, on_transport_closed, server->loop);
-        uv_run(server->loop, UV_RUN_DEFAULT);
-    }
-    monitor_free(server->monitor);
     connection_free(server->connection);
+    transport_stdio_free(server->transport);
+    monitor_free(server->monitor);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
     leases_free(server->leases);

@@ -128,26 +128,15 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     struct owned *made = xcalloc(1, sizeof *made);
     made->owner = xstrdup(owner);
     made->store = open_store(&t->options, owner);
-    made->toolbox = (struct toolbox){
-        .sessions = open_sessions(&t->options, owner, made->store),
-        .zygotes = t->options.zygotes,
-        .store = made->store,
-        .directory = t->options.directory,
-        .confinements = t->options.confinements,
-        .loads_code = t->options.loads_code,
-        .audit = t->options.audit,
-        .attach = t->options.attach,
-        .only_looks = t->options.only_looks,
-        .may_attach = t->options.may_attach,
-        .owner = made->owner,
-        .redacts = t->options.redacts,
-        .is_persistent = t->options.is_persistent && made->store != NULL,
-    };
-    made->toolbox.tasks =
-        tasks_new(t->options.loop, made->toolbox.is_persistent ? saved_store_directory(made->store) : NULL);
+    made->toolbox = t->options.common;
+    made->toolbox.sessions = open_sessions(&t->options, owner, made->store);
+    made->toolbox.store = made->store;
+    made->toolbox.owner = made->owner;
+    made->toolbox.is_persistent = t->options.common.is_persistent && made->store != NULL;
+    made->toolbox.tasks = tasks_new(t->options.loop);
     made->toolbox.others = others_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
-    made->toolbox.events = events_new(t->options.loop, made->toolbox.sessions, t->options.redacts);
+    made->toolbox.events = events_new(t->options.loop, made->toolbox.sessions, t->options.common.redacts);
     list_init(&made->node);
     list_append(&t->all, &made->node);
     return &made->toolbox;

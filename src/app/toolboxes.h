@@ -9,28 +9,17 @@
 #include <stddef.h>
 #include <uv.h>
 
-struct audit;
-struct confinements;
+#include "tools/toolbox.h"
+
 struct session_host;
-struct toolbox;
 struct toolboxes;
-struct zygotes;
 
 struct toolboxes_options {
     uv_loop_t *loop;
-    struct session_host *host; /* borrowed, like the next members; they outlive the toolboxes */
-    struct zygotes *zygotes;
-    const char *state_directory; /* NULL: nothing can be saved */
-    bool is_persistent;
-    size_t save_every_s;   /* save idle sessions that have changed this often; 0: only by toolboxes_save() */
-    bool loads_code;       /* options name files or systems that every session has */
-    const char *directory; /* borrowed; as in struct toolbox, like the next one */
-    struct confinements *confinements;
-    const char *attach; /* borrowed; as in struct toolbox, like the next one */
-    bool only_looks;
-    bool may_attach;
-    struct audit *audit; /* borrowed; as in struct toolbox, like the next one */
-    bool redacts;
+    struct session_host *host;   /* borrowed; outlives the toolboxes */
+    struct toolbox common;       /* what all toolboxes have in common */
+    const char *state_directory; /* borrowed; NULL: nothing can be saved */
+    size_t save_every_s; /* save idle sessions that have changed this often; 0: only by toolboxes_save() */
     size_t most_sessions, most_processes; /* of each principal; 0: the server's limit */
 };
 

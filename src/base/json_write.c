@@ -61,3 +61,9 @@ void json_write_value(struct strbuf *out, const json_t *value)
 {
     json_dump_callback(value, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
 }
+
+void json_write_new(struct strbuf *out, json_t *value)
+{
+    json_write_value(out, value);
+    json_decref(value);
+}

@@ -13,7 +13,9 @@
  * U+FFFD. */
 void json_write_string(struct strbuf *out, const char *bytes, size_t len);
 
-/* json_write_value(out, value): append a jansson value, without white space. */
+/* json_write_value(out, value): append a jansson value, without white space. json_write_new(out, value): the
+ * same for one that is taken. */
 void json_write_value(struct strbuf *out, const json_t *value);
+void json_write_new(struct strbuf *out, json_t *value);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "lisp/core.h"
 
 /* clang-format off */
 static const struct client table[] = {
@@ -143,19 +143,7 @@ char *client_file(const struct client *client, enum client_scope scope)
 
 char *find_program(const char *name)
 {
-    const char *path = getenv("PATH");
-    while (path != NULL && *path != '\0') {
-        size_t len = strcspn(path, ":");
-        char *directory = xmemdup0(path, len);
-        char *candidate = join(directory, name);
-        struct stat s;
-        free(directory);
-        if (path[0] == '/' && stat(candidate, &s) == 0 && S_ISREG(s.st_mode) && access(candidate, X_OK) == 0)
-            return candidate;
-        free(candidate);
-        path += len + (path[len] == ':');
-    }
-    return NULL;
+    return core_find_program(name, getenv("PATH"));
 }
 
 bool client_is_found(const struct client *client)

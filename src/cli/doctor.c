@@ -13,26 +13,10 @@
 #include "cli/doctor_checks.h"
 #include "lisp/core.h"
 
-struct report {
-    json_t *findings; /* NULL: they are printed */
-    size_t problems;
-};
-
-static const char *const words[] = {"ok", "note", "problem"};
-
-static void add_finding(struct report *r, const char *name, enum verdict verdict, const char *advice,
-                        const char *text)
-{
-    json_t *item = json_pack("{ss ss ss}", "check", name, "status", words[verdict], "finding", text);
-    if (advice != NULL)
-        json_object_set_new(item, "advice", json_string(advice));
-    json_array_append_new(r->findings, item);
-}
-
 /* Lines after the first are indented under it. */
-static void print_finding(const char *name, enum verdict verdict, const char *advice, const char *text)
+static void print_finding(const char *name, const char *status, const char *advice, const char *text)
 {
-    printf("%-8s %-14s ", words[verdict], name);
+    printf("%-8s %-14s ", status, name);
     for (const char *c = text; *c != '\0'; c++) {
         putchar(*c);
         if (*c == '\n' && c[1] != '\0')
@@ -44,56 +28,57 @@ static void print_finding(const char *name, enum verdict verdict, const char *ad
     fflush(stdout);
 }
 
-static void on_finding(void *arg, const char *name, enum verdict verdict, const char *advice,
-                       const char *format, ...)
+void finding(struct examination *x, enum verdict verdict, const char *advice, const char *format, ...)
 {
-    struct report *r = arg;
+    static const char *const words[] = {"ok", "note", "problem"};
     struct strbuf raw = {0}, text = {0};
     va_list arguments;
     va_start(arguments, format);
     strbuf_vaddf(&raw, format, arguments);
     va_end(arguments);
     utf8_repair(&text, strbuf_string(&raw), raw.len);
-    if (r->findings != NULL)
-        add_finding(r, name, verdict, advice, strbuf_string(&text));
+    if (x->findings == NULL)
+        print_finding(x->name, words[verdict], advice, strbuf_string(&text));
     else
-        print_finding(name, verdict, advice, strbuf_string(&text));
-    r->problems += verdict == VERDICT_PROBLEM;
+        json_array_append_new(x->findings,
+                              json_pack("{ss ss ss ss*}", "check", x->name, "status", words[verdict],
+                                        "finding", strbuf_string(&text), "advice", advice));
+    x->problems += verdict == VERDICT_PROBLEM;
     strbuf_fini(&raw);
     strbuf_fini(&text);
 }
 
-static void examine(struct patient *p, struct report *r)
+/* ${server_options}: as on the command line; ends with NULL. */
+static void examine(struct examination *x, const char *const *server_options)
 {
-    p->lisp = core_find_lisp(p->options->lisp, &p->no_lisp);
-    if (p->lisp != NULL) {
+    x->lisp = core_find_lisp(x->options->lisp, &x->no_lisp);
+    if (x->lisp != NULL) {
         struct err err;
-        char *core = core_path(p->lisp, &p->was_core_there, &err);
-        free(core);
-        p->has_session = own_session_run(p->server_options, doctor_questions, &p->session, &p->no_session);
+        free(core_path(x->lisp, &x->was_core_there, &err));
+        x->has_session = own_session_run(server_options, doctor_questions, &x->session, &x->no_session);
     }
-    for (size_t n = 0; checks_at(n) != NULL; n++)
-        checks_at(n)->run(p, checks_at(n)->name, on_finding, r);
-    own_session_fini(&p->session);
-    free(p->lisp);
+    for (const struct check *check = doctor_checks; check->name != NULL; check++) {
+        x->name = check->name;
+        check->run(x);
+    }
+    own_session_fini(&x->session);
+    free(x->lisp);
 }
 
-static void print_json(const struct report *r)
+static void print_end(const struct examination *x)
 {
-    json_t *root = json_pack("{ss si sO}", "version", CL_MCP_VERSION, "problems", (int)r->problems, "checks",
-                             r->findings);
-    char *text = json_dumps(root, JSON_INDENT(2));
-    puts(text);
-    free(text);
-    json_decref(root);
-}
-
-static void print_end(const struct report *r)
-{
-    if (r->problems == 0)
+    if (x->findings != NULL) {
+        json_t *root = json_pack("{ss si so}", "version", CL_MCP_VERSION, "problems", (int)x->problems,
+                                 "checks", x->findings);
+        char *text = json_dumps(root, JSON_INDENT(2));
+        puts(text);
+        free(text);
+        json_decref(root);
+    } else if (x->problems == 0) {
         printf("\nNo problem was found.\n");
-    else
-        printf("\n%zu problem%s found.\n", r->problems, r->problems == 1 ? " was" : "s were");
+    } else {
+        printf("\n%zu problem%s found.\n", x->problems, x->problems == 1 ? " was" : "s were");
+    }
 }
 
 int doctor(int argc, char **argv)
@@ -106,23 +91,14 @@ int doctor(int argc, char **argv)
     /* The server's options follow --; getopt() expects a name in front of them. */
     struct options options;
     char *none[] = {argv[0], NULL};
-    bool has_options = argc > first;
-    if (has_options)
-        argv[first] = argv[0];
-    if (!options_parse(&options, has_options ? argc - first : 1, has_options ? argv + first : none)) {
-        options_fini(&options);
-        return 2;
+    char **server = argc > first ? argv + first : none;
+    server[0] = argv[0];
+    bool is_parsed = options_parse(&options, argc > first ? argc - first : 1, server);
+    struct examination x = {.options = &options, .findings = wants_json ? json_array() : NULL};
+    if (is_parsed) {
+        examine(&x, (const char *const *)server + 1);
+        print_end(&x);
     }
-    struct report report = {.findings = wants_json ? json_array() : NULL};
-    struct patient patient = {.options = &options,
-                              .server_options =
-                                  (const char *const *)(has_options ? argv + first + 1 : none + 1)};
-    examine(&patient, &report);
-    if (wants_json)
-        print_json(&report);
-    else
-        print_end(&report);
-    json_decref(report.findings);
     options_fini(&options);
-    return report.problems == 0 ? 0 : 1;
+    return !is_parsed ? 2 : x.problems == 0 ? 0 : 1;
 }

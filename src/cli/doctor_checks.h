@@ -4,6 +4,7 @@
 #ifndef CLI_DOCTOR_CHECKS_H
 #define CLI_DOCTOR_CHECKS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "cli/own_session.h"
@@ -11,33 +12,36 @@
 
 enum verdict { VERDICT_GOOD, VERDICT_NOTE, VERDICT_PROBLEM };
 
-struct patient {
-    const struct options *options;     /* of the server to be examined */
-    const char *const *server_options; /* the same as on the command line; NULL-terminated */
-    char *lisp;                        /* NULL: none was found, for the reason in ${no_lisp} */
+/* What the checks look at, and what they have found. */
+struct examination {
+    const struct options *options; /* of the server to be examined */
+    char *lisp;                    /* NULL: none was found, for the reason in ${no_lisp} */
     struct err no_lisp;
     bool was_core_there; /* before anything was run */
     bool has_session;    /* ${session} has answers; otherwise ${no_session} says why not */
     struct own_session session;
     struct err no_session;
+    const char *name; /* of what is being checked */
+    json_t *findings; /* NULL: they are printed */
+    size_t problems;
 };
 
 /*
- * A check calls this once per finding.
+ * finding(x, verdict, advice, format, ...): report what the check has found, which is done once for each
+ * finding.
  *
- * name        of what was checked
  * advice      what to do about it; NULL: nothing
  */
-typedef void finding(void *arg, const char *name, enum verdict verdict, const char *advice,
-                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+void finding(struct examination *x, enum verdict verdict, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 struct check {
     const char *name;
-    void (*run)(const struct patient *patient, const char *name, finding *found, void *arg);
+    void (*run)(struct examination *x);
 };
 
-/* checks_at(n): the row; NULL after the last. */
-const struct check *checks_at(size_t n);
+/* The row after the last has no name. */
+extern const struct check doctor_checks[];
 
 /* The forms that are evaluated in a session, in this order. */
 enum question { QUESTION_SUM, QUESTION_FACTS };

@@ -35,9 +35,7 @@ void lisp_check_init(struct lisp_check *check, const char *text, size_t len)
     check->place = place_to_show(&result, &check->repair);
     if (check->repair.edit_count > 0)
         result.suspect = (struct scan_place){.line = 0};
-    char explanation[SCAN_EXPLAIN_SIZE];
-    scan_explain(&result, text, len, explanation, sizeof explanation);
-    strbuf_adds(&check->explanation, explanation);
+    scan_explain(&result, text, len, &check->explanation);
     for (size_t i = 0; i < check->repair.edit_count; i++) {
         strbuf_adds(&check->explanation, check->repair.is_certain ? "\nRepair by the indentation: "
                                                                   : "\nLikely repair by the indentation: ");

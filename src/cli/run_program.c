@@ -1,158 +1,130 @@
 /*
- * Responsible for a child of a subcommand, which has no loop: pipes, poll() and a deadline.
+ * Responsible for a child of a subcommand, in a loop that runs until the child has ended.
  */
 #include "cli/run_program.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <uv.h>
+
+#include "base/check.h"
 
 enum { INPUT, OUTPUT, ERRORS, PIPES };
 enum { MOST_OUTPUT = 1 << 20, MOST_ERRORS = 1 << 16 };
 
-extern char **environ;
+struct run {
+    uv_process_t process;
+    uv_timer_t deadline;
+    uv_pipe_t pipes[PIPES];
+    uv_write_t input;
+    char piece[1 << 14]; /* what was read last */
+    int limit_ms;
+    bool is_good;
+    struct program_result *result;
+    struct err *err;
+};
 
-static int64_t now_ms(void)
+static void close_handle(uv_handle_t *handle, void *arg)
 {
-    return (int64_t)(uv_hrtime() / 1000000);
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
 }
 
-static void close_end(int *fd)
+/* The loop ends when the killed program has been reaped, even if a process that it leaves behind holds a
+ * pipe. */
+static void stop(struct run *r)
 {
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-static void close_all(int pipes[PIPES][2])
-{
+    r->is_good = false;
+    kill(-r->process.pid, SIGKILL);
     for (int i = 0; i < PIPES; i++)
-        for (int end = 0; end < 2; end++)
-            close_end(&pipes[i][end]);
+        close_handle((uv_handle_t *)&r->pipes[i], NULL);
 }
 
-static bool start(const char *const *argv, int pipes[PIPES][2], pid_t *pid, struct err *err)
+static void on_late(uv_timer_t *timer)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < PIPES; i++)
-        posix_spawn_file_actions_adddup2(&actions, pipes[i][i == INPUT ? 0 : 1], i);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGXFSZ);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    int error = posix_spawn(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return error == 0 || err_set_errno(err, ERR_START, error, "%s cannot be started", argv[0]);
+    struct run *r = timer->data;
+    err_set(r->err, ERR_LIMIT, "it did not end within %d s", r->limit_ms / 1000);
+    stop(r);
+}
+
+static void on_exit(uv_process_t *process, int64_t status, int signal)
+{
+    struct run *r = process->data;
+    r->result->status = W_EXITCODE((int)status, signal);
+}
+
+static void lend_piece(uv_handle_t *pipe, size_t size, uv_buf_t *buffer)
+{
+    struct run *r = pipe->data;
+    *buffer = uv_buf_init(r->piece, sizeof r->piece);
 }
 
 /* Error output beyond the limit is read and dropped, so that the program can continue. */
-static void take(int *fd, struct strbuf *out)
+static void on_output(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buffer)
 {
-    char piece[1 << 14];
-    ssize_t got = read(*fd, piece, sizeof piece);
-    if (got < 0 && errno == EINTR)
-        return;
-    if (got <= 0)
-        close_end(fd);
-    else
-        strbuf_add(out, piece, (size_t)got);
-}
-
-/* Write as much as the pipe accepts. */
-static void give(int *fd, const char **input)
-{
-    ssize_t given = write(*fd, *input, strnlen(*input, PIPE_BUF));
-    if (given < 0 && errno == EINTR)
-        return;
-    if (given > 0)
-        *input += given;
-    if (given < 0 || **input == '\0')
-        close_end(fd);
-}
-
-static bool be_late(int limit_ms, struct err *err)
-{
-    return err_set(err, ERR_LIMIT, "it did not end within %d s", limit_ms / 1000);
-}
-
-/* Until it has closed its output. */
-static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, int64_t deadline,
-                 struct program_result *out, struct err *err)
-{
-    if (*input == '\0')
-        close_end(&pipes[INPUT][1]);
-    while (pipes[OUTPUT][0] >= 0 || pipes[ERRORS][0] >= 0) {
-        struct pollfd polled[PIPES] = {{.fd = pipes[INPUT][1], .events = POLLOUT},
-                                       {.fd = pipes[OUTPUT][0], .events = POLLIN},
-                                       {.fd = pipes[ERRORS][0], .events = POLLIN}};
-        int64_t left = deadline - now_ms();
-        if (left <= 0)
-            return be_late(limit_ms, err);
-        if (poll(polled, PIPES, (int)left) < 0 && errno != EINTR)
-            return err_set_errno(err, ERR_SYSTEM, errno, "poll");
-        if (polled[INPUT].revents != 0)
-            give(&pipes[INPUT][1], &input);
-        if (polled[OUTPUT].revents != 0)
-            take(&pipes[OUTPUT][0], &out->output);
-        if (polled[ERRORS].revents != 0)
-            take(&pipes[ERRORS][0], &out->errors);
-        if (out->output.is_overflown)
-            return err_set(err, ERR_TOO_LARGE, "its output has more than %d bytes", MOST_OUTPUT);
+    struct run *r = pipe->data;
+    bool is_output = pipe == (uv_stream_t *)&r->pipes[OUTPUT];
+    if (len < 0) {
+        close_handle((uv_handle_t *)pipe, NULL);
+    } else if (!strbuf_add(is_output ? &r->result->output : &r->result->errors, buffer->base, (size_t)len) &&
+               is_output) {
+        err_set(r->err, ERR_TOO_LARGE, "its output has more than %d bytes", MOST_OUTPUT);
+        stop(r);
     }
-    return true;
 }
 
-/* A program may close its output long before it ends. */
-static bool await_end(pid_t pid, int limit_ms, int64_t deadline, struct err *err)
+/* A program may end without reading its input. */
+static void on_written(uv_write_t *request, int status)
 {
-    struct pollfd polled = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    int ready = polled.fd < 0 ? 1 : 0; /* without descriptors for processes, waitpid() waits */
-    int64_t left;
-    while (ready <= 0 && (left = deadline - now_ms()) > 0)
-        ready = poll(&polled, 1, (int)left);
-    close_end(&polled.fd);
-    return ready > 0 || be_late(limit_ms, err);
+    close_handle((uv_handle_t *)request->handle, NULL);
+}
+
+static bool start(struct run *r, uv_loop_t *loop, const char *const *argv, const char *input)
+{
+    uv_stdio_container_t pipes[PIPES];
+    for (int i = 0; i < PIPES; i++) {
+        uv_pipe_init(loop, &r->pipes[i], 0);
+        r->pipes[i].data = r;
+        pipes[i].data.stream = (uv_stream_t *)&r->pipes[i];
+        pipes[i].flags = UV_CREATE_PIPE | (i == INPUT ? UV_READABLE_PIPE : UV_WRITABLE_PIPE);
+    }
+    uv_process_options_t options = {.file = argv[0],
+                                    .args = (char **)(uintptr_t)argv,
+                                    .flags = UV_PROCESS_DETACHED,
+                                    .stdio = pipes,
+                                    .stdio_count = PIPES,
+                                    .exit_cb = on_exit};
+    int status = uv_spawn(loop, &r->process, &options);
+    if (status != 0)
+        return err_set_errno(r->err, ERR_START, -status, "%s cannot be started", argv[0]);
+    uv_timer_init(loop, &r->deadline);
+    r->process.data = r->deadline.data = r;
+    uv_timer_start(&r->deadline, on_late, (uint64_t)r->limit_ms, 0);
+    uv_unref((uv_handle_t *)&r->deadline);
+    uv_buf_t text = uv_buf_init((char *)(uintptr_t)input, (unsigned)strlen(input));
+    uv_write(&r->input, (uv_stream_t *)&r->pipes[INPUT], &text, 1, on_written);
+    for (int i = OUTPUT; i <= ERRORS; i++)
+        uv_read_start((uv_stream_t *)&r->pipes[i], lend_piece, on_output);
+    return true;
 }
 
 bool run_program(const char *const *argv, const char *input, int limit_ms, struct program_result *out,
                  struct err *err)
 {
-    int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    pid_t pid;
+    uv_loop_t loop;
+    struct run r = {.limit_ms = limit_ms, .result = out, .err = err};
     *out = (struct program_result){.status = -1};
     strbuf_init(&out->output, MOST_OUTPUT);
     strbuf_init(&out->errors, MOST_ERRORS);
-    int64_t deadline = now_ms() + limit_ms;
-    bool is_good = true;
-    for (int i = 0; is_good && i < PIPES; i++)
-        if (pipe2(pipes[i], O_CLOEXEC) != 0)
-            is_good = err_set_errno(err, ERR_SYSTEM, errno, "pipe");
-    if (is_good && (is_good = start(argv, pipes, &pid, err))) {
-        close_end(&pipes[INPUT][0]);
-        close_end(&pipes[OUTPUT][1]);
-        close_end(&pipes[ERRORS][1]);
-        is_good = talk(pipes, input, limit_ms, deadline, out, err) && await_end(pid, limit_ms, deadline, err);
-        if (!is_good)
-            kill(-pid, SIGKILL);
-        while (waitpid(pid, &out->status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    close_all(pipes);
-    return is_good;
+    CHECK(uv_loop_init(&loop) == 0);
+    r.is_good = start(&r, &loop, argv, input);
+    if (r.is_good)
+        uv_run(&loop, UV_RUN_DEFAULT);
+    uv_walk(&loop, close_handle, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&loop) == 0);
+    return r.is_good;
 }
 
 void program_result_fini(struct program_result *result)

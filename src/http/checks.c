@@ -26,20 +26,18 @@
 
 static bool refuse(struct exchange *e, unsigned status, const char *message)
 {
-    exchange_refuse(
+    return exchange_refuse(
         e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
-    return false;
 }
 
 static bool refuse_with(struct exchange *e, unsigned status, const char *message, const char *header,
                         const char *value)
 {
-    exchange_refuse(e, &(struct http_reply){.status = status,
-                                            .code = JSONRPC_INVALID_REQUEST,
-                                            .message = message,
-                                            .header = header,
-                                            .value = value});
-    return false;
+    return exchange_refuse(e, &(struct http_reply){.status = status,
+                                                   .code = JSONRPC_INVALID_REQUEST,
+                                                   .message = message,
+                                                   .header = header,
+                                                   .value = value});
 }
 
 static bool is_listed(const char *const *list, const char *value)

@@ -120,7 +120,7 @@ static void resume(struct exchange *e)
     daemon_wake(e->daemon);
 }
 
-void exchange_refuse(struct exchange *e, const struct http_reply *reply)
+bool exchange_refuse(struct exchange *e, const struct http_reply *reply)
 {
     e->refusal = *reply;
     strbuf_clear(&e->answer);
@@ -131,6 +131,7 @@ void exchange_refuse(struct exchange *e, const struct http_reply *reply)
     e->status = reply->status;
     e->state = EXCHANGE_ANSWERED;
     resume(e);
+    return false;
 }
 
 static void count_unread(struct exchange *e, size_t len)
@@ -352,8 +353,9 @@ static enum MHD_Result go_on(struct exchange *e)
     return MHD_NO;
 }
 
-static void end(struct exchange *e)
+static void end(void *arg)
 {
+    struct exchange *e = arg;
     struct exchange_events *events = events_of(e);
     link_unwatch(e->link);
     link_at_end(e->link, NULL, NULL);
@@ -374,13 +376,6 @@ static void end(struct exchange *e)
     free(e);
 }
 
-/* libmicrohttpd 1.0 closes a connection without completing its request if a chunk's extension fills the
- * buffer. */
-static void on_link_end(void *arg)
-{
-    end(arg);
-}
-
 static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url,
                               const char *method)
 {
@@ -395,7 +390,9 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
     e->daemon = d;
     e->connection = connection;
     e->link = daemon_link(d, connection);
-    link_at_end(e->link, on_link_end, e);
+    /* libmicrohttpd 1.0 closes a connection without completing its request if a chunk's extension fills the
+     * buffer. */
+    link_at_end(e->link, end, e);
     e->path = url;
     e->method = EXCHANGE_OTHER;
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
@@ -475,9 +472,9 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
     return MHD_YES;
 }
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *bytes, size_t *len,
-                              void **context)
+enum MHD_Result exchange_handle(void *arg, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *bytes, size_t *len,
+                                void **context)
 {
     struct exchange *e = *context;
     if (e == NULL) {
@@ -487,8 +484,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     return *len > 0 ? take_body(e, bytes, len) : go_on(e);
 }
 
-static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
-                         enum MHD_RequestTerminationCode code)
+void exchange_completed(void *arg, struct MHD_Connection *connection, void **context,
+                        enum MHD_RequestTerminationCode code)
 {
     struct exchange *e = *context;
     if (e == NULL)
@@ -496,14 +493,4 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
     *context = NULL;
     link_expect(e->link, HTTP_HEADERS_MS);
     end(e);
-}
-
-MHD_AccessHandlerCallback exchange_handler(void)
-{
-    return handle;
-}
-
-MHD_RequestCompletedCallback exchange_completer(void)
-{
-    return on_completed;
 }

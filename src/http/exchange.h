@@ -92,9 +92,13 @@ struct exchange_events {
     void *arg;
 };
 
-/* exchange_handler(), exchange_completer(): the callbacks to give to the library. */
-MHD_AccessHandlerCallback exchange_handler(void);
-MHD_RequestCompletedCallback exchange_completer(void);
+/* exchange_handle(arg, connection, url, method, version, bytes, len, context), exchange_completed(arg,
+ * connection, context, code): the callbacks to give to the library; ${arg} is the daemon. */
+enum MHD_Result exchange_handle(void *arg, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *bytes, size_t *len,
+                                void **context);
+void exchange_completed(void *arg, struct MHD_Connection *connection, void **context,
+                        enum MHD_RequestTerminationCode code);
 
 /* exchange_header(e, name): the header's value without surrounding blanks; borrowed until the exchange ends;
  * NULL if it was not sent. exchange_header_count(e, name): how often it was sent. */
@@ -113,8 +117,8 @@ bool exchange_each_header(const struct exchange *e, exchange_header_visitor *eac
 /* exchange_query(e, name): the value of "?name=value" as it was sent; borrowed; NULL if it was not. */
 const char *exchange_query(const struct exchange *e, const char *name);
 
-/* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. */
-void exchange_refuse(struct exchange *e, const struct http_reply *reply);
+/* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. Always false. */
+bool exchange_refuse(struct exchange *e, const struct http_reply *reply);
 
 /* exchange_answer(e, status, bytes, len): answer with a JSON body; ${len} 0: without a body. */
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len);

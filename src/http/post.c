@@ -117,21 +117,19 @@ static bool publish(struct post *p)
     struct exchange *e = p->exchange;
     bool is_initialized = connection_revision(p->connection) != NULL;
     if (p->is_newcomer && !is_initialized && e != NULL && exchange_header(e, "Mcp-Session-Id") != NULL) {
-        exchange_refuse(
+        return exchange_refuse(
             e, &(struct http_reply){.status = MHD_HTTP_NOT_FOUND,
                                     .code = JSONRPC_INVALID_REQUEST,
                                     .message = "this session has ended: send initialize to start another"});
-        return false;
     }
     if (!p->is_newcomer || !is_initialized || e == NULL)
         return true;
     if (!http_session_publish(p->session, uv_hrtime() / 1000000)) {
-        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
-                                                .code = JSONRPC_INTERNAL_ERROR,
-                                                .message = "Too many sessions: DELETE some",
-                                                .header = "Retry-After",
-                                                .value = "60"});
-        return false;
+        return exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                       .code = JSONRPC_INTERNAL_ERROR,
+                                                       .message = "Too many sessions: DELETE some",
+                                                       .header = "Retry-After",
+                                                       .value = "60"});
     }
     memcpy(e->session_id, p->session->id, sizeof p->session->id);
     return true;

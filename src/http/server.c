@@ -239,8 +239,8 @@ static bool serve_on(struct http_server *s, struct listener *listener, struct er
         .mhd = &s->mhd,
         .certificate = s->certificate,
         .key = s->key,
-        .handle = exchange_handler(),
-        .on_completed = exchange_completer(),
+        .handle = exchange_handle,
+        .on_completed = exchange_completed,
         .arg = &s->events,
     };
     struct daemon *daemon = daemon_new(listener, &options, err);

@@ -3,16 +3,13 @@
  */
 #include "http/tokens.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/strbuf.h"
+#include "base/regular_file.h"
 
 #define MOST_GROUPS 256 /* that are asked for; with more, the file is refused */
 #define LARGEST_FILE (1u << 20)
@@ -83,30 +80,13 @@ bool tokens_parse(struct tokens *t, const char *text, size_t len, struct err *er
     return true;
 }
 
-static bool read_all(int descriptor, struct strbuf *out)
-{
-    while (true) {
-        char *room = strbuf_reserve(out, 4096);
-        if (room == NULL)
-            return false;
-        ssize_t n = read(descriptor, room, 4096);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0;
-        strbuf_added(out, (size_t)n);
-    }
-}
-
 /* systemd passes a file to the user of a unit (LoadCredential=) by an access control list, whose mask is in
- * the bits for the group. No other user may enter that directory, and it contains no directories. The path
- * comes from the kernel, since a link in the directory may lead to a file elsewhere that others may read. */
-static bool is_credential(int descriptor)
+ * the bits for the group. No other user may enter that directory, and it contains no directories. A link in
+ * it may lead to a file elsewhere that others may read. */
+static bool is_credential(const char *file)
 {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     const char *given = getenv("CREDENTIALS_DIRECTORY");
-    char *directory = given == NULL ? NULL : realpath(given, NULL), *path = realpath(link, NULL);
+    char *directory = given == NULL ? NULL : realpath(given, NULL), *path = realpath(file, NULL);
     size_t len = directory == NULL ? 0 : strlen(directory);
     bool is_inside = len > 0 && path != NULL && strncmp(path, directory, len) == 0 && path[len] == '/' &&
                      strchr(path + len + 1, '/') == NULL;
@@ -128,36 +108,26 @@ static bool is_for_our_group(const struct stat *status)
 
 bool tokens_read(struct tokens *t, const char *path, struct err *err)
 {
+    struct regular_file file;
+    struct err why = {0};
     *t = (struct tokens){0};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-        err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
-        if (descriptor >= 0)
-            close(descriptor);
+    if (!regular_file_read(&file, path, LARGEST_FILE, err)) {
+        regular_file_fini(&file);
         return false;
     }
-    struct strbuf text = {.limit = LARGEST_FILE};
-    struct err why = {0};
     bool is_read = false;
-    mode_t others = is_credential(descriptor)   ? S_IRWXO
-                    : is_for_our_group(&status) ? S_IWGRP | S_IXGRP | S_IRWXO
-                                                : S_IRWXG | S_IRWXO;
-    if (!S_ISREG(status.st_mode))
-        err_set(&why, ERR_INVALID, "it is not a regular file");
-    else if ((status.st_mode & others) != 0)
+    mode_t others = is_credential(path)              ? S_IRWXO
+                    : is_for_our_group(&file.status) ? S_IWGRP | S_IXGRP | S_IRWXO
+                                                     : S_IRWXG | S_IRWXO;
+    if ((file.status.st_mode & others) != 0)
         err_set(&why, ERR_INVALID, "other users may access it; run chmod 600 on it");
-    else if (status.st_uid != geteuid() && status.st_uid != 0)
+    else if (file.status.st_uid != geteuid() && file.status.st_uid != 0)
         err_set(&why, ERR_INVALID, "it belongs to another user");
-    else if (!read_all(descriptor, &text))
-        text.is_overflown ? err_set(&why, ERR_TOO_LARGE, "it has more than %u bytes", LARGEST_FILE)
-                          : err_set_errno(&why, ERR_INVALID, errno, "it cannot be read");
     else
-        is_read = tokens_parse(t, strbuf_string(&text), text.len, &why);
-    close(descriptor);
-    if (text.bytes != NULL)
-        explicit_bzero(text.bytes, text.capacity);
-    strbuf_fini(&text);
+        is_read = tokens_parse(t, strbuf_string(&file.text), file.text.len, &why);
+    if (file.text.bytes != NULL)
+        explicit_bzero(file.text.bytes, file.text.capacity);
+    regular_file_fini(&file);
     return is_read || err_set(err, ERR_INVALID, "%s: %s", path, why.message);
 }
 

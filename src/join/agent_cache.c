@@ -75,10 +75,7 @@ bool agent_cache_open(struct agent_cache *cache, const char *implementation, con
                       struct err *err)
 {
     char hash[AGENT_VERSION_LEN + 1], name[64], directory[PATH_MAX], word[LONGEST_WORD];
-    strbuf_init(&cache->source, 0);
-    strbuf_init(&cache->word_file, 0);
-    strbuf_init(&cache->word, 0);
-    strbuf_init(&cache->compiled, 0);
+    *cache = (struct agent_cache){.source = {0}};
     agent_cache_version(implementation, hash);
     snprintf(name, sizeof name, "cl-mcp-server/joined-%s", hash);
     if (!user_directory("XDG_CACHE_HOME", ".cache", name, directory, sizeof directory))

@@ -110,9 +110,7 @@ static const char *secret_hint(const struct image *image)
 /* It was connected, but nothing came. */
 static void next_secret(struct image *image, const char *what)
 {
-    struct strbuf secret, path;
-    strbuf_init(&secret, 0);
-    strbuf_init(&path, 0);
+    struct strbuf secret = {0}, path = {0};
     bool is_another = join_secret(image->secret + 1, &secret, &path);
     strbuf_fini(&secret);
     strbuf_fini(&path);
@@ -207,8 +205,7 @@ static void on_collected(void *arg, const struct sexp *value, const char *why);
 
 static void collect(struct image *image)
 {
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     strbuf_addf(&form, "(cl-mcp-agent::joined-collect %" PRId64 ")", image->session);
     request(image, &form, on_collected);
 }
@@ -255,8 +252,7 @@ static void on_said(void *arg, const struct sexp *value, const char *why)
 static void carry_send(void *arg, const char *message, size_t len)
 {
     struct image *image = arg;
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     strbuf_addf(&form, "(cl-mcp-agent::joined-deliver %" PRId64, image->session);
     sexp_write_string(&form, message, len);
     strbuf_addc(&form, ')');
@@ -266,8 +262,7 @@ static void carry_send(void *arg, const char *message, size_t len)
 static void carry_interrupt(void *arg, int token, int times)
 {
     struct image *image = arg;
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     strbuf_addf(&form, "(cl-mcp-agent::joined-%s %" PRId64 " %d)",
                 times < GIVE_UP_AT ? "interrupt" : "give-up", image->session, token);
     request(image, &form, on_said);
@@ -287,12 +282,21 @@ static void on_closed(void *arg, const struct sexp *value, const char *why)
 static void carry_leave(void *arg)
 {
     struct image *image = arg;
-    struct strbuf form;
+    struct strbuf form = {0};
     image->worker = NULL;
     image->stage = LEAVING;
-    strbuf_init(&form, 0);
     strbuf_addf(&form, "(cl-mcp-agent::joined-close %" PRId64 ")", image->session);
     uv_timer_start(image->timer, on_left, request(image, &form, on_closed) ? LEAVE_MS : 0, 0);
+}
+
+/* ${value}: what a form of the agent's returned, NULL with ${why} if it was aborted. */
+static void fail_there(struct image *image, const char *what, const struct sexp *value, const char *why)
+{
+    const char *reason = sexp_string(sexp_nth(value, 1), NULL);
+    fail(image, "%s:%s: the agent could not %s there: %s", image->address.host, image->address.port, what,
+         reason != NULL ? reason
+         : why != NULL  ? why
+                        : "no reason was given");
 }
 
 /* (SESSION "(0 :hello ...)") */
@@ -301,12 +305,7 @@ static void on_opened(void *arg, const struct sexp *value, const char *why)
     struct image *image = arg;
     image->session = sexp_integer(sexp_nth(value, 0), 0);
     if (image->session <= 0) {
-        const char *reason = sexp_string(sexp_nth(value, 1), NULL);
-        fail(image, "%s:%s: the agent could not begin a session there: %s", image->address.host,
-             image->address.port,
-             reason != NULL ? reason
-             : why != NULL  ? why
-                            : "no reason was given");
+        fail_there(image, "begin a session", value, why);
         return;
     }
     struct worker_carrier carrier = {
@@ -322,8 +321,7 @@ static void on_opened(void *arg, const struct sexp *value, const char *why)
 
 static void open_session(struct image *image)
 {
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open \"cl-mcp-server\" :session");
     sexp_write_string(&form, image->options.session, strlen(image->options.session));
     sexp_write_symbol(&form, "announce");
@@ -331,15 +329,6 @@ static void open_session(struct image *image)
     end_call(&form);
     request(image, &form, on_opened);
     enter(image, OPENING);
-}
-
-static void not_loaded(struct image *image, const struct sexp *value, const char *why)
-{
-    const char *reason = sexp_string(sexp_nth(value, 1), NULL);
-    fail(image, "%s:%s: the agent could not be loaded there: %s", image->address.host, image->address.port,
-         reason != NULL ? reason
-         : why != NULL  ? why
-                        : "no reason was given");
 }
 
 static void send_piece(struct image *image);
@@ -351,7 +340,7 @@ static void on_piece(void *arg, const struct sexp *value, const char *why)
     else if (sexp_is_symbol(value, "ok"))
         send_piece(arg);
     else
-        not_loaded(arg, value, why);
+        fail_there(arg, "be loaded", value, why);
 }
 
 static void send_piece(struct image *image)
@@ -359,10 +348,9 @@ static void send_piece(struct image *image)
     size_t len;
     const char *source = agent_cache_source(image->implementation, &len);
     size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
-    struct strbuf form;
+    struct strbuf form = {0};
     while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
         piece--; /* a character stays in one piece */
-    strbuf_init(&form, 0);
     write_install_call(image, &form, joined_receive);
     strbuf_adds(&form, image->sent == 0 ? " cl:t" : " cl:nil");
     strbuf_adds(&form, piece == rest ? " cl:t" : " cl:nil");
@@ -387,7 +375,7 @@ static void on_loaded(void *arg, const struct sexp *value, const char *why)
     else if (sexp_is_symbol(value, "elsewhere"))
         send_source(arg);
     else
-        not_loaded(arg, value, why);
+        fail_there(arg, "be loaded", value, why);
 }
 
 static void write_text(struct strbuf *form, const struct strbuf *text)
@@ -398,7 +386,7 @@ static void write_text(struct strbuf *form, const struct strbuf *text)
 static void load_agent(struct image *image, const char *version)
 {
     struct err err;
-    struct strbuf form;
+    struct strbuf form = {0};
     image->has_cache = true;
     if (!agent_cache_open(&image->cache, image->implementation, version, &err)) {
         log_warning("compiled files of the agent are not kept: %s", err.message);
@@ -406,7 +394,6 @@ static void load_agent(struct image *image, const char *version)
         return;
     }
     tell(image, "loading the agent into the image, which takes half a minute when it is compiled first");
-    strbuf_init(&form, 0);
     write_install_call(image, &form, joined_load);
     write_text(&form, &image->cache.compiled);
     write_text(&form, &image->cache.source);
@@ -442,7 +429,7 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
     describe(image, value);
     agent_cache_version(image->implementation, hash);
     if (sexp_get(value, 0, "implementation") == NULL)
-        not_loaded(image, value, why);
+        fail_there(image, "be loaded", value, why);
     else if (there != NULL && strcmp(there, hash) == 0)
         open_session(image);
     else if (there != NULL && standing > 0)
@@ -458,8 +445,7 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
 static void on_connected(void *arg)
 {
     struct image *image = arg;
-    struct strbuf form;
-    strbuf_init(&form, 0);
+    struct strbuf form = {0};
     write_call(&form, joined_probe);
     end_call(&form);
     request(image, &form, on_probed);
@@ -482,9 +468,8 @@ static void on_lost(void *arg, const struct err *why)
 
 static void begin(struct image *image)
 {
-    struct strbuf secret;
+    struct strbuf secret = {0};
     struct swank_events events = {.on_connected = on_connected, .on_lost = on_lost, .arg = image};
-    strbuf_init(&secret, 0);
     strbuf_clear(&image->secret_path);
     bool has_secret = join_secret(image->secret, &secret, &image->secret_path);
     swank_free(image->swank);
@@ -507,8 +492,6 @@ struct image *image_join(const struct image_options *options)
     image->options.address = xstrdup(options->address);
     image->options.directory = xstrdup(options->directory);
     image->options.session = xstrdup(options->session);
-    strbuf_init(&image->secret_path, 0);
-    strbuf_init(&image->description, 0);
     image->timer = loop_handle_timer(options->loop, image);
     if (!join_address_parse(options->address, &image->address, &err) || image->address.host[0] == '\0')
         join_address_find(options->directory, &image->address);

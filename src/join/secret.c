@@ -13,12 +13,11 @@
 static bool read_secret(const char *name, struct strbuf *secret, struct strbuf *path)
 {
     const char *home = getenv("HOME");
-    struct strbuf at;
+    struct strbuf at = {0};
     struct regular_file file;
     struct err err;
     if (home == NULL || home[0] != '/')
         return false;
-    strbuf_init(&at, 0);
     strbuf_addf(&at, "%s/%s", home, name);
     bool is_there = regular_file_read(&file, strbuf_string(&at), LONGEST_SECRET_FILE, &err);
     if (is_there) {

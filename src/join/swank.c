@@ -1,18 +1,19 @@
 /*
  * Responsible for one connection to a Swank or Slynk server.
  *
- * A name may have several addresses, which are tried in turn. The channel takes over a duplicate of the
- * connected socket: libuv keeps the original.
+ * Another thread finds the addresses of the name and connects to the first one that answers.
  */
 #include "join/swank.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -25,18 +26,15 @@
 
 #define MOST_REQUESTS 1000
 #define LINGER_MS 2000
+#define CONNECT_S 5 /* to each address */
 
-/* libuv uses it until the name is resolved, perhaps after the connection was freed. */
-struct resolution {
-    uv_getaddrinfo_t request;
-    struct swank *connection; /* NULL: it was freed */
-};
-
-/* The same for an attempt to connect; its handle is closed with it. */
+/* The thread uses it, perhaps after the connection was freed. */
 struct attempt {
-    uv_tcp_t tcp;
-    uv_connect_t request;
-    struct swank *connection;
+    uv_work_t work;
+    struct join_address address;
+    int fd; /* -1: it failed */
+    char why[100];
+    struct swank *connection; /* NULL: it was freed */
 };
 
 struct request {
@@ -50,10 +48,7 @@ struct swank {
     uv_loop_t *loop;
     struct swank_events events;
     char *secret;
-    struct resolution *resolution; /* NULL once it has ended, like the next */
-    struct attempt *attempt;
-    struct addrinfo *addresses; /* of the name */
-    const struct addrinfo *next;
+    struct attempt *attempt; /* NULL once it has ended */
     struct channel *channel; /* NULL until connected */
     int fd;                  /* borrowed: of the channel */
     struct list requests;    /* of struct request */
@@ -150,9 +145,8 @@ static void on_message(void *arg, struct sexp_document *message)
 {
     struct swank *c = arg;
     const struct sexp *root = sexp_root(message);
-    struct strbuf answer;
+    struct strbuf answer = {0};
     acknowledge(c);
-    strbuf_init(&answer, 0);
     size_t at = frame_begin(&frame_swank, &answer);
     if (sexp_is_symbol(sexp_nth(root, 0), "return"))
         note_return(c, root);
@@ -179,10 +173,9 @@ static void on_closed(void *arg, const struct err *why)
 
 static void send_secret(struct swank *c)
 {
-    struct strbuf frame;
+    struct strbuf frame = {0};
     if (c->secret == NULL)
         return;
-    strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame_swank, &frame);
     strbuf_adds(&frame, c->secret);
     send_frame(c, &frame, at);
@@ -201,100 +194,70 @@ static void start(struct swank *c, int fd)
     c->events.on_connected(c->events.arg);
 }
 
-static void on_attempt_closed(uv_handle_t *handle)
+static void connect_in_thread(uv_work_t *work)
 {
-    free(handle->data);
+    struct attempt *a = work->data;
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    const struct timeval limit = {.tv_sec = CONNECT_S};
+    struct addrinfo *addresses = NULL;
+    int wrong = getaddrinfo(a->address.host, a->address.port, &hints, &addresses);
+    snprintf(a->why, sizeof a->why, "%s", gai_strerror(wrong));
+    for (const struct addrinfo *at = wrong == 0 ? addresses : NULL; at != NULL && a->fd < 0;
+         at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0 &&
+            connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
+            a->fd = fd;
+            break;
+        }
+        snprintf(a->why, sizeof a->why, "%s", uv_strerror(-errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    if (wrong == 0)
+        freeaddrinfo(addresses);
 }
 
-static void attempt_next(struct swank *c, int status);
-
-static void on_attempt(uv_connect_t *request, int status)
+static void on_attempted(uv_work_t *work, int status)
 {
-    struct attempt *a = request->data;
+    struct attempt *a = work->data;
     struct swank *c = a->connection;
-    uv_os_fd_t fd;
-    int own = -1;
-    if (c == NULL)
-        return; /* swank_free() is closing the handle */
-    if (status == 0 && uv_fileno((uv_handle_t *)&a->tcp, &fd) == 0)
-        own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    uv_close((uv_handle_t *)&a->tcp, on_attempt_closed);
-    c->attempt = NULL;
-    if (own >= 0)
-        start(c, own);
-    else
-        attempt_next(c, status == 0 ? UV_EMFILE : status);
-}
-
-/* ${status} is that of the attempt before, if there was one. */
-static void attempt_next(struct swank *c, int status)
-{
-    while (c->next != NULL) {
-        const struct addrinfo *address = c->next;
-        struct attempt *a = xcalloc(1, sizeof *a);
-        c->next = address->ai_next;
-        a->connection = c;
-        a->tcp.data = a->request.data = a;
-        status = uv_tcp_init(c->loop, &a->tcp);
-        if (status != 0) {
-            free(a);
-            continue;
-        }
-        status = uv_tcp_connect(&a->request, &a->tcp, address->ai_addr, on_attempt);
-        if (status == 0) {
-            c->attempt = a;
-            return;
-        }
-        uv_close((uv_handle_t *)&a->tcp, on_attempt_closed);
+    if (c != NULL)
+        c->attempt = NULL;
+    if (c == NULL && a->fd >= 0) {
+        close(a->fd);
+    } else if (c != NULL && a->fd >= 0) {
+        start(c, a->fd);
+    } else if (c != NULL) {
+        struct err why;
+        err_set(&why, ERR_GONE, "%s", a->why);
+        lost(c, &why);
     }
-    struct err why;
-    err_set(&why, ERR_GONE, "%s", uv_strerror(status));
-    lost(c, &why);
-}
-
-static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *addresses)
-{
-    struct resolution *r = request->data;
-    struct swank *c = r->connection;
-    free(r);
-    if (c == NULL) {
-        uv_freeaddrinfo(addresses);
-        return;
-    }
-    c->resolution = NULL;
-    c->addresses = addresses;
-    c->next = addresses;
-    attempt_next(c, status == 0 ? UV_EADDRNOTAVAIL : status);
+    free(a);
 }
 
 struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address, const char *secret,
                             const struct swank_events *events)
 {
     struct swank *c = xcalloc(1, sizeof *c);
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     c->loop = loop;
     c->events = *events;
     c->secret = xstrdup(secret);
     list_init(&c->requests);
-    c->resolution = xcalloc(1, sizeof *c->resolution);
-    c->resolution->connection = c;
-    c->resolution->request.data = c->resolution;
-    int status =
-        uv_getaddrinfo(loop, &c->resolution->request, on_resolved, address->host, address->port, &hints);
-    if (status != 0) {
-        /* Only a name that is none: the callback must not run inside this call. Nothing answers. */
-        free(c->resolution);
-        c->resolution = NULL;
-    }
+    c->attempt = xcalloc(1, sizeof *c->attempt);
+    c->attempt->address = *address;
+    c->attempt->fd = -1;
+    c->attempt->connection = c;
+    c->attempt->work.data = c->attempt;
+    uv_queue_work(loop, &c->attempt->work, connect_in_thread, on_attempted);
     return c;
 }
 
 bool swank_request(struct swank *c, const char *form, size_t len, swank_done *done, void *arg)
 {
-    struct strbuf frame;
+    struct strbuf frame = {0};
     if (c->channel == NULL || c->request_count == MOST_REQUESTS)
         return false;
-    strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame_swank, &frame);
     strbuf_adds(&frame, "(:emacs-rex ");
     strbuf_add(&frame, form, len);
@@ -314,18 +277,12 @@ bool swank_request(struct swank *c, const char *form, size_t len, swank_done *do
 
 static void destroy(struct swank *c)
 {
-    if (c->resolution != NULL) {
-        c->resolution->connection = NULL;
-        uv_cancel((uv_req_t *)&c->resolution->request);
-    }
     if (c->attempt != NULL) {
         c->attempt->connection = NULL;
-        uv_close((uv_handle_t *)&c->attempt->tcp, on_attempt_closed);
+        uv_cancel((uv_req_t *)&c->attempt->work);
     }
     loop_handle_free(c->lingering);
     channel_free(c->channel);
-    if (c->addresses != NULL)
-        uv_freeaddrinfo(c->addresses);
     free(c->secret);
     free(c);
 }

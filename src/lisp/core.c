@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/strbuf.h"
@@ -52,32 +53,39 @@ static bool is_program(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
+char *core_find_program(const char *name, const char *path)
+{
+    for (size_t len; path != NULL && *path != '\0'; path += len + (path[len] == ':')) {
+        struct strbuf candidate = {0};
+        len = strcspn(path, ":");
+        strbuf_addf(&candidate, "%.*s/%s", (int)len, path, name);
+        if (path[0] == '/' && is_program(candidate.bytes))
+            return strbuf_steal(&candidate, NULL);
+        strbuf_fini(&candidate);
+    }
+    return NULL;
+}
+
 char *core_find_lisp(const char *program, struct err *err)
 {
-    if (strchr(program, '/') != NULL) {
-        if (is_program(program))
-            return realpath(program, NULL);
+    bool is_path = strchr(program, '/') != NULL;
+    const char *path = getenv("PATH");
+    char *found = is_path ? is_program(program) ? xstrdup(program) : NULL
+                          : core_find_program(program, path == NULL ? "/usr/local/bin:/usr/bin:/bin" : path);
+    char *real = found == NULL ? NULL : realpath(found, NULL);
+    free(found);
+    if (real == NULL && is_path)
         err_set(err, ERR_NO_LISP,
                 "No Lisp at %s. Give --lisp the path of an SBCL, or install one (Debian, Ubuntu: apt install "
                 "sbcl).",
                 program);
-        return NULL;
-    }
-    const char *path = getenv("PATH");
-    for (const char *p = path == NULL ? "/usr/local/bin:/usr/bin:/bin" : path; *p != '\0';) {
-        size_t len = strcspn(p, ":");
-        char candidate[PATH_MAX];
-        int n = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)(len > 2000 ? 2000 : len), p, program);
-        if (len > 0 && n > 0 && (size_t)n < sizeof candidate && is_program(candidate))
-            return realpath(candidate, NULL);
-        p += len + (p[len] == ':');
-    }
-    err_set(err, ERR_NO_LISP,
-            "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install "
-            "sbcl; Fedora: dnf install sbcl) or give its path with --lisp; the "
-            "next call will find it.",
-            program);
-    return NULL;
+    else if (real == NULL)
+        err_set(err, ERR_NO_LISP,
+                "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install "
+                "sbcl; Fedora: dnf install sbcl) or give its path with --lisp; the "
+                "next call will find it.",
+                program);
+    return real;
 }
 
 /* FNV-1a, 64 bits: distinguishes files; not a protection. */
@@ -178,20 +186,18 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
                 return xstrdup(path);
         }
     }
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    char directories[3][PATH_MAX];
-    snprintf(directories[0], PATH_MAX, "%.3900s/cl-mcp-server",
-             cache != NULL && cache[0] == '/' ? cache : "");
-    snprintf(directories[1], PATH_MAX, "%.3900s/.cache/cl-mcp-server",
-             home != NULL && home[0] == '/' ? home : "");
-    snprintf(directories[2], PATH_MAX, "/tmp/cl-mcp-server-%u", (unsigned)getuid());
-    bool is_set[3] = {cache != NULL && cache[0] == '/', home != NULL && home[0] == '/', true};
-    for (size_t i = 0; i < 3; i++) {
-        if (!is_set[i])
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char in_tmp[48];
+    snprintf(in_tmp, sizeof in_tmp, "cl-mcp-server-%u", (unsigned)getuid());
+    const struct {
+        const char *parent, *name;
+    } places[] = {{cache, "cl-mcp-server"}, {home, ".cache/cl-mcp-server"}, {"/tmp", in_tmp}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i].parent == NULL || places[i].parent[0] != '/')
             continue;
-        user_directory_make(directories[i], NULL);
-        char *directory = trusted_directory(directories[i]);
+        snprintf(path, sizeof path, "%.3900s/%s", places[i].parent, places[i].name);
+        user_directory_make(path, NULL);
+        char *directory = trusted_directory(path);
         if (directory == NULL)
             continue;
         snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directory, key);
@@ -205,10 +211,11 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     return NULL;
 }
 
+/* Two zygotes of one server may build at once. */
 static char *with_suffix(const char *path, const char *suffix)
 {
     struct strbuf b = {0};
-    strbuf_addf(&b, "%s.%d%s", path, (int)getpid(), suffix);
+    strbuf_addf(&b, "%s.%d-%016llx%s", path, (int)getpid(), (unsigned long long)random_number(), suffix);
     return strbuf_steal(&b, NULL);
 }
 

@@ -20,6 +20,10 @@ struct core_build;
  */
 char *core_find_lisp(const char *program, struct err *err);
 
+/* core_find_program(name, path): the path of an executable file in the directories of ${path}, which are
+ * separated by colons; given. NULL if there is none, or if ${path} is NULL. */
+char *core_find_program(const char *name, const char *path);
+
 /* core_name(lisp): "agent-KEY.core"; given. */
 char *core_name(const char *lisp);
 

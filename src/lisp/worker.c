@@ -286,7 +286,8 @@ static void on_message(void *arg, struct sexp_document *document)
         worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
-        w->events.on_progress(w->events.arg, message);
+        if (w->events.on_progress != NULL)
+            w->events.on_progress(w->events.arg, message);
     } else if (id == 0 && w->events.on_person != NULL && sexp_is_symbol(what, "person")) {
         w->events.on_person(w->events.arg, message);
     } else if (id == 0 && w->outputs == NULL && sexp_is_symbol(what, "output")) {
@@ -417,16 +418,10 @@ bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends 
     return w->child != NULL;
 }
 
-void worker_adopt(struct worker *w, pid_t pid)
-{
-    if (w->child == NULL && w->state != WORKER_GONE && !worker_is_carried(w))
-        w->child = child_adopt(w->children, pid, on_child_exit, w);
-}
-
 void worker_begin(struct worker *w, int64_t pid)
 {
-    if (pid > 1 && pid <= INT32_MAX)
-        worker_adopt(w, (pid_t)pid);
+    if (w->child == NULL && w->state != WORKER_GONE && !worker_is_carried(w) && pid > 1 && pid <= INT32_MAX)
+        w->child = child_adopt(w->children, (pid_t)pid, on_child_exit, w);
     if (w->child != NULL)
         child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
     else if (w->awaited_count == 0 && w->channel != NULL)

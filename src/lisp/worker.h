@@ -38,7 +38,7 @@ struct worker_events {
     /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. Everything that the process had
      * written before it has been passed to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
-    /* (0 :progress ...) */
+    /* (0 :progress ...); NULL: it is dropped. */
     void (*on_progress)(void *arg, const struct sexp *event);
     /* (0 :input :question N): the call waits for a line of input; everything that the process had written
      * has been passed to on_output. NULL: a stray message. */
@@ -110,11 +110,8 @@ void worker_set_events(struct worker *w, const struct worker_events *events);
  * ${ends}, which are taken. */
 bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends *ends, struct err *err);
 
-/* worker_adopt(w, pid): its process is this one, a copy that another worker has made. Harmless if known
- * already. */
-void worker_adopt(struct worker *w, pid_t pid);
-/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. ${pid} comes from the
- * reply, unchecked: if no copy of ours has it, the worker is gone soon. States: STARTING to IDLE. */
+/* worker_begin(w, pid): the process of a silent copy is this one; from now on it can be called. ${pid} comes
+ * from the reply, unchecked: if no copy of ours has it, the worker is gone soon. States: STARTING to IDLE. */
 void worker_begin(struct worker *w, int64_t pid);
 
 /* worker_free(w): kills the process and its descendants if they still run; no event comes after this. */

@@ -46,9 +46,6 @@ struct zygote {
     bool is_core_fresh; /* built by this server: building it again is useless */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
-    struct worker *copy;   /* borrowed: the worker whose process is being made in FORKING; NULL if no session
-                              waits   for its pid */
-    bool is_copy_unwanted; /* its owner freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
     struct warm_steps steps;
@@ -81,12 +78,6 @@ static void set_deadline(struct zygote *z, int limit_ms)
     uv_timer_start(z->deadline, on_deadline, (uint64_t)limit_ms, 0);
 }
 
-static void tell_rest(const struct zygote *z)
-{
-    if (z->options.on_rest != NULL)
-        z->options.on_rest(z->options.arg);
-}
-
 /* Fail all waiting requests; the next one starts anew. */
 static void fail(struct zygote *z, const char *sentence)
 {
@@ -101,7 +92,6 @@ static void fail(struct zygote *z, const char *sentence)
         list_remove(&r->node);
         r->on_failed(r->arg, &err);
     }
-    tell_rest(z);
 }
 
 static void notice(struct zygote *z, const char *bytes, size_t len)
@@ -134,9 +124,8 @@ static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
 /* Send the next step that has something to do; without one, be ready. */
 static void warm(struct zygote *z)
 {
-    struct strbuf request;
+    struct strbuf request = {0};
     int limit_ms;
-    strbuf_init(&request, 0);
     bool is_warming = warm_steps_write(&z->steps, &request, &limit_ms);
     if (is_warming) {
         z->state = ZYGOTE_WARMING;
@@ -148,7 +137,6 @@ static void warm(struct zygote *z)
         return;
     z->state = ZYGOTE_READY;
     uv_timer_stop(z->deadline);
-    tell_rest(z);
     serve(z);
 }
 
@@ -199,31 +187,6 @@ static void restart(struct zygote *z)
     start(z);
 }
 
-static void ignore_exit(void *arg, const struct child_end *end)
-{
-}
-
-/* The reply reports its pid before its hello arrives, so that it can be ended if the hello never comes. */
-static void take_copy(struct zygote *z, int64_t pid)
-{
-    struct worker *copy = z->copy;
-    z->copy = NULL;
-    if (pid <= 1 || pid > INT32_MAX)
-        return;
-    if (copy != NULL)
-        worker_adopt(copy, (pid_t)pid);
-    else if (z->is_copy_unwanted)
-        child_free(child_adopt(z->children, (pid_t)pid, ignore_exit, NULL));
-}
-
-void zygote_disown(struct zygote *z, const struct worker *worker)
-{
-    if (z->copy != worker)
-        return;
-    z->copy = NULL;
-    z->is_copy_unwanted = worker_pid(worker) == 0;
-}
-
 static void take_reply(struct zygote *z, const struct sexp *reply)
 {
     bool ok = sexp_is_symbol(sexp_nth(reply, 1), "ok");
@@ -246,9 +209,7 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         break;
     case ZYGOTE_FORKING:
         strbuf_clear(&z->why);
-        if (ok) {
-            take_copy(z, sexp_integer(sexp_get(reply, 2, "pid"), 0));
-        } else {
+        if (!ok) {
             const char *why = sexp_string(sexp_nth(reply, 2), NULL);
             strbuf_adds(&z->why, why == NULL ? "the Lisp could not be copied" : why);
         }
@@ -506,8 +467,6 @@ void zygote_warm(struct zygote *z)
 /* Copy the zygote for the request that has waited longest. */
 static void serve(struct zygote *z)
 {
-    if (list_is_empty(&z->waiting))
-        tell_rest(z);
     if (list_is_empty(&z->waiting) || z->state != ZYGOTE_READY)
         return;
     struct zygote_request *r = list_entry(z->waiting.next, struct zygote_request, node);
@@ -522,8 +481,6 @@ static void serve(struct zygote *z)
     }
     z->state = ZYGOTE_FORKING;
     int descriptors[] = {ends.channel, ends.output, ends.error};
-    z->copy = w;
-    z->is_copy_unwanted = false;
     bool is_sent = worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO, &err);
     CHECK(is_sent); /* READY: it has answered all earlier requests */
     set_deadline(z, FORK_LIMIT_MS);
@@ -548,11 +505,6 @@ void zygote_fork_cancel(struct zygote_request *request)
 bool zygote_is_idle(const struct zygote *z)
 {
     return list_is_empty(&z->waiting) && (z->state == ZYGOTE_READY || z->state == ZYGOTE_ABSENT);
-}
-
-bool zygote_is_building(const struct zygote *z)
-{
-    return z->state == ZYGOTE_BUILDING;
 }
 
 const char *zygote_notices(const struct zygote *z)

@@ -32,11 +32,8 @@ struct zygote_options {
     const char *directory;        /* the Lisps' working directory; NULL: the server's */
     const char *environment_mark; /* NAME=VALUE; may be NULL */
     struct zygote_kind kind;
-    int build_limit_ms;         /* for building the core; 0: CORE_BUILD_LIMIT_MS */
-    int user_init_limit_ms;     /* for loading the init file; 0: 10 s */
-    void (*on_rest)(void *arg); /* it has started, or given up, or the last request was served; must not free
-                                   the zygote; may be NULL */
-    void *arg;
+    int build_limit_ms;     /* for building the core; 0: CORE_BUILD_LIMIT_MS */
+    int user_init_limit_ms; /* for loading the init file; 0: 10 s */
 };
 
 /* A request for a session process; in the requester's memory. */
@@ -91,15 +88,8 @@ struct worker *zygote_start_image(struct zygote *z, const struct zygote_kind *ki
 void zygote_configure_request(const struct zygote *z, bool says_directory, const char *directory,
                               struct strbuf *out);
 
-/* zygote_disown(z, worker): a worker made here has said hello, or is about to be freed. In the second
- * case, its process is ended if it is still being made. */
-void zygote_disown(struct zygote *z, const struct worker *worker);
-
 /* zygote_is_idle(z): no request waits, and the zygote is doing nothing. */
 bool zygote_is_idle(const struct zygote *z);
-
-/* zygote_is_building(z): the core that all zygotes start from is being built. */
-bool zygote_is_building(const struct zygote *z);
 
 /* zygote_notices(z): what the user should know about its start (an init file that failed, ...): lines;
  * borrowed; "" for none. */

@@ -1,7 +1,7 @@
 /*
  * The zygotes, one for each kind of Lisp that sessions request: a copy has the heap size and the sandbox of
- * its original. The one of the server's own kind stays; a few others are kept, and end when they have been
- * idle for a while.
+ * its original. The one of the server's own kind stays; others end when there are many, or when they have
+ * been idle for a while.
  */
 #ifndef LISP_ZYGOTES_H
 #define LISP_ZYGOTES_H
@@ -20,12 +20,11 @@ void zygotes_warm(struct zygotes *zs);
 bool zygotes_are_absent(const struct zygotes *zs);
 
 /* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), with a zygote of the request's
- * kind; it may have to wait until one of another kind can be ended for it. */
+ * kind. */
 void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 
 /* zygotes_start_image(zs, kind, quota, image, directory, events, err): as zygote_start_image().
- * zygotes_configure_request(zs, says_directory, directory, out), zygotes_disown(zs, worker): as for a single
- * zygote. */
+ * zygotes_configure_request(zs, says_directory, directory, out): as for a single zygote. */
 struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind *kind, struct quota *quota,
                                    const char *image, const char *directory,
                                    const struct worker_events *events, struct err *err);
@@ -34,7 +33,6 @@ struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind 
 struct children *zygotes_children(const struct zygotes *zs);
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, const char *directory,
                                struct strbuf *out);
-void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
 /* zygotes_notices(zs, kind), zygotes_why(zs, kind): of the zygote of that kind; borrowed, "" if there is
  * none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */

@@ -8,18 +8,18 @@
 #include <stdbool.h>
 
 struct batch;
-struct outbox;
+struct client;
 struct strbuf;
 struct transport_origin;
 
 /*
- * batch_new(outbox, origin):
+ * batch_new(client, origin):
  * A batch without answers. The handling of its messages holds it once.
  *
- * outbox      borrowed, outlives the batch
+ * client      borrowed, outlives the batch
  * origin      borrowed, likewise; NULL: the transport has none
  */
-struct batch *batch_new(struct outbox *outbox, struct transport_origin *origin);
+struct batch *batch_new(struct client *client, struct transport_origin *origin);
 
 /* batch_hold(b): one more answer is pending. batch_release(b): one less; after the last, send the answers,
  * if there are any, and free ${b}. */
@@ -32,12 +32,7 @@ void batch_release(struct batch *b);
 /* batch_is_full(b): they have. What has not begun is refused. */
 bool batch_is_full(const struct batch *b);
 
-/* batch_begin_answer(b): where to write the next answer. Borrowed. batch_drop_answer(b): if the batch was
- * full before the current answer, discard that and return true: an error takes its place. */
-struct strbuf *batch_begin_answer(struct batch *b);
-bool batch_drop_answer(struct batch *b);
-
-/* batch_answer(b): where the current answer is being written. Borrowed. */
-struct strbuf *batch_answer(struct batch *b);
+/* batch_add(b, answer): add a whole answer, borrowed. */
+void batch_add(struct batch *b, const struct strbuf *answer);
 
 #endif

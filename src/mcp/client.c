@@ -15,13 +15,32 @@ void client_fini(struct client *client)
     free(client->tools_text);
 }
 
+void client_send(const struct client *client, struct transport_origin *origin, enum transport_kind kind,
+                 int code, const struct strbuf *text)
+{
+    struct transport_message message = {
+        .origin = origin,
+        .kind = kind,
+        .code = code,
+        .bytes = strbuf_string(text),
+        .len = text->len,
+    };
+    if (client->options.send != NULL)
+        client->options.send(client->options.arg, &message);
+}
+
+void client_notify(const struct client *client, struct transport_origin *origin, const struct strbuf *text)
+{
+    client_send(client, origin, TRANSPORT_NOTIFICATION, 0, text);
+}
+
 void client_shake_hands(struct client *client)
 {
     if (client->has_shaken_hands)
         return;
     client->has_shaken_hands = true;
-    if (client->on_handshake != NULL)
-        client->on_handshake(client->arg);
+    if (client->options.on_handshake != NULL)
+        client->options.on_handshake(client->options.arg);
 }
 
 /* The page of `cl-mcp-server view`, which a person uses. */

@@ -10,33 +10,30 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "mcp/connection_options.h"
+#include "mcp/requests.h"
 #include "session/records/author.h"
 
-struct extension;
-struct outbox;
-struct requests;
 struct revision;
-struct server_log;
 struct subscriptions;
-struct toolbox;
 
 struct client {
-    struct toolbox *toolbox;           /* borrowed, like the next ones; NULL only in tests */
-    const char *listing;               /* as listing_of() takes it; valid */
-    const char *default_session;       /* its name */
-    const struct extension *extension; /* NULL: none */
-    bool wants_structured;             /* --structured */
-    bool initializes_once;             /* refuse a second initialize */
-    bool is_stateless;                 /* many clients share the connection */
+    struct connection_options options;
     uint64_t number; /* of this client among those of its toolbox; 0: they are not told apart */
 
-    struct outbox *outbox; /* borrowed from the connection, like the next ones */
-    struct requests *requests;
-    struct server_log *log;
-    struct subscriptions *subscriptions;
-    struct list questions; /* elicitation.c: to the person, not answered yet */
+    struct requests requests;
+    struct {
+        struct log_listener listener;
+        struct list readers; /* server_log.h; the oldest first */
+        int level;           /* what the client gets regardless of its requests */
+        bool is_sending;     /* lines logged while a line is being sent are not sent */
+    } log;
+    struct subscriptions *subscriptions; /* borrowed from the connection */
+    struct list questions;               /* calls.c: calls whose question has not been answered yet */
     uint64_t questions_asked;
-    struct list parked; /* asking_call.c: calls whose code waits for a line that a later request brings */
+    struct list parked; /* calls whose code waits for a line that a later request brings */
     bool sends_no_more; /* its input has ended */
     bool is_ending;     /* sessions are being saved: what a call did now would be lost */
 
@@ -47,10 +44,19 @@ struct client {
 
     bool has_shaken_hands;
     bool has_asked_roots;
-    void (*on_handshake)(void *arg);              /* NULL: not needed */
-    void (*on_root)(void *arg, const char *path); /* NULL: its roots are not asked for */
-    void *arg;
 };
+
+/*
+ * client_send(client, origin, kind, code, text), client_notify(client, origin, text):
+ * Send a whole message; the latter one that answers nothing.
+ *
+ * origin      of the request that the message is about; NULL: none, or a request that has none
+ * code        of an error; otherwise 0
+ * text        borrowed
+ */
+void client_send(const struct client *client, struct transport_origin *origin, enum transport_kind kind,
+                 int code, const struct strbuf *text);
+void client_notify(const struct client *client, struct transport_origin *origin, const struct strbuf *text);
 
 /* client_fini(client): free what it owns. */
 void client_fini(struct client *client);

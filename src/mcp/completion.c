@@ -29,21 +29,19 @@ static const char *const name_types[] = {
 static void finish(struct request *r, const json_t *names, size_t total)
 {
     struct strbuf *out = request_result(r);
-    strbuf_adds(out, "\"completion\":{\"values\":[");
-    const json_t *name;
-    size_t i;
-    json_array_foreach(names, i, name) {
-        strbuf_adds(out, i ? "," : "");
-        json_write_string(out, json_string_value(name), json_string_length(name));
-    }
-    strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total,
+    strbuf_adds(out, "\"completion\":{\"values\":");
+    if (names != NULL)
+        json_write_value(out, names);
+    else
+        strbuf_adds(out, "[]");
+    strbuf_addf(out, ",\"total\":%zu,\"hasMore\":%s}", total,
                 total > json_array_size(names) ? "true" : "false");
     request_finish(r);
 }
 
 static void finish_with_sessions(struct request *r, const char *prefix)
 {
-    const struct toolbox *toolbox = request_client(r)->toolbox;
+    const struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct session *s =
         toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
     json_t *names = json_array();
@@ -62,7 +60,6 @@ static void finish_with_sessions(struct request *r, const char *prefix)
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
-    request_await(r, NULL, NULL);
     finish(r, json_object_get(result->structured, "names"),
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }
@@ -83,7 +80,7 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
 {
     struct client *client = request_client(r);
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .wants_structured = true,
         .done = on_names,
         .arg = r,
@@ -92,7 +89,8 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
     /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
+    struct tool_call *call =
+        tool_call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_names);
 }
@@ -145,26 +143,21 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
         key = json_object_get(ref, "name");
     else if (type != NULL && strcmp(type, "ref/resource") == 0)
         key = json_object_get(ref, "uri");
-    if (!json_is_string(key)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS,
-                     "Invalid params: ref must be a ref/prompt with a name or a ref/resource with a uri");
-        return false;
-    }
+    if (!json_is_string(key))
+        return request_fail(
+            r, JSONRPC_INVALID_PARAMS,
+            "Invalid params: ref must be a ref/prompt with a name or a ref/resource with a uri");
     if (strcmp(type, "ref/prompt") == 0)
         prompt = prompts_find(json_string_value(key));
     else
         resource = resource_find_template(json_string_value(key), json_string_length(key));
-    if (prompt == NULL && resource == NULL) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: unknown %s",
-                     strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
-        return false;
-    }
+    if (prompt == NULL && resource == NULL)
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: unknown %s",
+                            strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
     bool is_known = prompt != NULL ? find_prompt_argument(prompt, argument, names)
                                    : find_variable(resource, argument, names);
-    if (!is_known)
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
-                     prompt != NULL ? "this prompt" : "this resource", argument);
-    return is_known;
+    return is_known || request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
+                                    prompt != NULL ? "this prompt" : "this resource", argument);
 }
 
 void methods_completion_complete(struct request *r, const json_t *params)

@@ -15,19 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/memory.h"
 #include "mcp/admission.h"
-#include "mcp/asking_call.h"
 #include "mcp/batch.h"
+#include "mcp/calls.h"
 #include "mcp/client.h"
-#include "mcp/elicitation.h"
 #include "mcp/extension.h"
 #include "mcp/json_text.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/method.h"
 #include "mcp/notifications.h"
-#include "mcp/outbox.h"
 #include "mcp/requests.h"
 #include "mcp/revisions.h"
 #include "mcp/roots.h"
@@ -39,48 +36,19 @@
 enum { LONGEST_PROGRESS_TOKEN = 4096, LARGEST_BATCH = 100 };
 
 struct connection {
-    struct outbox outbox;
     struct client client;
-    bool is_handling; /* connection_message() is on the stack */
-};
-
-/* A message being handled: a single one, or an element of a batch. */
-struct arrival {
-    struct connection *connection;
-    struct transport_origin *origin;
-    struct batch *batch; /* NULL: a single message */
-    size_t len;          /* bytes of it */
 };
 
 struct connection *connection_new(const struct connection_options *options)
 {
     struct connection *c = xcalloc(1, sizeof *c);
-    outbox_init(&c->outbox, options->send, options->arg);
-    c->client = (struct client){
-        .toolbox = options->toolbox,
-        .listing = options->listing,
-        .default_session = options->default_session,
-        .extension = options->extension,
-        .wants_structured = options->wants_structured,
-        .initializes_once = options->initializes_once,
-        .is_stateless = options->is_stateless,
-        .outbox = &c->outbox,
-        .log = server_log_new(&c->outbox, options->shows_log),
-        .on_handshake = options->on_handshake,
-        .on_root = options->on_root,
-        .arg = options->arg,
-    };
+    c->client.options = *options;
     list_init(&c->client.questions);
     list_init(&c->client.parked);
     if (options->toolbox != NULL && !options->is_stateless)
         c->client.number = ++options->toolbox->clients;
-    c->client.requests = requests_new(&(struct requests_options){
-        .outbox = &c->outbox,
-        .is_stateless = options->is_stateless,
-        .on_over = options->on_over,
-        .on_idle = options->on_idle,
-        .arg = options->arg,
-    });
+    requests_init(&c->client);
+    server_log_init(&c->client);
     c->client.subscriptions = subscriptions_new(&c->client);
     return c;
 }
@@ -89,20 +57,18 @@ void connection_free(struct connection *c)
 {
     if (c == NULL)
         return;
-    CHECK(!c->is_handling);
-    outbox_mute(&c->outbox);
-    requests_free(c->client.requests);
-    asking_calls_cancel(&c->client);
+    c->client.options.send = NULL;
+    requests_fini(&c->client);
+    calls_cancel_parked(&c->client);
     subscriptions_free(c->client.subscriptions);
-    server_log_free(c->client.log);
+    server_log_fini(&c->client);
     client_fini(&c->client);
-    outbox_fini(&c->outbox);
     free(c);
 }
 
 bool connection_is_idle(const struct connection *c)
 {
-    return requests_are_idle(c->client.requests);
+    return requests_are_idle(&c->client);
 }
 
 const char *connection_client_name(const struct connection *c)
@@ -117,13 +83,12 @@ const struct revision *connection_revision(const struct connection *c)
 
 void connection_abandon(struct connection *c, struct transport_origin *origin)
 {
-    requests_abandon(c->client.requests, origin);
+    requests_abandon(&c->client, origin);
 }
 
 void connection_no_more_input(struct connection *c)
 {
-    elicitation_end(&c->client);
-    asking_calls_cancel(&c->client);
+    calls_no_more_input(&c->client);
 }
 
 void connection_end(struct connection *c)
@@ -132,73 +97,41 @@ void connection_end(struct connection *c)
     subscriptions_end(c->client.subscriptions);
 }
 
-static void refuse(const struct arrival *a, struct jsonrpc_slice id, enum jsonrpc_code code,
-                   const char *message, const char *data)
+static void run(struct arrival *a, const struct jsonrpc_message *m)
 {
-    requests_refuse(a->connection->client.requests, a->origin, a->batch, id, code, message, data);
-}
-
-static void run(const struct arrival *a, const struct jsonrpc_message *m, const struct admission *admitted)
-{
-    struct client *client = &a->connection->client;
-    const struct extension *extension = client->extension;
+    const struct extension *extension = a->client->options.extension;
     char *token = jsonrpc_token(json_object_get(json_object_get(m->params, "_meta"), "progressToken"));
     bool is_usable = token != NULL && strlen(token) <= LONGEST_PROGRESS_TOKEN;
-    struct request *r =
-        request_new(client->requests, &(struct request_options){
-                                          .client = client,
-                                          .origin = a->origin,
-                                          .batch = a->batch,
-                                          .revision = admitted->revision,
-                                          .method = admitted->method,
-                                          .id = m->id,
-                                          .progress_token = jsonrpc_slice_of(is_usable ? token : NULL),
-                                          .len = a->len,
-                                          .log_level = admitted->log_level,
-                                          .capabilities = admitted->capabilities,
-                                      });
+    a->progress_token = jsonrpc_slice_of(is_usable ? token : NULL);
+    struct request *r = request_new(a);
     free(token);
     if (extension == NULL || !extension->take(extension, r, m->params))
-        admitted->method->run(r, m->params);
+        a->method->run(r, m->params);
 }
 
-static void handle_request(const struct arrival *a, const struct jsonrpc_message *m)
+static void handle_object(const struct arrival *whole, json_t *object)
 {
-    struct admission admission = {
-        .client = &a->connection->client,
-        .origin = a->origin,
-        .batch = a->batch,
-        .message = m,
-        .len = a->len,
-    };
-    if (admission_check(&admission))
-        run(a, m, &admission);
-    else
-        refuse(a, m->id, admission.code, admission.reason,
-               admission.data.len > 0 ? strbuf_string(&admission.data) : NULL);
-    admission_fini(&admission);
-}
-
-static void handle_object(const struct arrival *a, json_t *object)
-{
-    struct client *client = &a->connection->client;
+    struct client *client = whole->client;
     struct jsonrpc_message m = jsonrpc_classify(object);
+    struct arrival a = *whole;
     char message[200];
+    a.id = m.id;
     switch (m.kind) {
     case JSONRPC_REQUEST:
-        handle_request(a, &m);
+        if (admission_check(&a, &m))
+            run(&a, &m);
         break;
     case JSONRPC_NOTIFICATION:
         notification_take(client, m.method, m.params);
         break;
     case JSONRPC_RESPONSE:
-        if (!elicitation_take(client, object) && !roots_take(client, object) && client->extension != NULL)
-            client->extension->on_response(client->extension, object);
+        if (!calls_take(client, object) && !roots_take(client, object) && client->options.extension != NULL)
+            client->options.extension->on_response(client->options.extension, object);
         break;
     case JSONRPC_REFUSED:
         snprintf(message, sizeof message, "%s: %s",
                  m.code == JSONRPC_INVALID_PARAMS ? "Invalid params" : "Invalid Request", m.reason);
-        refuse(a, m.id, m.code, message, NULL);
+        arrival_refuse(&a, m.code, message, NULL);
         break;
     }
     jsonrpc_message_fini(&m);
@@ -209,14 +142,12 @@ static void handle_value(const struct arrival *a, json_t *value)
     if (json_is_object(value))
         handle_object(a, value);
     else
-        refuse(a, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST,
-               "Invalid Request: a message must be an object", NULL);
+        arrival_refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object", NULL);
 }
 
 static void handle_batch(const struct arrival *whole, json_t *array)
 {
-    struct connection *c = whole->connection;
-    const struct revision *revision = c->client.negotiated;
+    const struct revision *revision = whole->client->negotiated;
     size_t i, count = json_array_size(array);
     const char *reason = NULL;
     if (revision == NULL || !revision->has_batches)
@@ -226,15 +157,16 @@ static void handle_batch(const struct arrival *whole, json_t *array)
     else if (count > LARGEST_BATCH)
         reason = "Invalid Request: a batch has at most 100 messages";
     if (reason != NULL) {
-        refuse(whole, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST, reason, NULL);
+        arrival_refuse(whole, JSONRPC_INVALID_REQUEST, reason, NULL);
         return;
     }
-    struct batch *batch = batch_new(&c->outbox, whole->origin);
-    struct arrival one = {c, whole->origin, batch, whole->len / count};
+    struct arrival one = *whole;
+    one.batch = batch_new(whole->client, whole->origin);
+    one.len = whole->len / count;
     json_t *value;
     json_array_foreach(array, i, value)
         handle_value(&one, value);
-    batch_release(batch);
+    batch_release(one.batch);
 }
 
 /* Whether it may be JSON that jansson does not take. */
@@ -245,7 +177,7 @@ static bool is_limit(const json_error_t *error)
            code == json_error_null_byte_in_key;
 }
 
-static void refuse_text(const struct arrival *a, const struct json_text *text, const char *bytes,
+static void refuse_text(struct arrival *a, const struct json_text *text, const char *bytes,
                         const json_error_t *error)
 {
     char message[300];
@@ -264,12 +196,13 @@ static void refuse_text(const struct arrival *a, const struct json_text *text, c
     }
     json_t *value = code == JSONRPC_PARSE_ERROR ? NULL : json_text_id(text, bytes, a->len);
     char *id = jsonrpc_token(value);
-    refuse(a, jsonrpc_slice_of(id), code, message, NULL);
+    a->id = jsonrpc_slice_of(id);
+    arrival_refuse(a, code, message, NULL);
     free(id);
     json_decref(value);
 }
 
-static void handle(const struct arrival *whole, char *bytes)
+static void handle(struct arrival *whole, char *bytes)
 {
     struct json_text text = json_text_mend(bytes, whole->len);
     const char *zero = memchr(bytes, '\0', whole->len); /* jansson skips one behind a number */
@@ -289,16 +222,13 @@ static void handle(const struct arrival *whole, char *bytes)
 
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
 {
-    CHECK(!c->is_handling);
-    c->is_handling = true;
-    requests_hold(c->client.requests, origin);
-    handle(&(struct arrival){c, origin, NULL, len}, bytes);
-    c->is_handling = false;
-    requests_release(c->client.requests, origin);
+    requests_hold(&c->client, origin);
+    handle(&(struct arrival){.client = &c->client, .origin = origin, .len = len}, bytes);
+    requests_release(&c->client, origin);
 }
 
 void connection_oversized(struct connection *c)
 {
-    requests_refuse(c->client.requests, NULL, NULL, jsonrpc_slice_of(NULL), JSONRPC_INVALID_REQUEST,
-                    TRANSPORT_TOO_LONG, NULL);
+    arrival_refuse(&(struct arrival){.client = &c->client}, JSONRPC_INVALID_REQUEST, TRANSPORT_TOO_LONG,
+                   NULL);
 }

@@ -32,7 +32,7 @@ struct jsonrpc_slice {
 enum jsonrpc_kind {
     JSONRPC_REQUEST,      /* answer it */
     JSONRPC_NOTIFICATION, /* act on it, never answer */
-    JSONRPC_RESPONSE,     /* to a question of the server's (elicitation.c); others are ignored */
+    JSONRPC_RESPONSE,     /* to a question of the server's (calls.c, roots.c); others are ignored */
     JSONRPC_REFUSED       /* answer with ${code} and ${reason} */
 };
 

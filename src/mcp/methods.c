@@ -24,7 +24,7 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
                 "\"prompts\":{},\"completions\":{}");
     if (is_modern)
         strbuf_adds(out, ",\"extensions\":{\"" TASKS_EXTENSION "\":{}}");
-    strbuf_adds(out, server_log_is_shown(client->log) ? ",\"logging\":{}}" : "}");
+    strbuf_adds(out, client->options.shows_log ? ",\"logging\":{}}" : "}");
 }
 
 static void add_instructions(struct strbuf *out)
@@ -39,7 +39,7 @@ static void initialize(struct request *r, const json_t *params)
     static const char *const objects[] = {"capabilities", "clientInfo"};
     const json_t *version = json_object_get(params, "protocolVersion");
     struct client *client = request_client(r);
-    if (client->negotiated != NULL && client->initializes_once) {
+    if (client->negotiated != NULL && client->options.initializes_once) {
         request_fail(r, JSONRPC_INVALID_REQUEST, "Invalid Request: this session is initialized already");
         return;
     }
@@ -71,8 +71,7 @@ static void initialize(struct request *r, const json_t *params)
 
 static void ping(struct request *r, const json_t *params)
 {
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 /* Does not commit the connection: a client that finds no common revision may still send initialize. */

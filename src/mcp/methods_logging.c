@@ -8,9 +8,8 @@
 
 void methods_logging_set_level(struct request *r, const json_t *params)
 {
-    struct server_log *log = request_client(r)->log;
     int level = server_log_level(json_object_get(params, "level"));
-    if (!server_log_is_shown(log)) {
+    if (!request_client(r)->options.shows_log) {
         request_fail(r, JSONRPC_METHOD_NOT_FOUND,
                      "Method not found: logging/setLevel: this server does not send its log");
         return;
@@ -22,7 +21,6 @@ void methods_logging_set_level(struct request *r, const json_t *params)
             "emergency");
         return;
     }
-    server_log_set_level(log, level);
-    request_result(r);
-    request_finish(r);
+    server_log_set_level(request_client(r), level);
+    request_accept(r);
 }

@@ -10,7 +10,7 @@
 /* NULL: ${r} was answered. */
 static struct task *find(struct request *r, const json_t *params)
 {
-    struct toolbox *toolbox = request_client(r)->toolbox;
+    struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct tasks *all = toolbox == NULL ? NULL : toolbox->tasks;
     const char *id = json_string_value(json_object_get(params, "taskId"));
     if (!request_can_extension(r, TASKS_EXTENSION)) {
@@ -43,8 +43,7 @@ void methods_tasks_update(struct request *r, const json_t *params)
         return;
     }
     task_take(task, responses);
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 void methods_tasks_cancel(struct request *r, const json_t *params)
@@ -53,6 +52,5 @@ void methods_tasks_cancel(struct request *r, const json_t *params)
     if (task == NULL)
         return;
     task_cancel(task);
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }

@@ -5,15 +5,12 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "mcp/asking_call.h"
+#include "mcp/calls.h"
 #include "mcp/client.h"
-#include "mcp/elicitation.h"
 #include "mcp/extension.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
-#include "mcp/task_call.h"
-#include "mcp/tasks.h"
 #include "mcp/tool_answer.h"
 #include "tools/complete_names.h"
 #include "tools/registry.h"
@@ -30,7 +27,7 @@ static char *listing_text(const struct client *client, json_t *tools)
     const char *name;
     size_t i;
     json_array_foreach(tools, i, tool) {
-        if (client->is_stateless)
+        if (client->options.is_stateless)
             break;
         json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name,
                             argument)
@@ -43,7 +40,7 @@ static void remove_unoffered(const struct client *client, json_t *listed)
 {
     for (size_t i = json_array_size(listed); i-- > 0;) {
         const json_t *name = json_object_get(json_array_get(listed, i), "name");
-        if (!toolbox_offers(client->toolbox, registry_find(json_string_value(name))))
+        if (!toolbox_offers(client->options.toolbox, registry_find(json_string_value(name))))
             json_array_remove(listed, i);
     }
 }
@@ -53,7 +50,7 @@ static void answer_list(struct request *r)
     struct client *client = request_client(r);
     if (client->tools_text == NULL) {
         struct err err;
-        json_t *listed = listing_of(client->listing, &err);
+        json_t *listed = listing_of(client->options.listing, &err);
         CHECK(listed != NULL);
         remove_unoffered(client, listed);
         client->tools_text = listing_text(client, listed);
@@ -61,8 +58,8 @@ static void answer_list(struct request *r)
         json_decref(listed);
     }
     json_t *tools = json_array();
-    if (toolbox_offers(client->toolbox, &tool_user))
-        user_tools_list(client->toolbox, client->default_session, tools);
+    if (toolbox_offers(client->options.toolbox, &tool_user))
+        user_tools_list(client->options.toolbox, client->options.default_session, tools);
     char *listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
     json_decref(tools);
     struct strbuf *out = request_result(r);
@@ -73,9 +70,9 @@ static void answer_list(struct request *r)
     } else {
         strbuf_adds(out, listing != NULL ? listing : client->tools_text);
     }
-    if (client->extension != NULL) {
+    if (client->options.extension != NULL) {
         out->len--; /* the bracket */
-        extension_add_items(client->extension, out, "tools");
+        extension_add_items(client->options.extension, out, "tools");
         strbuf_addc(out, ']');
     }
     free(listing);
@@ -91,7 +88,6 @@ static void cancel_tool(void *call)
 static void on_session_there(void *arg, const struct tool_result *result)
 {
     (void)result;
-    request_await(arg, NULL, NULL);
     answer_list(arg);
 }
 
@@ -102,36 +98,26 @@ void methods_tools_list(struct request *r, const json_t *params)
     struct client *client = request_client(r);
     if (request_refuse_cursor(r, params))
         return;
-    if (!user_tools_are_to_come(client->toolbox, client->default_session)) {
+    if (!user_tools_are_to_come(client->options.toolbox, client->options.default_session)) {
         answer_list(r);
         return;
     }
     client_shake_hands(client);
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .done = on_session_there,
         .arg = r,
     };
     struct tool_call *call =
-        tool_call_start(client->toolbox, &tool_complete_names,
+        tool_call_start(client->options.toolbox, &tool_complete_names,
                         json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
     if (call != NULL)
         request_await(r, call, cancel_tool);
 }
 
-static void on_tool_done(void *arg, const struct tool_result *result)
-{
-    tool_answer(arg, result);
-}
-
-static void on_tool_progress(void *arg, double elapsed_s, const char *message)
-{
-    request_progress(arg, elapsed_s, message);
-}
-
 static void refuse_tool(struct request *r, const json_t *name)
 {
-    const struct toolbox *toolbox = request_client(r)->toolbox;
+    const struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
     struct strbuf nearest = {0};
     if (!user_tools_nearest(toolbox, json_string_value(name), &nearest) &&
@@ -156,8 +142,8 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     *tool = NULL;
     struct err err;
     if (strlen(asked) == json_string_length(name)) {
-        *arguments =
-            user_tools_prepare(client->toolbox, client->default_session, asked, given, &is_user_tool, &err);
+        *arguments = user_tools_prepare(client->options.toolbox, client->options.default_session, asked,
+                                        given, &is_user_tool, &err);
         *tool = is_user_tool ? &tool_user : registry_find(asked);
     }
     if (*tool == NULL) {
@@ -181,7 +167,7 @@ void methods_tools_call(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
-    if (!client->is_stateless && client->author.name[0] == '\0')
+    if (!client->options.is_stateless && client->author.name[0] == '\0')
         client->author = client_author(client, params); /* there was no initialize */
     client_shake_hands(client);
     if (client->is_ending) {
@@ -196,39 +182,23 @@ void methods_tools_call(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
-    if (asking_call_resume(r, params))
+    if (calls_resume(r, params))
         return;
     const struct tool *tool;
     json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return;
-    if (!toolbox_offers(client->toolbox, tool)) {
+    if (!toolbox_offers(client->options.toolbox, tool)) {
         json_decref(arguments);
         tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
                              "(--attach-read-only), and this tool can change something there.");
         return;
     }
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .client = client->number,
         .author = client_author(client, params),
-        .wants_structured = client->wants_structured && request_revision(r)->has_structured,
-        .wants_progress = request_wants_progress(r),
-        .done = on_tool_done,
-        .on_progress = on_tool_progress,
-        .arg = r,
+        .wants_structured = client->options.wants_structured && request_revision(r)->has_structured,
     };
-    struct tasks *tasks = client->toolbox == NULL ? NULL : client->toolbox->tasks;
-    if (tasks != NULL && request_can_extension(r, TASKS_EXTENSION)) {
-        task_call_start(r, tool, arguments, &options);
-        return;
-    }
-    if (elicitation_is_possible(r)) {
-        asking_call_start(r, tool, arguments, params, &options);
-        return;
-    }
-    /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
-    if (call != NULL)
-        request_await(r, call, cancel_tool);
+    calls_start(r, tool, arguments, params, &options);
 }

@@ -18,11 +18,11 @@ static void on_initialized(struct client *client, const json_t *params)
 
 static void on_cancelled(struct client *client, const json_t *params)
 {
-    if (client->is_stateless) /* there, a client cancels by closing the stream */
+    if (client->options.is_stateless) /* there, a client cancels by closing the stream */
         return;
     char *id = jsonrpc_token(json_object_get(params, "requestId"));
     if (id != NULL)
-        requests_cancel(client->requests, jsonrpc_slice_of(id));
+        requests_cancel(client, jsonrpc_slice_of(id));
     free(id);
 }
 

@@ -15,29 +15,14 @@
 
 #define LONGEST_VALUE 65536
 
-static void add_member(struct strbuf *out, const char *name, const char *value)
+static json_t *describe(const struct prompt *prompt)
 {
-    strbuf_addf(out, "\"%s\":", name);
-    json_write_string(out, value, strlen(value));
-}
-
-static void add_prompt(struct strbuf *out, const struct prompt *prompt)
-{
-    strbuf_addc(out, '{');
-    add_member(out, "name", prompt->name);
-    strbuf_addc(out, ',');
-    add_member(out, "title", prompt->title);
-    strbuf_addc(out, ',');
-    add_member(out, "description", prompt->description);
-    strbuf_adds(out, ",\"arguments\":[");
-    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
-        strbuf_adds(out, a == prompt->arguments ? "{" : ",{");
-        add_member(out, "name", a->name);
-        strbuf_addc(out, ',');
-        add_member(out, "description", a->description);
-        strbuf_addf(out, ",\"required\":%s}", a->is_required ? "true" : "false");
-    }
-    strbuf_adds(out, "]}");
+    json_t *arguments = json_array();
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++)
+        json_array_append_new(arguments, json_pack("{s:s,s:s,s:b}", "name", a->name, "description",
+                                                   a->description, "required", a->is_required));
+    return json_pack("{s:s,s:s,s:s,s:o}", "name", prompt->name, "title", prompt->title, "description",
+                     prompt->description, "arguments", arguments);
 }
 
 void methods_prompts_list(struct request *r, const json_t *params)
@@ -48,9 +33,9 @@ void methods_prompts_list(struct request *r, const json_t *params)
     strbuf_adds(out, "\"prompts\":[");
     for (size_t i = 0; i < prompts_count(); i++) {
         strbuf_adds(out, i ? "," : "");
-        add_prompt(out, prompts_at(i));
+        json_write_new(out, describe(prompts_at(i)));
     }
-    extension_add_items(request_client(r)->extension, out, "prompts");
+    extension_add_items(request_client(r)->options.extension, out, "prompts");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -71,10 +56,10 @@ static bool refuse_unknown(struct request *r, const struct prompt *prompt, const
     similar_init(&search, name);
     for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++)
         similar_offer(&search, a->name);
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s",
-                 prompt->name, jsonrpc_quotable(asked), name, search.best != NULL ? ". Did you mean " : "",
-                 search.best != NULL ? search.best : "", search.best != NULL ? "?" : "");
-    return false;
+    return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s",
+                        prompt->name, jsonrpc_quotable(asked), name,
+                        search.best != NULL ? ". Did you mean " : "", search.best != NULL ? search.best : "",
+                        search.best != NULL ? "?" : "");
 }
 
 static bool has_value(const json_t *given, const char *name)
@@ -91,20 +76,16 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
     json_object_foreach(given, name, value) {
         if (find_argument(prompt, name) == NULL)
             return refuse_unknown(r, prompt, name);
-        if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE) {
-            request_fail(r, JSONRPC_INVALID_PARAMS,
-                         "Invalid params: the argument %s must be a string of at most %d bytes", name,
-                         LONGEST_VALUE);
-            return false;
-        }
+        if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE)
+            return request_fail(r, JSONRPC_INVALID_PARAMS,
+                                "Invalid params: the argument %s must be a string of at most %d bytes", name,
+                                LONGEST_VALUE);
     }
-    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
-        if (a->is_required && !has_value(given, a->name)) {
-            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s needs the argument %s. %s",
-                         prompt->name, a->name, a->description);
-            return false;
-        }
-    }
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++)
+        if (a->is_required && !has_value(given, a->name))
+            return request_fail(r, JSONRPC_INVALID_PARAMS,
+                                "Invalid params: the prompt %s needs the argument %s. %s", prompt->name,
+                                a->name, a->description);
     return true;
 }
 
@@ -171,7 +152,8 @@ void methods_prompts_get(struct request *r, const json_t *params)
     struct strbuf text = {0};
     add_text(&text, prompt->text, given);
     struct strbuf *out = request_result(r);
-    add_member(out, "description", prompt->description);
+    strbuf_adds(out, "\"description\":");
+    json_write_string(out, prompt->description, strlen(prompt->description));
     strbuf_adds(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
     json_write_string(out, strbuf_string(&text), text.len);
     strbuf_adds(out, "}}]");

@@ -17,7 +17,6 @@
 #include "mcp/client.h"
 #include "base/json_write.h"
 #include "mcp/method.h"
-#include "mcp/outbox.h"
 #include "mcp/requests.h"
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
@@ -31,106 +30,94 @@ struct request {
     struct list node;         /* in requests.under_way or in requests.streams */
     struct list same_origin;  /* in the list of its origin, if it has one */
     struct hash_node same_id; /* in requests.by_id */
-    struct requests *all;
-    struct request_options options; /* its slices are in ${written} */
+    struct arrival arrival;   /* its slices are in ${written} */
     struct server_log_reader log_reader;
-    void *pending; /* request_await() */
+    struct strbuf answer; /* being written */
+    void *pending;        /* request_await() */
     void (*cancel)(void *pending);
     bool is_stream;      /* request_stays_open() */
     int64_t progress_ms; /* when progress was last sent; -1: not yet */
     char written[];
 };
 
-struct requests {
-    struct requests_options options;
-    struct list under_way; /* the oldest first */
-    struct list streams;   /* requests that stay open, for which nothing waits */
-    struct hash_table by_id;
-    size_t weight;  /* bytes that they count as */
-    bool is_held;   /* a message is being handled */
-    bool owes_idle; /* the last has ended, but on_idle() was not called yet */
-};
-
-struct requests *requests_new(const struct requests_options *options)
+void requests_init(struct client *client)
 {
-    struct requests *rs = xcalloc(1, sizeof *rs);
-    rs->options = *options;
-    list_init(&rs->under_way);
-    list_init(&rs->streams);
-    hash_table_init(&rs->by_id);
-    return rs;
+    list_init(&client->requests.under_way);
+    list_init(&client->requests.streams);
+    hash_table_init(&client->requests.by_id);
 }
 
-bool requests_are_idle(const struct requests *rs)
+bool requests_are_idle(const struct client *client)
 {
-    return list_is_empty(&rs->under_way);
+    return list_is_empty(&client->requests.under_way);
 }
 
 /* Whatever ends last calls this: the last request of a message, or the handling of it. */
-static void report_over(struct requests *rs, struct transport_origin *origin)
+static void report_over(struct client *client, struct transport_origin *origin)
 {
     if (origin == NULL || origin->is_handling || origin->is_abandoned || !list_is_empty(&origin->requests))
         return;
-    if (rs->options.on_over != NULL)
-        rs->options.on_over(rs->options.arg, origin);
+    if (client->options.on_over != NULL)
+        client->options.on_over(client->options.arg, origin);
 }
 
-/* on_idle() may free the requests, so nothing may be used after it. */
-static void report_idle(struct requests *rs)
+/* on_idle() may free the client, so nothing may be used after it. */
+static void report_idle(struct client *client)
 {
-    if (!rs->owes_idle || rs->is_held || !requests_are_idle(rs))
+    struct requests *rs = &client->requests;
+    if (!rs->owes_idle || rs->is_held || !requests_are_idle(client))
         return;
     rs->owes_idle = false;
-    if (rs->options.on_idle != NULL)
-        rs->options.on_idle(rs->options.arg);
+    if (client->options.on_idle != NULL)
+        client->options.on_idle(client->options.arg);
 }
 
-void requests_hold(struct requests *rs, struct transport_origin *origin)
+void requests_hold(struct client *client, struct transport_origin *origin)
 {
-    CHECK(!rs->is_held);
-    rs->is_held = true;
+    CHECK(!client->requests.is_held);
+    client->requests.is_held = true;
     if (origin == NULL)
         return;
     *origin = (struct transport_origin){.headers = origin->headers, .is_handling = true};
     list_init(&origin->requests);
 }
 
-void requests_release(struct requests *rs, struct transport_origin *origin)
+void requests_release(struct client *client, struct transport_origin *origin)
 {
-    rs->is_held = false;
+    client->requests.is_held = false;
     if (origin != NULL) {
         origin->is_handling = false;
-        report_over(rs, origin);
+        report_over(client, origin);
     }
-    report_idle(rs);
+    report_idle(client);
 }
 
-static uint64_t hash_of(const struct requests *rs, struct jsonrpc_slice id)
+static uint64_t hash_of(const struct client *client, struct jsonrpc_slice id)
 {
-    return hash_bytes(id.bytes, id.len, (uintptr_t)rs);
+    return hash_bytes(id.bytes, id.len, (uintptr_t)client);
 }
 
-static struct request *find(const struct requests *rs, const struct transport_origin *origin,
+static struct request *find(const struct client *client, const struct transport_origin *origin,
                             struct jsonrpc_slice id)
 {
-    struct hash_node *node = hash_table_first(&rs->by_id, hash_of(rs, id));
+    struct hash_node *node = hash_table_first(&client->requests.by_id, hash_of(client, id));
     for (; node != NULL; node = hash_table_next(node)) {
         struct request *r = hash_table_entry(node, struct request, same_id);
-        if (r->options.id.len == id.len && memcmp(r->options.id.bytes, id.bytes, id.len) == 0 &&
-            (!rs->options.is_stateless || r->options.origin == origin))
+        if (r->arrival.id.len == id.len && memcmp(r->arrival.id.bytes, id.bytes, id.len) == 0 &&
+            (!client->options.is_stateless || r->arrival.origin == origin))
             return r;
     }
     return NULL;
 }
 
-bool requests_have(const struct requests *rs, const struct transport_origin *origin, struct jsonrpc_slice id)
+bool requests_have(const struct arrival *a)
 {
-    return find(rs, origin, id) != NULL;
+    return find(a->client, a->origin, a->id) != NULL;
 }
 
-bool requests_have_room(const struct requests *rs, size_t len)
+bool requests_have_room(const struct client *client, size_t len)
 {
-    return rs->weight + len + OWN_WEIGHT <= MOST_WEIGHT;
+    return client->requests.weight + len + OWN_WEIGHT <= MOST_WEIGHT;
 }
 
 static struct jsonrpc_slice keep(char *place, struct jsonrpc_slice slice)
@@ -141,43 +128,44 @@ static struct jsonrpc_slice keep(char *place, struct jsonrpc_slice slice)
     return (struct jsonrpc_slice){place, slice.len};
 }
 
-struct request *request_new(struct requests *rs, const struct request_options *options)
+struct request *request_new(const struct arrival *a)
 {
-    struct request *r = xmalloc(sizeof *r + options->id.len + options->progress_token.len);
-    *r = (struct request){.all = rs, .options = *options, .progress_ms = -1};
-    r->options.id = keep(r->written, options->id);
-    r->options.progress_token = keep(r->written + options->id.len, options->progress_token);
-    json_incref(r->options.capabilities);
+    struct requests *rs = &a->client->requests;
+    struct request *r = xmalloc(sizeof *r + a->id.len + a->progress_token.len);
+    *r = (struct request){.arrival = *a, .progress_ms = -1};
+    r->arrival.id = keep(r->written, a->id);
+    r->arrival.progress_token = keep(r->written + a->id.len, a->progress_token);
+    json_incref(r->arrival.capabilities);
     list_init(&r->node);
     list_append(&rs->under_way, &r->node);
     list_init(&r->same_origin);
-    if (options->origin != NULL)
-        list_append(&options->origin->requests, &r->same_origin);
-    hash_table_add(&rs->by_id, &r->same_id, hash_of(rs, r->options.id));
-    rs->weight += options->len + OWN_WEIGHT;
-    if (options->batch != NULL)
-        batch_hold(options->batch);
-    server_log_add(options->client->log, &r->log_reader, options->log_level, options->origin);
+    if (a->origin != NULL)
+        list_append(&a->origin->requests, &r->same_origin);
+    hash_table_add(&rs->by_id, &r->same_id, hash_of(a->client, a->id));
+    rs->weight += a->len + OWN_WEIGHT;
+    if (a->batch != NULL)
+        batch_hold(a->batch);
+    server_log_add(a->client, &r->log_reader, a->log_level, a->origin);
     return r;
 }
 
 static void request_free(struct request *r)
 {
-    struct requests *rs = r->all;
-    struct batch *batch = r->options.batch;
-    struct transport_origin *origin = r->options.origin;
-    server_log_remove(r->options.client->log, &r->log_reader);
+    const struct arrival a = r->arrival;
+    struct requests *rs = &a.client->requests;
+    server_log_remove(a.client, &r->log_reader);
     list_remove(&r->node);
     list_remove(&r->same_origin);
     hash_table_remove(&rs->by_id, &r->same_id);
-    rs->weight -= r->options.len + OWN_WEIGHT;
+    rs->weight -= a.len + OWN_WEIGHT;
     rs->owes_idle = true;
-    json_decref(r->options.capabilities);
+    json_decref(a.capabilities);
+    strbuf_fini(&r->answer);
     free(r);
-    if (batch != NULL)
-        batch_release(batch);
-    report_over(rs, origin);
-    report_idle(rs);
+    if (a.batch != NULL)
+        batch_release(a.batch);
+    report_over(a.client, a.origin);
+    report_idle(a.client);
 }
 
 static void give_up(struct request *r)
@@ -187,14 +175,14 @@ static void give_up(struct request *r)
     request_free(r);
 }
 
-void requests_cancel(struct requests *rs, struct jsonrpc_slice id)
+void requests_cancel(struct client *client, struct jsonrpc_slice id)
 {
-    struct request *r = find(rs, NULL, id);
+    struct request *r = find(client, NULL, id);
     if (r != NULL)
         give_up(r);
 }
 
-void requests_abandon(struct requests *rs, struct transport_origin *origin)
+void requests_abandon(struct client *client, struct transport_origin *origin)
 {
     CHECK(!origin->is_handling);
     origin->is_abandoned = true;
@@ -202,66 +190,64 @@ void requests_abandon(struct requests *rs, struct transport_origin *origin)
         give_up(list_entry(origin->requests.next, struct request, same_origin));
 }
 
-void requests_free(struct requests *rs)
+void requests_fini(struct client *client)
 {
-    if (rs == NULL)
-        return;
+    struct requests *rs = &client->requests;
     CHECK(!rs->is_held);
-    rs->options.on_over = NULL;
-    rs->options.on_idle = NULL;
+    client->options.on_over = NULL;
+    client->options.on_idle = NULL;
     while (!list_is_empty(&rs->under_way))
         give_up(list_entry(rs->under_way.next, struct request, node));
     while (!list_is_empty(&rs->streams))
         give_up(list_entry(rs->streams.next, struct request, node));
     hash_table_fini(&rs->by_id);
-    free(rs);
 }
 
 struct client *request_client(const struct request *r)
 {
-    return r->options.client;
+    return r->arrival.client;
 }
 
 const struct revision *request_revision(const struct request *r)
 {
-    return r->options.revision;
+    return r->arrival.revision;
 }
 
 const char *request_method(const struct request *r)
 {
-    return r->options.method->name;
+    return r->arrival.method->name;
 }
 
 struct jsonrpc_slice request_id(const struct request *r)
 {
-    return r->options.id;
+    return r->arrival.id;
 }
 
 bool request_is_in_batch(const struct request *r)
 {
-    return r->options.batch != NULL;
+    return r->arrival.batch != NULL;
 }
 
 bool request_wants_progress(const struct request *r)
 {
-    return r->options.progress_token.bytes != NULL;
+    return r->arrival.progress_token.bytes != NULL;
 }
 
 const json_t *request_capability(const struct request *r, const char *name)
 {
-    return json_object_get(r->options.capabilities, name);
+    return json_object_get(r->arrival.capabilities, name);
 }
 
 bool request_may_send(const struct request *r)
 {
-    const struct transport_origin *origin = r->options.origin;
+    const struct transport_origin *origin = r->arrival.origin;
     return origin == NULL || origin->headers == NULL || !origin->headers->wants_answer_only;
 }
 
 bool request_can_extension(const struct request *r, const char *name)
 {
-    const json_t *declared = json_object_get(r->options.capabilities, "extensions");
-    return r->options.revision->is_modern && json_is_object(json_object_get(declared, name));
+    const json_t *declared = json_object_get(r->arrival.capabilities, "extensions");
+    return r->arrival.revision->is_modern && json_is_object(json_object_get(declared, name));
 }
 
 void request_await(struct request *r, void *pending, void (*cancel)(void *pending))
@@ -272,19 +258,19 @@ void request_await(struct request *r, void *pending, void (*cancel)(void *pendin
 
 void request_stays_open(struct request *r)
 {
-    struct requests *rs = r->all;
+    struct client *client = r->arrival.client;
     r->is_stream = true;
     list_remove(&r->node);
-    list_append(&rs->streams, &r->node);
-    server_log_remove(r->options.client->log, &r->log_reader);
-    rs->owes_idle = true;
-    report_idle(rs);
+    list_append(&client->requests.streams, &r->node);
+    server_log_remove(client, &r->log_reader);
+    client->requests.owes_idle = true;
+    report_idle(client);
 }
 
 void request_send(struct request *r, const struct strbuf *text)
 {
-    if (r->options.origin == NULL || !r->options.origin->is_abandoned)
-        outbox_notify(r->all->options.outbox, r->options.origin, text);
+    if (r->arrival.origin == NULL || !r->arrival.origin->is_abandoned)
+        client_notify(r->arrival.client, r->arrival.origin, text);
 }
 
 void request_progress(struct request *r, double elapsed_s, const char *message)
@@ -296,32 +282,26 @@ void request_progress(struct request *r, double elapsed_s, const char *message)
     if (progress_ms <= r->progress_ms)
         progress_ms = r->progress_ms + 1;
     r->progress_ms = progress_ms;
-    struct outbox *outbox = r->all->options.outbox;
-    struct strbuf *out = outbox_begin(outbox);
-    jsonrpc_begin_notification(out, "notifications/progress");
-    strbuf_adds(out, "\"progressToken\":");
-    strbuf_add(out, r->options.progress_token.bytes, r->options.progress_token.len);
-    strbuf_addf(out, ",\"progress\":%" PRId64 ".%03d", progress_ms / 1000, (int)(progress_ms % 1000));
-    if (message != NULL && r->options.revision->has_progress_message) {
-        strbuf_adds(out, ",\"message\":");
-        json_write_string(out, message, strlen(message));
+    struct strbuf text = {0};
+    jsonrpc_begin_notification(&text, "notifications/progress");
+    strbuf_adds(&text, "\"progressToken\":");
+    strbuf_add(&text, r->arrival.progress_token.bytes, r->arrival.progress_token.len);
+    strbuf_addf(&text, ",\"progress\":%" PRId64 ".%03d", progress_ms / 1000, (int)(progress_ms % 1000));
+    if (message != NULL && r->arrival.revision->has_progress_message) {
+        strbuf_adds(&text, ",\"message\":");
+        json_write_string(&text, message, strlen(message));
     }
-    jsonrpc_end_notification(out);
-    outbox_end(outbox, r->options.origin, TRANSPORT_NOTIFICATION, 0);
-}
-
-static struct strbuf *begin_answer(const struct requests *rs, struct batch *batch)
-{
-    return batch != NULL ? batch_begin_answer(batch) : outbox_begin(rs->options.outbox);
+    jsonrpc_end_notification(&text);
+    client_notify(r->arrival.client, r->arrival.origin, &text);
+    strbuf_fini(&text);
 }
 
 struct strbuf *request_result_of(struct request *r, const char *type)
 {
-    struct strbuf *out = begin_answer(r->all, r->options.batch);
-    jsonrpc_begin_result(out, r->options.id);
-    if (r->options.revision->is_modern)
-        strbuf_addf(out, "\"resultType\":\"%s\",", type);
-    return out;
+    jsonrpc_begin_result(&r->answer, r->arrival.id);
+    if (r->arrival.revision->is_modern)
+        strbuf_addf(&r->answer, "\"resultType\":\"%s\",", type);
+    return &r->answer;
 }
 
 struct strbuf *request_result(struct request *r)
@@ -330,9 +310,10 @@ struct strbuf *request_result(struct request *r)
 }
 
 /* Members that every result has since 2026-07-28, besides those of its method. */
-static void add_modern_members(const struct request *r, struct strbuf *out)
+static void add_modern_members(struct request *r)
 {
-    const struct method *method = r->options.method;
+    const struct method *method = r->arrival.method;
+    struct strbuf *out = &r->answer;
     if (out->bytes[out->len - 1] != ',')
         strbuf_addc(out, ',');
     if (method->is_cached)
@@ -341,60 +322,70 @@ static void add_modern_members(const struct request *r, struct strbuf *out)
     strbuf_adds(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO);
     if (r->is_stream) {
         strbuf_adds(out, ",\"" META_SUBSCRIPTION "\":");
-        strbuf_add(out, r->options.id.bytes, r->options.id.len);
+        strbuf_add(out, r->arrival.id.bytes, r->arrival.id.len);
     }
     strbuf_addc(out, '}');
 }
 
+/* Send ${text}, an answer, or add it to those of the batch. */
+static void answer(const struct arrival *a, enum transport_kind kind, int code, const struct strbuf *text)
+{
+    if (a->batch != NULL)
+        batch_add(a->batch, text);
+    else
+        client_send(a->client, a->origin, kind, code, text);
+}
+
+void request_accept(struct request *r)
+{
+    request_result(r);
+    request_finish(r);
+}
+
 void request_finish(struct request *r)
 {
-    struct outbox *outbox = r->all->options.outbox;
-    struct batch *batch = r->options.batch;
-    struct strbuf *out = batch != NULL ? batch_answer(batch) : &outbox->text;
-    if (batch != NULL && batch_drop_answer(batch)) {
+    if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch)) {
         request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
                      BATCH_IS_FULL);
         return;
     }
-    if (r->options.revision->is_modern)
-        add_modern_members(r, out);
-    jsonrpc_end_result(out);
-    if (batch == NULL)
-        outbox_end(outbox, r->options.origin, TRANSPORT_RESULT, 0);
+    if (r->arrival.revision->is_modern)
+        add_modern_members(r);
+    jsonrpc_end_result(&r->answer);
+    answer(&r->arrival, TRANSPORT_RESULT, 0, &r->answer);
     request_free(r);
 }
 
 /* ${kind} says whether a method has run. */
-static void add_error(struct requests *rs, struct transport_origin *origin, struct batch *batch,
-                      enum transport_kind kind, struct jsonrpc_slice id, enum jsonrpc_code code,
-                      const char *message, const char *data)
+static void answer_error(const struct arrival *a, enum transport_kind kind, enum jsonrpc_code code,
+                         const char *message, const char *data)
 {
-    jsonrpc_add_error(begin_answer(rs, batch), id, code, message, data);
-    if (batch == NULL)
-        outbox_end(rs->options.outbox, origin, kind, code);
+    struct strbuf text = {0};
+    jsonrpc_add_error(&text, a->id, code, message, data);
+    answer(a, kind, code, &text);
+    strbuf_fini(&text);
 }
 
-void requests_refuse(struct requests *rs, struct transport_origin *origin, struct batch *batch,
-                     struct jsonrpc_slice id, enum jsonrpc_code code, const char *message, const char *data)
+void arrival_refuse(const struct arrival *a, enum jsonrpc_code code, const char *message, const char *data)
 {
-    add_error(rs, origin, batch, TRANSPORT_REFUSAL, id, code, message, data);
+    answer_error(a, TRANSPORT_REFUSAL, code, message, data);
 }
 
-void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data)
+bool request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data)
 {
-    add_error(r->all, r->options.origin, r->options.batch, TRANSPORT_ERROR, r->options.id, code, message,
-              data);
+    answer_error(&r->arrival, TRANSPORT_ERROR, code, message, data);
     request_free(r);
+    return false;
 }
 
-void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
+bool request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
 {
     char message[700];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    request_fail_with(r, code, message, NULL);
+    return request_fail_with(r, code, message, NULL);
 }
 
 bool request_refuse_cursor(struct request *r, const json_t *params)

@@ -1,6 +1,6 @@
 /*
- * A request in progress, as its method sees it. It is answered once, by request_finish(), request_fail() or
- * request_fail_with(); each of them frees it.
+ * A request in progress, as its method sees it. It is answered once, by request_finish(), request_accept(),
+ * request_fail() or request_fail_with(); each of them frees it.
  */
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
@@ -44,7 +44,7 @@ bool request_can_extension(const struct request *r, const char *name);
 /*
  * request_result(r):
  * Begin the result. The caller appends its members ("name":value, separated by commas), then calls
- * request_finish(). Nothing else may be sent meanwhile.
+ * request_finish().
  *
  * Returns     borrowed until request_finish()
  */
@@ -54,18 +54,20 @@ struct strbuf *request_result(struct request *r);
  * that have a resultType. */
 struct strbuf *request_result_of(struct request *r, const char *type);
 
-/* request_finish(r): end the result in the shape of the request's revision, and send it; ${r} is freed. */
+/* request_finish(r): end the result in the shape of the request's revision, and send it; ${r} is freed.
+ * request_accept(r): answer with a result that has no members of the method's. */
 void request_finish(struct request *r);
+void request_accept(struct request *r);
 
 /*
  * request_fail(r, code, format, ...), request_fail_with(r, code, message, data):
- * Answer with an error; ${r} is freed.
+ * Answer with an error; ${r} is freed. Always false, so that `return request_fail(...)` reads well.
  *
  * data        JSON text, or NULL for no data member
  */
-void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
+bool request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
+bool request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
 /* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. True:
  * ${r} was answered. */
@@ -73,7 +75,7 @@ bool request_refuse_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):
- * Set what ${r} waits for from now on. NULL: nothing.
+ * Set what ${r} waits for.
  *
  * cancel      called once with ${pending} if ${r} is cancelled before it is answered; must not answer it
  */

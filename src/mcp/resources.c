@@ -196,19 +196,14 @@ unsigned resources_changed_by(void)
     return all;
 }
 
-static void add_member(struct strbuf *out, const char *name, const char *value)
+/* Append the description of a resource or, with the key "uriTemplate", of a template, after those before it.
+ */
+static void add_description(struct strbuf *out, const struct resource *resource, const char *key,
+                            const char *uri, const char *name)
 {
-    strbuf_addf(out, ",\"%s\":", name);
-    json_write_string(out, value, strlen(value));
-}
-
-/* The members that resources and templates have in common, which come last. */
-static void add_description(struct strbuf *out, const struct resource *resource)
-{
-    add_member(out, "title", resource->title);
-    add_member(out, "description", resource->description);
-    add_member(out, "mimeType", resource->mime_type);
-    strbuf_addc(out, '}');
+    strbuf_adds(out, out->bytes[out->len - 1] == '[' ? "" : ",");
+    json_write_new(out, json_pack("{s:s,s:s,s:s,s:s,s:s}", key, uri, "name", name, "title", resource->title,
+                                  "description", resource->description, "mimeType", resource->mime_type));
 }
 
 static bool is_template(const struct resource *resource)
@@ -227,58 +222,53 @@ static bool is_of_session(const struct resource *resource)
 static void add_instance(struct strbuf *out, const struct resource *resource, const char *session)
 {
     const char *brace = strchr(resource->uri, '{');
+    struct strbuf uri = {0}, name = {0};
     /* The name of a session needs no encoding. */
-    strbuf_addf(out, ",{\"uri\":\"%.*s%s%s\",\"name\":\"%s/%s\"", (int)(brace - resource->uri), resource->uri,
-                session, strchr(brace, '}') + 1, session, resource->name);
-    add_description(out, resource);
+    strbuf_addf(&uri, "%.*s%s%s", (int)(brace - resource->uri), resource->uri, session,
+                strchr(brace, '}') + 1);
+    strbuf_addf(&name, "%s/%s", session, resource->name);
+    add_description(out, resource, "uri", strbuf_string(&uri), strbuf_string(&name));
+    strbuf_fini(&uri);
+    strbuf_fini(&name);
+}
+
+static void add_instances(const struct client *client, struct strbuf *out)
+{
+    const struct toolbox *toolbox = client->options.toolbox;
+    struct session *session =
+        toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
+    for (size_t listed = 0; session != NULL && listed < MOST_SESSIONS_LISTED;
+         session = sessions_next(session), listed++)
+        for (size_t i = 0; i < resources_count(); i++)
+            if (is_of_session(&table[i]))
+                add_instance(out, &table[i], session_name(session));
+}
+
+static void answer_list(struct request *r, const json_t *params, const char *list, bool are_templates)
+{
+    if (request_refuse_cursor(r, params))
+        return;
+    struct strbuf *out = request_result(r);
+    strbuf_addf(out, "\"%s\":[", list);
+    for (size_t i = 0; i < resources_count(); i++)
+        if (is_template(&table[i]) == are_templates)
+            add_description(out, &table[i], are_templates ? "uriTemplate" : "uri", table[i].uri,
+                            table[i].name);
+    if (!are_templates)
+        add_instances(request_client(r), out);
+    extension_add_items(request_client(r)->options.extension, out, list);
+    strbuf_addc(out, ']');
+    request_finish(r);
 }
 
 void methods_resources_list(struct request *r, const json_t *params)
 {
-    const struct toolbox *toolbox = request_client(r)->toolbox;
-    struct session *session =
-        toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
-    if (request_refuse_cursor(r, params))
-        return;
-    struct strbuf *out = request_result(r);
-    strbuf_adds(out, "\"resources\":[");
-    size_t start = out->len;
-    for (size_t i = 0; i < resources_count(); i++) {
-        if (is_template(&table[i]))
-            continue;
-        strbuf_adds(out, out->len > start ? "," : "");
-        strbuf_addf(out, "{\"uri\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
-        add_description(out, &table[i]);
-    }
-    for (size_t listed = 0; session != NULL && listed < MOST_SESSIONS_LISTED;
-         session = sessions_next(session), listed++) {
-        for (size_t i = 0; i < resources_count(); i++) {
-            if (is_of_session(&table[i]))
-                add_instance(out, &table[i], session_name(session));
-        }
-    }
-    extension_add_items(request_client(r)->extension, out, "resources");
-    strbuf_addc(out, ']');
-    request_finish(r);
+    answer_list(r, params, "resources", false);
 }
 
 void methods_resources_templates_list(struct request *r, const json_t *params)
 {
-    if (request_refuse_cursor(r, params))
-        return;
-    struct strbuf *out = request_result(r);
-    strbuf_adds(out, "\"resourceTemplates\":[");
-    size_t start = out->len;
-    for (size_t i = 0; i < resources_count(); i++) {
-        if (!is_template(&table[i]))
-            continue;
-        strbuf_adds(out, out->len > start ? "," : "");
-        strbuf_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
-        add_description(out, &table[i]);
-    }
-    extension_add_items(request_client(r)->extension, out, "resourceTemplates");
-    strbuf_addc(out, ']');
-    request_finish(r);
+    answer_list(r, params, "resourceTemplates", true);
 }
 
 static void fail_missing(struct request *r, const char *uri, size_t len, const char *message)
@@ -293,7 +283,7 @@ static void fail_missing(struct request *r, const char *uri, size_t len, const c
 
 static bool is_there(const struct client *client, const char *session)
 {
-    const struct toolbox *toolbox = client->toolbox;
+    const struct toolbox *toolbox = client->options.toolbox;
     return toolbox != NULL && toolbox->sessions != NULL && sessions_find(toolbox->sessions, session) != NULL;
 }
 
@@ -313,8 +303,8 @@ static const struct resource *find_resource(struct request *r, const json_t *par
     const struct resource *resource = match(json_string_value(uri), json_string_length(uri), variables);
     const char *session = resource != NULL ? json_string_value(json_object_get(*variables, "session")) : NULL;
     if (resource != NULL && resource->is_of_default_session)
-        session = client->default_session;
-    bool is_of_default = session != NULL && strcmp(session, client->default_session) == 0;
+        session = client->options.default_session;
+    bool is_of_default = session != NULL && strcmp(session, client->options.default_session) == 0;
     if (resource != NULL && (session == NULL || is_there(client, session) || (may_come && is_of_default)))
         return resource;
     if (resource != NULL)
@@ -363,7 +353,6 @@ static void on_read(void *arg, const struct tool_result *result)
     struct request *r = reading->request;
     const char *uri = json_string_value(reading->uri);
     size_t len = json_string_length(reading->uri);
-    request_await(r, NULL, NULL);
     if (result->is_absent) {
         fail_missing(r, uri, len, NOT_FOUND);
     } else if (result->is_error) {
@@ -407,13 +396,13 @@ void methods_resources_read(struct request *r, const json_t *params)
     reading->resource = resource;
     reading->uri = json_incref(json_object_get(params, "uri"));
     struct tool_call_options options = {
-        .default_session = client->default_session,
+        .default_session = client->options.default_session,
         .is_for_resource = true,
         .done = on_read,
         .arg = reading,
     };
     /* NULL: the call has already finished, and everything was freed with the answer. */
-    struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
+    struct tool_call *call = tool_call_start(client->options.toolbox, tool, arguments, &options);
     if (call == NULL)
         return;
     reading->call = call;

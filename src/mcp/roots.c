@@ -11,20 +11,19 @@
 #include "base/text.h"
 #include "base/user_directory.h"
 #include "mcp/client.h"
-#include "mcp/outbox.h"
 
 #define ID "cl-mcp-roots"
 #define SCHEME "file://"
 
 bool roots_ask(struct client *client)
 {
-    if (client->on_root == NULL || client->has_asked_roots || client->has_shaken_hands ||
+    if (client->options.on_root == NULL || client->has_asked_roots || client->has_shaken_hands ||
         !json_is_object(json_object_get(client->capabilities, "roots")))
         return false;
     client->has_asked_roots = true;
     struct strbuf text = {0};
     strbuf_adds(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"roots/list\"}");
-    outbox_notify(client->outbox, NULL, &text);
+    client_notify(client, NULL, &text);
     strbuf_fini(&text);
     return true;
 }
@@ -63,7 +62,7 @@ bool roots_take(struct client *client, const json_t *response)
         char path[PATH_MAX];
         const char *uri = json_string_value(json_object_get(root, "uri"));
         if (uri != NULL && decode(uri, path) && is_directory(path)) {
-            client->on_root(client->arg, path);
+            client->options.on_root(client->options.arg, path);
             break;
         }
     }

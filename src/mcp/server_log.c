@@ -3,23 +3,11 @@
  */
 #include "mcp/server_log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/json_write.h"
+#include "mcp/client.h"
 #include "mcp/jsonrpc.h"
-#include "mcp/outbox.h"
-
-struct server_log {
-    struct outbox *outbox;
-    struct log_listener listener;
-    struct list readers;            /* the oldest first */
-    size_t wanted[LOG_LEVEL_COUNT]; /* readers, and the client itself, by level */
-    int level;                      /* of the client itself */
-    bool is_shown;
-    bool is_sending; /* lines logged while a line is being sent are not sent */
-};
 
 static void add_line(struct strbuf *out, enum log_level level, const char *text, size_t len)
 {
@@ -36,56 +24,43 @@ static void add_line(struct strbuf *out, enum log_level level, const char *text,
 }
 
 /* On a transport without origins, a line is sent once, however many requests want it. */
-static void send_line(const struct server_log *log, enum log_level level, const struct strbuf *line)
+static void send_line(const struct client *client, enum log_level level, const struct strbuf *line)
 {
-    bool is_sent = log->level >= (int)level;
+    bool is_sent = client->log.level >= (int)level;
     if (is_sent)
-        outbox_notify(log->outbox, NULL, line);
-    list_each(struct server_log_reader, reader, &log->readers, node) {
+        client_notify(client, NULL, line);
+    list_each(struct server_log_reader, reader, &client->log.readers, node) {
         if (reader->level < (int)level || (reader->origin == NULL && is_sent))
             continue;
-        outbox_notify(log->outbox, reader->origin, line);
+        client_notify(client, reader->origin, line);
         is_sent |= reader->origin == NULL;
     }
 }
 
 static void on_line(void *arg, enum log_level level, const char *text, size_t len)
 {
-    struct server_log *log = arg;
-    if (log->is_sending)
+    struct client *client = arg;
+    if (client->log.is_sending)
         return;
-    log->is_sending = true;
+    client->log.is_sending = true;
     struct strbuf line = {0};
     add_line(&line, level, text, len);
-    send_line(log, level, &line);
+    send_line(client, level, &line);
     strbuf_fini(&line);
-    log->is_sending = false;
+    client->log.is_sending = false;
 }
 
-struct server_log *server_log_new(struct outbox *outbox, bool is_shown)
+void server_log_init(struct client *client)
 {
-    struct server_log *log = xcalloc(1, sizeof *log);
-    log->outbox = outbox;
-    log->is_shown = is_shown;
-    log->level = SERVER_LOG_NOTHING;
-    log->listener.on_line = on_line;
-    log->listener.arg = log;
-    list_init(&log->listener.node);
-    list_init(&log->readers);
-    return log;
+    client->log.listener = (struct log_listener){.on_line = on_line, .arg = client};
+    client->log.level = SERVER_LOG_NOTHING;
+    list_init(&client->log.listener.node);
+    list_init(&client->log.readers);
 }
 
-void server_log_free(struct server_log *log)
+void server_log_fini(struct client *client)
 {
-    if (log == NULL)
-        return;
-    log_remove_listener(&log->listener);
-    free(log);
-}
-
-bool server_log_is_shown(const struct server_log *log)
-{
-    return log->is_shown;
+    log_remove_listener(&client->log.listener);
 }
 
 int server_log_level(const json_t *name)
@@ -106,53 +81,39 @@ int server_log_level(const json_t *name)
 }
 
 /* Lines that no client wants are not even formatted. */
-static void listen(struct server_log *log)
+static void listen(struct client *client)
 {
-    int level = LOG_LEVEL_COUNT - 1;
-    while (level >= 0 && log->wanted[level] == 0)
-        level--;
-    log_remove_listener(&log->listener);
-    if (level < 0 || !log->is_shown)
+    int level = client->log.level;
+    list_each(struct server_log_reader, reader, &client->log.readers, node)
+        level = reader->level > level ? reader->level : level;
+    log_remove_listener(&client->log.listener);
+    if (level < 0 || !client->options.shows_log)
         return;
-    log->listener.level = (enum log_level)level;
-    log_add_listener(&log->listener);
+    client->log.listener.level = (enum log_level)level;
+    log_add_listener(&client->log.listener);
 }
 
-static void want(struct server_log *log, int level)
+void server_log_set_level(struct client *client, int level)
 {
-    if (level < 0)
-        return;
-    log->wanted[level]++;
-    listen(log);
+    client->log.level = level;
+    listen(client);
 }
 
-static void forget(struct server_log *log, int level)
-{
-    if (level < 0)
-        return;
-    log->wanted[level]--;
-    listen(log);
-}
-
-void server_log_set_level(struct server_log *log, int level)
-{
-    forget(log, log->level);
-    log->level = level;
-    want(log, level);
-}
-
-void server_log_add(struct server_log *log, struct server_log_reader *reader, int level,
+void server_log_add(struct client *client, struct server_log_reader *reader, int level,
                     struct transport_origin *origin)
 {
     *reader = (struct server_log_reader){.level = level, .origin = origin};
     list_init(&reader->node);
-    list_append(&log->readers, &reader->node);
-    want(log, level);
+    if (level == SERVER_LOG_NOTHING)
+        return;
+    list_append(&client->log.readers, &reader->node);
+    listen(client);
 }
 
-void server_log_remove(struct server_log *log, struct server_log_reader *reader)
+void server_log_remove(struct client *client, struct server_log_reader *reader)
 {
+    if (list_is_empty(&reader->node))
+        return;
     list_remove(&reader->node);
-    forget(log, reader->level);
-    reader->level = SERVER_LOG_NOTHING;
+    listen(client);
 }

@@ -11,8 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 
-struct outbox;
-struct server_log;
+struct client;
 struct transport_origin;
 
 /* Levels in addition to those of enum log_level. */
@@ -26,31 +25,22 @@ struct server_log_reader {
     struct transport_origin *origin;
 };
 
-/*
- * server_log_new(outbox, is_shown):
- * The log as one client may see it.
- *
- * outbox      borrowed, outlives the log
- * is_shown    false: no line is ever sent
- * Returns     given; server_log_free() takes NULL as well
- */
-struct server_log *server_log_new(struct outbox *outbox, bool is_shown);
-void server_log_free(struct server_log *log);
-
-/* server_log_is_shown(log): as passed to server_log_new(). */
-bool server_log_is_shown(const struct server_log *log);
+/* server_log_init(client), server_log_fini(client): the log as ${client} may see it. */
+void server_log_init(struct client *client);
+void server_log_fini(struct client *client);
 
 /* server_log_level(name): the enum log_level up to which lines are sent for this level of MCP; or one of
  * the two above. */
 int server_log_level(const json_t *name);
 
-/* server_log_set_level(log, level): what the client gets regardless of its requests. */
-void server_log_set_level(struct server_log *log, int level);
+/* server_log_set_level(client, level): send lines up to ${level} regardless of requests. */
+void server_log_set_level(struct client *client, int level);
 
-/* server_log_add(log, reader, level, origin): send lines up to ${level} to ${origin}, too.
- * server_log_remove(log, reader): stop; does nothing if it was not added or is SERVER_LOG_NOTHING. */
-void server_log_add(struct server_log *log, struct server_log_reader *reader, int level,
+/* server_log_add(client, reader, level, origin): send lines up to ${level} to ${origin}, too.
+ * server_log_remove(client, reader): stop; does nothing if it was removed already or is SERVER_LOG_NOTHING.
+ */
+void server_log_add(struct client *client, struct server_log_reader *reader, int level,
                     struct transport_origin *origin);
-void server_log_remove(struct server_log *log, struct server_log_reader *reader);
+void server_log_remove(struct client *client, struct server_log_reader *reader);
 
 #endif

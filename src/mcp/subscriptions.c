@@ -12,7 +12,6 @@
 #include "mcp/client.h"
 #include "base/json_write.h"
 #include "mcp/method.h"
-#include "mcp/outbox.h"
 #include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
@@ -62,50 +61,37 @@ static void watched_fini(struct watched *w)
     free(w->session);
 }
 
-static void subscription_free(struct subscription *s)
+static void subscription_free(void *subscription)
 {
+    struct subscription *s = subscription;
     if (s->listen != NULL)
         s->of->listens--;
     if (s->is_of_person)
-        s->of->client->toolbox->persons--;
+        s->of->client->options.toolbox->persons--;
     for (size_t i = 0; i < s->count; i++)
         watched_fini(&s->watched[i]);
     list_remove(&s->node);
     free(s);
 }
 
-static void cancel_listen(void *pending)
+static json_t *subscription_meta(const struct request *listen)
 {
-    subscription_free(pending);
-}
-
-static void add_subscription_id(struct strbuf *out, const struct request *listen)
-{
-    strbuf_adds(out, "\"_meta\":{\"" META_SUBSCRIPTION "\":");
     struct jsonrpc_slice id = request_id(listen);
-    strbuf_add(out, id.bytes, id.len);
-    strbuf_addc(out, '}');
+    return json_pack("{s:o}", META_SUBSCRIPTION,
+                     json_loadb(id.bytes, id.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
 }
 
-/* ${listen} NULL: to a client of the legacy era. ${uri} NULL: the notification has none. */
-static void notify(const struct subscriptions *all, struct request *listen, const char *method,
-                   const char *uri)
+/* ${listen} NULL: to a client of the legacy era. ${params} are taken. */
+static void notify(const struct client *client, struct request *listen, const char *method, json_t *params)
 {
     struct strbuf text = {0};
-    jsonrpc_begin_notification(&text, method);
-    if (uri != NULL) {
-        strbuf_adds(&text, "\"uri\":");
-        json_write_string(&text, uri, strlen(uri));
-    }
-    if (listen != NULL) {
-        strbuf_adds(&text, uri != NULL ? "," : "");
-        add_subscription_id(&text, listen);
-    }
-    jsonrpc_end_notification(&text);
+    if (listen != NULL)
+        json_object_set_new(params, "_meta", subscription_meta(listen));
+    json_write_new(&text, json_pack("{s:s,s:s,s:o}", "jsonrpc", "2.0", "method", method, "params", params));
     if (listen != NULL)
         request_send(listen, &text);
     else
-        outbox_notify(all->client->outbox, NULL, &text);
+        client_notify(client, NULL, &text);
     strbuf_fini(&text);
 }
 
@@ -113,10 +99,10 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
 static void notify_of_list(const struct subscriptions *all, const char *method, bool is_tools)
 {
     if (all->client->negotiated != NULL && all->client->has_shaken_hands)
-        notify(all, NULL, method, NULL);
+        notify(all->client, NULL, method, json_object());
     list_each(struct subscription, s, &all->all, node)
         if (s->listen != NULL && (is_tools ? s->tools : s->resources))
-            notify(all, s->listen, method, NULL);
+            notify(all->client, s->listen, method, json_object());
 }
 
 static void notify_of_resources(const struct subscriptions *all, struct session *session,
@@ -130,7 +116,8 @@ static void notify_of_resources(const struct subscriptions *all, struct session 
         for (size_t i = 0; i < s->count; i++) {
             const struct watched *w = &s->watched[i];
             if ((w->changed_by & bit) != 0 && strcmp(w->session, name) == 0)
-                notify(all, s->listen, "notifications/resources/updated", w->uri);
+                notify(all->client, s->listen, "notifications/resources/updated",
+                       json_pack("{s:s}", "uri", w->uri));
         }
     }
 }
@@ -158,7 +145,7 @@ struct subscriptions *subscriptions_new(struct client *client)
     all->watcher.on_news = on_news;
     all->watcher.arg = all;
     list_init(&all->watcher.node);
-    struct toolbox *toolbox = client->toolbox;
+    struct toolbox *toolbox = client->options.toolbox;
     if (toolbox != NULL && toolbox->sessions != NULL)
         sessions_watch(toolbox->sessions, &all->watcher);
     return all;
@@ -181,9 +168,7 @@ void subscriptions_end(struct subscriptions *all)
         if (listen == NULL)
             continue;
         subscription_free(s);
-        request_await(listen, NULL, NULL);
-        request_result(listen);
-        request_finish(listen);
+        request_accept(listen);
     }
 }
 
@@ -226,8 +211,7 @@ void methods_resources_subscribe(struct request *r, const json_t *params)
         }
         s->watched[s->count++] = watch(uri, strlen(uri));
     }
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 void methods_resources_unsubscribe(struct request *r, const json_t *params)
@@ -243,8 +227,7 @@ void methods_resources_unsubscribe(struct request *r, const json_t *params)
         watched_fini(&s->watched[i]);
         s->watched[i] = s->watched[--s->count];
     }
-    request_result(r);
-    request_finish(r);
+    request_accept(r);
 }
 
 /* What is wrong with the filter; NULL: nothing. */
@@ -274,24 +257,18 @@ static const char *wrong_filter(const json_t *filter)
 /* The first message on the stream: the part of the filter that will be honoured. */
 static void acknowledge(const struct subscription *s)
 {
-    struct strbuf text = {0};
-    jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
-    strbuf_adds(&text, "\"notifications\":{");
-    strbuf_adds(&text, s->tools ? "\"toolsListChanged\":true" : "");
-    strbuf_adds(&text, s->tools && s->resources ? "," : "");
-    strbuf_adds(&text, s->resources ? "\"resourcesListChanged\":true" : "");
+    json_t *honoured = json_object(), *uris = json_array();
+    if (s->tools)
+        json_object_set_new(honoured, "toolsListChanged", json_true());
+    if (s->resources)
+        json_object_set_new(honoured, "resourcesListChanged", json_true());
+    for (size_t i = 0; i < s->count; i++)
+        json_array_append_new(uris, json_string(s->watched[i].uri));
     if (s->count > 0)
-        strbuf_adds(&text, s->tools || s->resources ? ",\"resourceSubscriptions\":["
-                                                    : "\"resourceSubscriptions\":[");
-    for (size_t i = 0; i < s->count; i++) {
-        strbuf_adds(&text, i ? "," : "");
-        json_write_string(&text, s->watched[i].uri, strlen(s->watched[i].uri));
-    }
-    strbuf_adds(&text, s->count > 0 ? "]}," : "},");
-    add_subscription_id(&text, s->listen);
-    jsonrpc_end_notification(&text);
-    request_send(s->listen, &text);
-    strbuf_fini(&text);
+        json_object_set(honoured, "resourceSubscriptions", uris);
+    json_decref(uris);
+    notify(s->of->client, s->listen, "notifications/subscriptions/acknowledged",
+           json_pack("{s:o}", "notifications", honoured));
 }
 
 /*
@@ -332,10 +309,10 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
             watched_fini(&w);
     }
     s->is_of_person = client_author(request_client(r), params).kind == AUTHOR_PERSON && s->count > 0 &&
-                      request_client(r)->toolbox != NULL;
+                      request_client(r)->options.toolbox != NULL;
     if (s->is_of_person)
-        request_client(r)->toolbox->persons++;
-    request_await(r, s, cancel_listen);
+        request_client(r)->options.toolbox->persons++;
+    request_await(r, s, subscription_free);
     request_stays_open(r);
     acknowledge(s);
 }

@@ -18,30 +18,8 @@ struct request;
 struct task;
 struct tasks;
 
-enum task_status {
-    TASK_WORKING,
-    TASK_INPUT_REQUIRED,
-    TASK_COMPLETED,
-    TASK_CANCELLED,
-    TASK_FAILED,
-    TASK_STATUS_COUNT
-};
-
-enum task_event {
-    TASK_ASKED,    /* it needs input from the client */
-    TASK_ANSWERED, /* all input has arrived, or none came in time */
-    TASK_ENDED,    /* there is a result */
-    TASK_BROKEN,   /* there is a protocol error instead of a result */
-    TASK_STOPPED,  /* its client has cancelled it */
-    TASK_EVENT_COUNT
-};
-
-/* The status of a task after this event. */
-extern const enum task_status task_table[TASK_STATUS_COUNT][TASK_EVENT_COUNT];
-
-/* tasks_new(loop, directory): tasks are noted in ${directory}, so that those of a server that has ended are
- * known as failed; NULL: they are not. tasks_free(all): cancel those that work. tasks_loop(all): borrowed. */
-struct tasks *tasks_new(uv_loop_t *loop, const char *directory);
+/* tasks_new(loop), tasks_free(all): the latter cancels those that work. tasks_loop(all): borrowed. */
+struct tasks *tasks_new(uv_loop_t *loop);
 void tasks_free(struct tasks *all);
 uv_loop_t *tasks_loop(const struct tasks *all);
 

@@ -33,7 +33,6 @@ void tool_answer_add(struct strbuf *out, const struct revision *revision, const 
 
 void tool_answer(struct request *r, const struct tool_result *result)
 {
-    request_await(r, NULL, NULL);
     tool_answer_add(request_result(r), request_revision(r), result);
     request_finish(r);
 }

@@ -12,7 +12,7 @@ struct tool_result;
 /* tool_answer_add(out, revision, result): append the members of a CallToolResult to ${out}. */
 void tool_answer_add(struct strbuf *out, const struct revision *revision, const struct tool_result *result);
 
-/* tool_answer(r, result): answer ${r}, which waits for nothing else from now on, with ${result}. */
+/* tool_answer(r, result): answer ${r} with ${result}. */
 void tool_answer(struct request *r, const struct tool_result *result);
 
 /* tool_answer_error(r, text): answer ${r} with a result that is an error and has this text only. */

@@ -34,8 +34,8 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
  * peer accepts it, otherwise queued in order. */
 void transport_stdio_send(void *arg, const char *bytes, size_t len);
 
-/* transport_stdio_close(t, done, arg): write the queued lines (for at most two seconds), close, free, and
- * call ${done}. */
-void transport_stdio_close(struct transport_stdio *t, void (*done)(void *arg), void *arg);
+/* transport_stdio_free(t): write the queued lines, which may take two seconds, and free. Not from inside
+ * on_message() or on_oversized(). NULL does nothing. */
+void transport_stdio_free(struct transport_stdio *t);
 
 #endif

@@ -106,16 +106,6 @@ static bool set_log_level(struct options *o, const struct option_definition *opt
     return true;
 }
 
-static bool set_checkpoints(struct options *o, const struct option_definition *option, const char *argument,
-                            struct err *err)
-{
-    bool is_on = strcmp(argument, "on") == 0;
-    if (!is_on && strcmp(argument, "off") != 0)
-        return err_set(err, ERR_INVALID, "--%s must be on or off, not '%s'", option->name, argument);
-    o->limits.value[LIMIT_CHECKPOINTS] = is_on ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
-    return true;
-}
-
 /* The index of ${argument} in ${choices}, which are separated by bars; -1 for any other word. */
 static int choice_of(const char *choices, const char *argument)
 {
@@ -130,15 +120,28 @@ static int choice_of(const char *choices, const char *argument)
     }
 }
 
+static bool refuse_choice(const struct option_definition *option, const char *argument, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "--%s must be one of %s, not '%s'", option->name, option->argument,
+                   argument);
+}
+
 static bool set_choice(struct options *o, const struct option_definition *option, const char *argument,
                        struct err *err)
 {
     int choice = choice_of(option->argument, argument);
     if (choice < 0)
-        return err_set(err, ERR_INVALID, "--%s must be one of %s, not '%s'", option->name, option->argument,
-                       argument);
+        return refuse_choice(option, argument, err);
     *(unsigned *)place_of(o, option) = (unsigned)choice;
     return true;
+}
+
+static bool set_checkpoints(struct options *o, const struct option_definition *option, const char *argument,
+                            struct err *err)
+{
+    int choice = choice_of(option->argument, argument);
+    o->limits.value[LIMIT_CHECKPOINTS] = choice == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
+    return choice >= 0 || refuse_choice(option, argument, err);
 }
 
 static bool set_view(struct options *o, const struct option_definition *option, const char *argument,
@@ -165,15 +168,6 @@ static bool set_attach(struct options *o, const struct option_definition *option
     if (!join_address_parse(argument, &address, &wrong))
         return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
     return set_text(o, option, argument, err);
-}
-
-static bool set_announcement(struct options *o, const struct option_definition *option, const char *argument,
-                             struct err *err)
-{
-    o->is_unannounced = strcmp(argument, "off") == 0;
-    if (!o->is_unannounced && strcmp(argument, "on") != 0)
-        return err_set(err, ERR_INVALID, "--%s must be on or off, not '%s'", option->name, argument);
-    return true;
 }
 
 static bool set_limit(struct options *o, const struct option_definition *option, const char *argument,
@@ -277,7 +271,7 @@ static const struct option_definition table[] = {
     {LISP, "attach-read-only", NULL, "Offer only tools that look at the joined Lisp and evaluate nothing in it",
      FLAG(is_attach_read_only)},
     {LISP, "announce", "on|off", "Tell the person who runs a joined Lisp of each evaluation", "on",
-     .set = set_announcement},
+     CHOICE(announces)},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
      "Let Lisps write only in the working directory, or nowhere", "off",
@@ -425,6 +419,30 @@ static const char *without_sandbox(const struct options *o)
                                        : NULL;
 }
 
+/* Whether the options go together; the state directory has been looked for. */
+static bool options_agree(const struct options *o, struct err *err)
+{
+    if (without_sandbox(o) != NULL)
+        return err_set(
+            err, ERR_INVALID,
+            "without --sandbox, --%s restricts nothing. Add --sandbox workspace or read-only; or off, "
+            "if it is meant for sessions that ask for a sandbox.",
+            without_sandbox(o));
+    if (o->is_attach_read_only && o->attach == NULL)
+        return err_set(err, ERR_INVALID, "--attach-read-only goes together with --attach ADDRESS");
+    if (o->attach != NULL && o->sandbox > 0)
+        return err_set(err, ERR_INVALID,
+                       "--attach and --sandbox exclude each other: nothing confines a Lisp that is not the "
+                       "server's. Give one of them.");
+    if (o->view == VIEW_PAGE && o->http_addresses[0] == NULL)
+        return err_set(err, ERR_INVALID, "--view without on or off serves the page over HTTP: add --http");
+    if (o->is_persistent && o->state_directory == NULL)
+        return err_set(err, ERR_INVALID, "--persist needs --state-dir, since HOME names no home directory");
+    if (o->save_every_s > 0 && !o->is_persistent)
+        return err_set(err, ERR_INVALID, "--save-every needs --persist");
+    return true;
+}
+
 bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
@@ -460,38 +478,12 @@ bool options_parse(struct options *o, int argc, char **argv)
         fprintf(stderr, "cl-mcp-server: unexpected argument '%s'\nTry cl-mcp-server --help.\n", argv[optind]);
         return false;
     }
-    if (without_sandbox(o) != NULL) {
-        fprintf(
-            stderr,
-            "cl-mcp-server: without --sandbox, --%s restricts nothing. Add --sandbox workspace or read-only; "
-            "or off, if it is meant for sessions that ask for a sandbox.\n",
-            without_sandbox(o));
-        return false;
-    }
-    if (o->is_attach_read_only && o->attach == NULL) {
-        fprintf(stderr, "cl-mcp-server: --attach-read-only goes together with --attach ADDRESS\n");
-        return false;
-    }
-    if (o->attach != NULL && o->sandbox > 0) {
-        fprintf(stderr,
-                "cl-mcp-server: --attach and --sandbox exclude each other: nothing confines a Lisp that is "
-                "not the server's. Give one of them.\n");
-        return false;
-    }
-    if (o->view == VIEW_PAGE && o->http_addresses[0] == NULL) {
-        fprintf(stderr, "cl-mcp-server: --view without on or off serves the page over HTTP: add --http\n");
-        return false;
-    }
     find_defaults(o);
-    if (o->is_persistent && o->state_directory == NULL) {
-        fprintf(stderr, "cl-mcp-server: --persist needs --state-dir, since HOME names no home directory\n");
-        return false;
-    }
-    if (o->save_every_s > 0 && !o->is_persistent) {
-        fprintf(stderr, "cl-mcp-server: --save-every needs --persist\n");
-        return false;
-    }
-    return true;
+    struct err wrong;
+    if (options_agree(o, &wrong))
+        return true;
+    fprintf(stderr, "cl-mcp-server: %s\n", wrong.message);
+    return false;
 }
 
 void options_fini(struct options *o)

@@ -51,7 +51,7 @@ struct options {
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
     bool is_attach_read_only;
-    bool is_unannounced; /* --announce off */
+    unsigned announces;  /* --announce: 0 on, 1 off */
     const char *listing; /* as listing_of() takes it; valid */
     bool wants_structured;
     unsigned sandbox;      /* an enum confinement_mode: the order of its row */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "report/reply.h"
 #include "report/section.h"
 #include "report/warnings.h"
@@ -34,10 +33,7 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
         is_first = false;
         strbuf_adds(out, "- ");
         warnings_add_place(out, sexp_nth(note, 3));
-        reply_add_string(out, sexp_nth(note, 1));
-        if (sexp_string(sexp_nth(note, 2), NULL) != NULL)
-            reply_fill(out, note, "\n  in {2}");
-        strbuf_addc(out, '\n');
+        reply_fill(out, note, "{1}{2?\n  in {2}}\n");
     }
     if (!is_first)
         section_end(out);
@@ -46,11 +42,8 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
 void report_compilation(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *notes = reply_get(reply, "notes");
-    bool failed = reply_flag(reply, "failed");
-    strbuf_adds(out, failed ? "Compilation FAILED." : "Compilation successful.");
+    reply_fill(out, reply, "{failed?Compilation FAILED.}{failed!Compilation successful.}");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);
-    uint64_t lost = reply_count(reply, "notes-lost");
-    if (lost > 0)
-        strbuf_addf(out, "\n[%s more messages of the compiler were not kept.]\n", text_grouped(lost).text);
+    reply_fill(out, reply, "{notes-lost?\n[{,notes-lost} more messages of the compiler were not kept.]\n}");
 }

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -155,61 +154,37 @@ size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_
     return i;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
-{
-    const char *one = sexp_string(a, NULL), *other = sexp_string(b, NULL);
-    return one != NULL && other != NULL && strcmp(one, other) == 0;
-}
-
 #define MOST_RESTARTS_BYTES 1000
 #define MOST_SLOTS_BYTES 600
 
-/* A line of a restart has 7 bytes at least, one line passes the limit, and the last restart is always shown.
- */
-#define MOST_RESTARTS (MOST_RESTARTS_BYTES / 7 + 2)
-
-struct shown_restarts {
-    const struct sexp *items[MOST_RESTARTS];
-    size_t count;
-};
-
 /* A restart with the same text as an earlier one does the same further out: its number still works. */
-static bool is_repeated(const struct shown_restarts *shown, const struct sexp *restart)
+static bool is_repeated(const struct sexp *restarts, size_t n)
 {
-    for (size_t i = 0; i < shown->count; i++)
-        if (is_same_text(sexp_nth(shown->items[i], 0), sexp_nth(restart, 0)) &&
-            is_same_text(sexp_nth(shown->items[i], 1), sexp_nth(restart, 1)))
+    const struct sexp *restart = sexp_nth(restarts, n);
+    for (size_t i = 0; i < n; i++)
+        if (reply_is_same(sexp_nth(sexp_nth(restarts, i), 0), sexp_nth(restart, 0)) &&
+            reply_is_same(sexp_nth(sexp_nth(restarts, i), 1), sexp_nth(restart, 1)))
             return true;
     return false;
 }
 
-/* Of thousands the Lisp sends the innermost and the outermost one. */
-static void add_more_restarts(struct strbuf *out, const struct error_record *r)
-{
-    int64_t more = sexp_integer(reply_get(r->condition, "more-restarts"), 0);
-    if (more > 0)
-        strbuf_addf(
-            out, "(%" PRId64 " more have no number; invoke one by name unless an inner restart shares it)\n",
-            more);
-}
+#define MORE_RESTARTS                                                                                        \
+    "{more-restarts?({more-restarts} more have no number; invoke one by name unless an inner restart "       \
+    "shares it)\n}"
 
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
     size_t start = out->len;
-    struct shown_restarts shown = {.count = 0};
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
-        bool is_last = i + 1 == sexp_count(restarts);
-        if ((out->len - start > MOST_RESTARTS_BYTES && !is_last) || is_repeated(&shown, restart))
+        bool is_full = out->len - start > MOST_RESTARTS_BYTES, is_last = i + 1 == sexp_count(restarts);
+        if (is_full ? !is_last : is_repeated(restarts, i))
             continue;
-        CHECK(shown.count < MOST_RESTARTS);
-        shown.items[shown.count++] = restart;
-        strbuf_addf(out, "%zu. [", i + 1);
-        reply_fill(out, restart, "{0}] {1}");
-        strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
+        strbuf_addf(out, "%zu. ", i + 1);
+        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
     }
-    add_more_restarts(out, r);
+    reply_fill(out, r->condition, MORE_RESTARTS);
     section_end(out);
 }
 
@@ -256,16 +231,6 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
     section_end(out);
 }
 
-static void add_hint(struct strbuf *out, const struct error_record *r)
-{
-    const struct sexp *hint = reply_get(r->condition, "hint");
-    if (sexp_string(hint, NULL) == NULL)
-        return;
-    section_begin(out, "[Hint]");
-    reply_add_string(out, hint);
-    section_end(out);
-}
-
 void report_condition(struct strbuf *out, const struct error_record *r)
 {
     section_begin(out, NULL);
@@ -289,7 +254,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
     if (sexp_count(slots) > 0 && !is_of_asdf)
         add_slots(out, r, slots);
-    add_hint(out, r);
+    reply_fill(out, r->condition, "{hint?\n\n[Hint]\n{hint}}");
+    section_end(out);
     if (r->sequence > 0)
         strbuf_addf(out, "\n\n(error %d)", r->sequence);
 }
@@ -315,7 +281,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");
     else
-        add_more_restarts(out, r);
+        reply_fill(out, r->condition, MORE_RESTARTS);
     struct strbuf frames = {0};
     report_frames(&frames, error_record_frames(r), PREVIEW_FRAMES, SIZE_MAX);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
@@ -357,8 +323,12 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     }
     if (i == from)
         strbuf_addf(out, "\n(no frame from %zu on is kept)", from);
-    if (i < kept)
-        strbuf_addf(out, "\n... frames %zu to %zu not shown; use max-frames and from", i, kept - 1);
+    if (i < kept) {
+        strbuf_addf(out, "\n... frame%s %zu", i + 1 < kept ? "s" : "", i);
+        if (i + 1 < kept)
+            strbuf_addf(out, " to %zu", kept - 1);
+        strbuf_adds(out, " not shown; use max-frames and from");
+    }
     add_left_out(out, r, kept,
                  !error_record_is_enterable(r) ? ", not kept"
                  : i < kept                    ? ""

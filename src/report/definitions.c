@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "report/reply.h"
 #include "report/section.h"
 
@@ -32,11 +31,8 @@ static void add_left_out(struct strbuf *out, const struct sexp *left_out, const 
     for (size_t i = 0; i < sexp_count(left_out); i++) {
         const struct sexp *item = sexp_nth(left_out, i);
         const char *name = sexp_string(sexp_nth(item, 0), NULL);
-        if (name == NULL || strcmp(name, key) != 0)
-            continue;
-        strbuf_addf(out, "… %s more; from: %lld shows them\n",
-                    text_grouped((uint64_t)sexp_integer(sexp_nth(item, 1), 0)).text,
-                    (long long)sexp_integer(sexp_nth(item, 2), 0));
+        if (name != NULL && strcmp(name, key) == 0)
+            reply_fill(out, item, "… {,1} more; from: {2} shows them\n");
     }
 }
 
@@ -49,15 +45,9 @@ bool report_definitions(struct strbuf *out, const struct sexp *reply)
         section_begin(out, kinds[i].heading);
         for (size_t k = 0; k < sexp_count(items); k++) {
             const struct sexp *item = sexp_nth(items, k);
-            strbuf_adds(out, "- ");
-            if (item->type == SEXP_STRING) {
-                reply_add_string(out, item);
-            } else {
-                reply_add_string(out, sexp_nth(item, 0));
-                strbuf_adds(out, kinds[i].separator);
-                reply_add_string(out, sexp_nth(item, 1));
-            }
-            strbuf_addc(out, '\n');
+            reply_fill(out, item, item->type == SEXP_STRING ? "- {}" : "- {0}");
+            strbuf_adds(out, item->type == SEXP_STRING ? "" : kinds[i].separator);
+            reply_fill(out, item, "{1}\n");
         }
         add_left_out(out, reply_get(reply, "left-out"), kinds[i].key);
         section_end(out);

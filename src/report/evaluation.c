@@ -26,7 +26,21 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_end(out);
 }
 
-/* A value that is too long is kept like a long output. */
+void report_cut(struct strbuf *out, struct session *s, const char *text, size_t len, size_t most)
+{
+    struct capture c;
+    if (len <= most) {
+        strbuf_add(out, text, len);
+        return;
+    }
+    capture_init(&c);
+    capture_add(&c, text, len);
+    session_redact(s, &c);
+    capture_show(&c, out, most, session_next_ref(s));
+    session_keep_output(s, &c);
+    capture_fini(&c);
+}
+
 static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut,
                       size_t most, bool is_plain)
 {
@@ -35,22 +49,9 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     strbuf_adds(out, is_plain ? "" : "=> ");
     if (text == NULL)
         return;
-    struct capture c;
-    capture_init(&c);
-    if (len > most) {
-        capture_add(&c, text, len);
-        session_redact(s, &c);
-        struct strbuf shown = {0};
-        capture_show(&c, &shown, most, session_next_ref(s));
-        strbuf_add(out, shown.bytes, shown.len);
-        strbuf_fini(&shown);
-        session_keep_output(s, &c);
-    } else {
-        strbuf_add(out, text, len);
-    }
+    report_cut(out, s, text, len, most);
     if (!sexp_is_nil(cut))
         strbuf_adds(out, " [… printing stopped here …]");
-    capture_fini(&c);
 }
 
 void report_values(struct strbuf *out, const struct outcome *o, size_t most)
@@ -120,9 +121,8 @@ static void add_earlier(struct strbuf *out, const struct sexp *reply)
     strbuf_adds(out, i < sexp_count(earlier) ? ", ...\n" : "\n");
 }
 
-static void add_values(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
+static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
-    (void)arg;
     section_begin(out, NULL);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
         strbuf_adds(out, "; Earlier values: ");
@@ -140,11 +140,9 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     struct strbuf text = {0};
     size_t count = reply_count(reply, "forms-done");
     if (count > 0 && has_failed) {
-        strbuf_adds(&text, "The ");
-        if (count > 1)
-            strbuf_adds(&text, text_count(count, "form").text);
-        strbuf_adds(&text, count > 1 ? " before the one that failed were evaluated"
-                                     : "form before the one that failed was evaluated");
+        reply_fill(&text, reply,
+                   count > 1 ? "The {#forms-done form} before the one that failed were evaluated"
+                             : "The form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
             strbuf_adds(&text, "; values: ");
             add_earlier(&text, reply);
@@ -157,11 +155,6 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     if (text.len > 0)
         notices_addf(session_notices(s), "%s", strbuf_string(&text));
     strbuf_fini(&text);
-}
-
-void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
-{
-    report_evaluation_with(out, o, max_output, add_values, NULL);
 }
 
 /* The report of a failure has fewer than 10,000 characters. Long output or many warnings before it are
@@ -179,18 +172,24 @@ static size_t bytes_of_texts(const struct sexp *warnings)
     return sum;
 }
 
-void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body,
-                            void *arg)
+static const struct sexp *reply_of(const struct outcome *o)
 {
-    const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+    return o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+}
+
+bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    const struct sexp *reply = reply_of(o);
     if (o->kind == OUTCOME_ERROR && max_output > MOST_OF_A_FAILURE &&
         o->output[WORKER_STDOUT]->total + o->output[WORKER_STDERR]->total +
                 session_between(o->session)->total + bytes_of_texts(reply_get(reply, "warnings")) >
             LARGE_FAILURE)
         max_output = MOST_OF_A_FAILURE;
     if (!session_notices(o->session)->is_held) {
-        add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
-        capture_fini(session_between(o->session));
+        struct capture *between = session_between(o->session);
+        if (!capture_is_blank(between))
+            add_capture(out, "[output between calls]", o->session, between, max_output);
+        capture_fini(between);
     }
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
@@ -198,8 +197,18 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
-    else
-        body(out, o, max_output, arg);
-    add_timing(out, reply_get(reply, "timing"));
+    return o->kind != OUTCOME_ERROR;
+}
+
+void report_end(struct strbuf *out, const struct outcome *o)
+{
+    add_timing(out, reply_get(reply_of(o), "timing"));
     report_news(out, o->session, o->error == NULL ? NULL : o->error->session_note);
+}
+
+void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    if (report_begin(out, o, max_output))
+        add_values(out, o, max_output);
+    report_end(out, o);
 }

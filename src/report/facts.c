@@ -99,7 +99,7 @@ static const char *const sentences[] = {
     [FACT_AFTER_CANCELLED] = "After a call that was cancelled: $a",
     [FACT_CLEANUP_FAILED] = "When error $1 was left, a cleanup form of its evaluation did not finish: $a: $b",
     [FACT_CONTINUES_UNDONE] = "The session continues from the point of the error in evaluation $1, which "
-        "had been undone: its effects are there again.",
+        "had been undone or ran in a copy: its effects are there now.",
     [FACT_ENDED] = "Evaluation $1 has ended$a after $t s; evaluation-status shows its result.",
     [FACT_ERROR_LOST] = "1 more error occurred in threads or outside evaluations; nothing of it was kept.",
     [FACT_ERRORS_LOST] = "$1 more errors occurred in threads or outside evaluations; nothing of them was "

@@ -74,24 +74,27 @@ static void add_background_errors(struct strbuf *out, struct session *s)
         session_note_announced(s, count);
 }
 
-static bool have(const struct notices *notices, bool is_staged)
+/* The section of the notices that a person has staged, or of the others, which begin with ${note}. */
+static void add_notices(struct strbuf *out, const char *heading, const char *note,
+                        const struct notices *notices, bool is_staged)
 {
-    for (size_t i = notices->held; i < notices->count; i++)
-        if ((notices->facts[i].kind == FACT_STAGED) == is_staged)
-            return true;
-    return false;
-}
-
-/* What a person has staged has its own section. */
-static void add_notices(const struct notices *notices, bool is_staged, struct strbuf *out)
-{
+    if (note != NULL) {
+        section_begin(out, heading);
+        strbuf_addf(out, "%s\n", note);
+    }
+    bool has_begun = note != NULL;
     for (size_t i = notices->held; i < notices->count; i++) {
         if ((notices->facts[i].kind == FACT_STAGED) != is_staged)
             continue;
+        if (!has_begun)
+            section_begin(out, heading);
+        has_begun = true;
         report_fact(&notices->facts[i], out);
         if (out->bytes[out->len - 1] != '\n')
             strbuf_addc(out, '\n');
     }
+    if (has_begun)
+        section_end(out);
 }
 
 void report_news(struct strbuf *out, struct session *s, const char *note)
@@ -99,17 +102,7 @@ void report_news(struct strbuf *out, struct session *s, const char *note)
     struct notices *notices = session_notices(s);
     if (!notices->is_held)
         add_background_errors(out, s);
-    if (note != NULL || have(notices, false)) {
-        section_begin(out, "[Session]");
-        if (note != NULL)
-            strbuf_addf(out, "%s\n", note);
-        add_notices(notices, false, out);
-        section_end(out);
-    }
-    if (have(notices, true)) {
-        section_begin(out, "[From the person]");
-        add_notices(notices, true, out);
-        section_end(out);
-    }
+    add_notices(out, "[Session]", note, notices, false);
+    add_notices(out, "[From the person]", NULL, notices, true);
     notices_clear(notices);
 }

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "proc/child.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "session/core/wording.h"
 #include "session/records/journal.h"
 
@@ -18,10 +19,11 @@
 
 static void word_stop(const struct stop_facts *f, struct strbuf *out)
 {
+    const char *what = f->is_look_up ? "call" : "evaluation";
     if (f->is_limit)
-        strbuf_addf(out, "The evaluation was stopped at its time limit of %.10g s.", f->limit_ms / 1000.0);
+        strbuf_addf(out, "The %s was stopped at its time limit of %.10g s.", what, f->limit_ms / 1000.0);
     else
-        strbuf_addf(out, "The evaluation was cancelled after %.10g s.", f->ran_ms / 1000.0);
+        strbuf_addf(out, "The %s was cancelled after %.10g s.", what, f->ran_ms / 1000.0);
     if (f->still_running != NULL)
         strbuf_addf(
             out,
@@ -187,11 +189,9 @@ static void add_undone(const struct start_facts *f, struct strbuf *out)
     for (size_t i = 0; (entry = journal_at(f->journal, i)) != NULL; i++) {
         if (!is_undone(f, entry) || left-- > UNDONE_SHOWN)
             continue;
-        size_t line = strcspn(entry->code, "\n");
-        size_t shown = utf8_floor(entry->code, line, line > LONGEST_UNDONE ? LONGEST_UNDONE : line);
         bool is_lost = f->replayed > 0 && entry->is_in_pieces && entry->piece_count == 0;
-        strbuf_addf(out, "\n  %llu%s: %.*s%s", (unsigned long long)entry->evaluation, is_lost ? ", lost" : "",
-                    (int)shown, entry->code, entry->code[shown] != '\0' ? " ..." : "");
+        strbuf_addf(out, "\n  %llu%s: ", (unsigned long long)entry->evaluation, is_lost ? ", lost" : "");
+        section_add_first_line(out, entry->code, entry->code_len, LONGEST_UNDONE);
     }
 }
 

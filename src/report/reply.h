@@ -22,20 +22,28 @@ size_t reply_count(const struct sexp *reply, const char *key);
 /* reply_flag(reply, key): whether the value is true, that is, not nil. */
 bool reply_flag(const struct sexp *reply, const char *key);
 
-/* reply_add(out, reply, key): append the string value of ${key}. reply_add_string(out, value): append the
- * string ${value}. Both append nothing if the value is not a string. */
-void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
+/* reply_add_string(out, value): append the string ${value}; nothing if it is not a string. */
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
-/* reply_fill(out, list, template): append ${template}, in which {0} stands for the first item of ${list}, and
- * {name} for the value of :name in a property list or a reply; nothing for one that is not a string or an
- * integer. reply_fill_each(out, lists, template): the same for each of ${lists}. */
+/* reply_is_same(a, b): are both strings, and the same? */
+bool reply_is_same(const struct sexp *a, const struct sexp *b);
+
+/*
+ * reply_fill(out, list, template), reply_fill_each(out, lists, template):
+ * Append ${template}, filled in with the values of a property list or a reply; the same for each of ${lists}.
+ * NAME is a key or, from 0, the number of an item; left out, it means the list itself.
+ *
+ *   {NAME}       the string or the integer; nothing for any other value
+ *   {}           the item of a list, which may also be a keyword; {^} is that in upper case
+ *   {,NAME}      the integer with its digits in groups, or how many items the list has
+ *   {#NAME cat}  the same with a noun: "1 cat", "2 cats"
+ *   {NAME>  }    the string, each of its lines after "  "
+ *   {NAME/  }    the string, each of its lines but the first after "  "
+ *   {NAME?TEXT}  TEXT, which is a template, if the value is true: not nil, "", 0 or less
+ *   {NAME!TEXT}  TEXT if it is not
+ *   {NAME*, |TEXT}  TEXT for each item of the list, with ", " between two
+ */
 void reply_fill(struct strbuf *out, const struct sexp *list, const char *template);
 void reply_fill_each(struct strbuf *out, const struct sexp *lists, const char *template);
-
-/* reply_add_list(out, before, list, separator, after): append ${before}, the strings, integers and symbols of
- * a list, and ${after}; nothing if the list is empty. */
-void reply_add_list(struct strbuf *out, const char *before, const struct sexp *list, const char *separator,
-                    const char *after);
 
 #endif

@@ -19,19 +19,21 @@ struct strbuf;
  * Report an evaluation that ran (OK, ERROR): sections in fixed order, empty ones omitted. Outputs and
  * values over ${max_output} bytes are cut and moved to the session's kept outputs; the
  * session's own messages (output between calls, notices) are reported and cleared.
+ *
+ * report_begin(out, outcome, max_output), report_end(out, outcome):
+ * The sections before and after the values, for a tool that has something else in their place. The first
+ * reports an error, too, and returns false for one: nothing takes its place.
+ *
+ * report_values(out, outcome, max_output): only the values: "=> 3" and the like, no blank line.
  */
 void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);
-
-/*
- * report_evaluation_with(out, outcome, max_output, body, arg):
- * The same with something else in place of the values. ${body} is called for OUTCOME_OK only, with
- * ${arg}; it begins its own sections. report_values(out, outcome, max_output): for ${body}, to show the
- * values: "=> 3" and the like, no blank line.
- */
-typedef void report_body(struct strbuf *out, const struct outcome *outcome, size_t max_output, void *arg);
-void report_evaluation_with(struct strbuf *out, const struct outcome *outcome, size_t max_output,
-                            report_body *body, void *arg);
+bool report_begin(struct strbuf *out, const struct outcome *outcome, size_t max_output);
+void report_end(struct strbuf *out, const struct outcome *outcome);
 void report_values(struct strbuf *out, const struct outcome *outcome, size_t max_output);
+
+/* report_cut(out, session, text, len, most): append the text. If it has more than ${most} bytes, append its
+ * head and tail, and keep it for get-output. */
+void report_cut(struct strbuf *out, struct session *session, const char *text, size_t len, size_t most);
 
 /* report_structured(outcome, max_output): the same as data; given. Values, each output and the warnings have
  * at most ${max_output} bytes of text, the parts of an error a fixed number. Call it before

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "report/reply.h"
 #include "wire/sexp.h"
 
@@ -21,6 +22,17 @@ void section_end(struct strbuf *out)
 {
     while (out->len > 0 && out->bytes[out->len - 1] == '\n')
         out->bytes[--out->len] = '\0';
+}
+
+void section_add_first_line(struct strbuf *out, const char *text, size_t len, size_t most)
+{
+    size_t line = 0;
+    while (line < len && text[line] != '\n' && text[line] != '\0')
+        line++;
+    size_t shown = utf8_floor(text, line, line < most ? line : most);
+    strbuf_add(out, text, shown);
+    if (shown < len)
+        strbuf_adds(out, " ...");
 }
 
 void section_add_place(struct strbuf *out, const struct sexp *place)

@@ -17,6 +17,10 @@ void section_begin(struct strbuf *out, const char *heading);
 /* section_end(out): remove the newline at the end. */
 void section_end(struct strbuf *out);
 
+/* section_add_first_line(out, text, len, most): at most ${most} bytes of it, and " ..." if that is not all.
+ */
+void section_add_first_line(struct strbuf *out, const char *text, size_t len, size_t most);
+
 /* section_add_place(out, place): a file, with the directory of the machine's libraries as "…". */
 void section_add_place(struct strbuf *out, const struct sexp *place);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -56,20 +57,6 @@ static struct place place_in(const struct sexp *text)
     return p;
 }
 
-/* The agent sends a thousand at most. Each is compared with the others, so more would hold up the server. */
-#define MOST_WARNINGS 2000
-
-static size_t count_of(const struct sexp *warnings)
-{
-    size_t count = sexp_count(warnings);
-    return count < MOST_WARNINGS ? count : MOST_WARNINGS;
-}
-
-static struct place place_of(const struct sexp *warning)
-{
-    return place_in(sexp_nth(warning, 2));
-}
-
 static bool is_in_file(const struct place *p)
 {
     return p->file != NULL && p->file_len > 0;
@@ -91,13 +78,7 @@ void warnings_add_place(struct strbuf *out, const struct sexp *text)
     add_line(out, &p);
 }
 
-static void add_form(struct strbuf *out, const struct sexp *form)
-{
-    if (sexp_string(form, NULL) == NULL)
-        return;
-    strbuf_adds(out, "\n    in ");
-    reply_add_string(out, form);
-}
+#define FORM "{3?\n    in {3}}" /* of a warning */
 
 /* Are both in the same file, or neither in one? */
 static bool is_same_file(const struct place *a, const struct place *b)
@@ -117,33 +98,47 @@ static enum kind kind_of(const struct sexp *warning)
     return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
 }
 
-static bool is_same_text(const struct sexp *a, const struct sexp *b)
+/* A warning, and what is known of it when all have been read. */
+struct warning {
+    const struct sexp *value;
+    struct place place;
+    enum kind kind;
+    size_t of_file; /* the number of the first warning in its file, or of the first in none */
+    size_t alike;   /* that of the first that says the same of the same file */
+};
+
+/* The agent sends a thousand at most. Each is compared with the others, so more would hold up the server. */
+#define MOST_WARNINGS 2000
+
+struct warnings {
+    struct warning *items;
+    size_t count;
+};
+
+static struct warnings read_warnings(const struct sexp *list)
 {
-    for (size_t i = 0; i < 2; i++) {
-        size_t a_len, b_len;
-        const char *a_text = sexp_string(sexp_nth(a, i), &a_len),
-                   *b_text = sexp_string(sexp_nth(b, i), &b_len);
-        if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
-            return false;
+    struct warnings all = {.count = sexp_count(list) < MOST_WARNINGS ? sexp_count(list) : MOST_WARNINGS};
+    all.items = xcalloc(all.count + 1, sizeof *all.items);
+    for (size_t i = 0; i < all.count; i++) {
+        struct warning *w = &all.items[i];
+        const struct sexp *value = sexp_nth(list, i);
+        *w = (struct warning){value, place_in(sexp_nth(value, 2)), kind_of(value), i, i};
+        for (size_t k = i; k-- > 0;) {
+            const struct warning *other = &all.items[k];
+            if (!is_same_file(&w->place, &other->place))
+                continue;
+            w->of_file = k;
+            if (reply_is_same(sexp_nth(value, 0), sexp_nth(other->value, 0)) &&
+                reply_is_same(sexp_nth(value, 1), sexp_nth(other->value, 1)))
+                w->alike = k;
+        }
     }
-    return true;
+    return all;
 }
 
-/* Do both say the same of the same file? */
-static bool is_alike(const struct sexp *a, const struct sexp *b)
+static int line_of(const struct place *p)
 {
-    if (!is_same_text(a, b))
-        return false;
-    struct place its_place = place_of(a), other_place = place_of(b);
-    return is_same_file(&its_place, &other_place);
-}
-
-static bool is_repetition(const struct sexp *warnings, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (is_alike(sexp_nth(warnings, k), sexp_nth(warnings, i)))
-            return true;
-    return false;
+    return p->line == NULL ? 0 : atoi(p->line);
 }
 
 /* How often the program gave it, one after the other. */
@@ -155,19 +150,17 @@ static uint64_t times_of(const struct sexp *warning)
 
 /* How often the warning occurs, and in which other lines, at most ${most}. Returns how many more those are.
  */
-static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t i, size_t most)
+static size_t add_times(struct strbuf *out, const struct warnings *all, size_t i, size_t most)
 {
-    struct place place = place_of(sexp_nth(warnings, i));
-    uint64_t times = times_of(sexp_nth(warnings, i));
+    uint64_t times = 0;
     size_t lines = 0;
-    int last = place.line == NULL ? 0 : atoi(place.line);
+    int last = line_of(&all->items[i].place);
     struct strbuf others = {0};
-    for (size_t k = i + 1; k < count_of(warnings); k++) {
-        if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
+    for (size_t k = i; k < all->count; k++) {
+        if (all->items[k].alike != i)
             continue;
-        times += times_of(sexp_nth(warnings, k));
-        struct place other = place_of(sexp_nth(warnings, k));
-        int line = other.line == NULL ? 0 : atoi(other.line);
+        times += times_of(all->items[k].value);
+        int line = line_of(&all->items[k].place);
         if (line == 0 || line == last)
             continue;
         last = line;
@@ -184,20 +177,20 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     return lines > most ? lines - most : 0;
 }
 
-/* The further lines of a message. */
-static void add_message(struct strbuf *out, const struct sexp *message)
+/* Its message, whose further lines are indented, need not name the file, under whose name it stands. */
+static void add_message(struct strbuf *out, const struct sexp *warning, const struct place *file)
 {
-    size_t len;
-    const char *text = sexp_string(message, &len);
-    if (text == NULL)
-        return;
-    const char *newline = memchr(text, '\n', len);
-    size_t first = newline == NULL ? len : (size_t)(newline - text);
-    strbuf_add(out, text, first);
-    if (first < len) {
-        strbuf_addc(out, '\n');
-        text_add_indented(out, text + first + 1, len - first - 1, "    ");
+    struct strbuf text = {0}, name = {0};
+    reply_fill(&text, warning, "{0}: {1/    }");
+    strbuf_addf(&name, " #P\"%.*s\"", (int)file->file_len, file->file);
+    const char *rest = strbuf_string(&text), *named = strstr(rest, strbuf_string(&name));
+    if (named != NULL) {
+        strbuf_add(out, rest, (size_t)(named - rest));
+        rest = named + name.len;
     }
+    strbuf_adds(out, rest);
+    strbuf_fini(&text);
+    strbuf_fini(&name);
 }
 
 /* How much is shown of what repeats. */
@@ -217,7 +210,7 @@ static bool is_in_library(const struct place *p)
             memmem(p->file, p->file_len, dists, sizeof dists - 1) != NULL);
 }
 
-bool warnings_is_own_file(const struct sexp *place)
+static bool is_own_file(const struct sexp *place)
 {
     struct place p = place_in(place);
     return is_in_file(&p) && !is_in_library(&p);
@@ -226,22 +219,20 @@ bool warnings_is_own_file(const struct sexp *place)
 size_t warnings_own_frame(const struct sexp *frames)
 {
     size_t own = 0;
-    while (own < sexp_count(frames) && !warnings_is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
+    while (own < sexp_count(frames) && !is_own_file(sexp_nth(sexp_nth(frames, own), 1)))
         own++;
     return own;
 }
 
-/* The warnings of one file and kind. Returns how many were omitted, and lines of those that occur again. */
-static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
-                       enum kind kind, const struct extent *extent)
+/* The warnings of one kind in the file of the first. Returns how many were omitted, and lines of those that
+ * occur again. */
+static size_t add_kind(struct strbuf *out, const struct warnings *all, size_t of_file, enum kind kind,
+                       const struct extent *extent)
 {
     size_t shown = 0, left_out = 0;
-    for (size_t i = 0; i < count_of(warnings); i++) {
-        const struct sexp *warning = sexp_nth(warnings, i);
-        struct place place = place_of(warning);
-        if (place.file == NULL || !is_same_file(&place, file) || kind_of(warning) != kind)
-            continue;
-        if (is_repetition(warnings, i))
+    for (size_t i = of_file; i < all->count; i++) {
+        const struct warning *w = &all->items[i];
+        if (w->of_file != of_file || w->kind != kind || w->alike != i)
             continue;
         if (shown == extent->of_a_kind) {
             left_out++;
@@ -249,24 +240,22 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         }
         shown++;
         strbuf_adds(out, "\n  ");
-        add_line(out, &place);
-        reply_fill(out, warning, "{0}: ");
-        add_message(out, sexp_nth(warning, 1));
-        left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
+        add_line(out, &w->place);
+        add_message(out, w->value, &w->place);
+        left_out += add_times(out, all, i, extent->other_lines);
+        reply_fill(out, w->value, FORM);
     }
     return left_out;
 }
 
-static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file,
-                     const struct extent *extent, size_t *left_out)
+/* Returns how many are omitted. */
+static size_t add_file(struct strbuf *out, const struct warnings *all, size_t of_file,
+                       const struct extent *extent)
 {
-    size_t counts[KIND_COUNT] = {0};
-    for (size_t i = 0; i < count_of(warnings); i++) {
-        struct place place = place_of(sexp_nth(warnings, i));
-        if (place.file != NULL && is_same_file(&place, file))
-            counts[kind_of(sexp_nth(warnings, i))]++;
-    }
+    const struct place *file = &all->items[of_file].place;
+    size_t counts[KIND_COUNT] = {0}, left_out = 0;
+    for (size_t i = of_file; i < all->count; i++)
+        counts[all->items[i].kind] += all->items[i].of_file == of_file;
     strbuf_add(out, file->file, file->file_len);
     const char *separator = ": ";
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
@@ -278,25 +267,9 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
     const struct extent counted = {0, 0};
     bool is_counted = extent != &whole_extent && is_in_library(file);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        *left_out += add_kind(out, warnings, file, (enum kind)kind,
-                              is_counted && kind >= KIND_STYLE ? &counted : extent);
+        left_out += add_kind(out, all, of_file, (enum kind)kind,
+                             is_counted && kind >= KIND_STYLE ? &counted : extent);
     strbuf_addc(out, '\n');
-}
-
-/* Returns how many are omitted. */
-static size_t add_files(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
-{
-    size_t left_out = 0;
-    for (size_t i = 0; i < count_of(warnings); i++) {
-        struct place file = place_of(sexp_nth(warnings, i));
-        bool is_first = is_in_file(&file);
-        for (size_t k = 0; k < i && is_first; k++) {
-            struct place before = place_of(sexp_nth(warnings, k));
-            is_first = before.file == NULL || !is_same_file(&before, &file);
-        }
-        if (is_first)
-            add_file(out, warnings, &file, extent, &left_out);
-    }
     return left_out;
 }
 
@@ -309,21 +282,23 @@ static bool is_noise(const struct sexp *warning)
            (text != NULL && strncmp(text, "Computing just-done stamp", 25) == 0);
 }
 
-/* Those of no file, each text once. Returns how many lines are omitted. */
-static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
+/* Those of no file, each text once, then those of each file. Returns how many are omitted, or lines of them.
+ */
+static size_t add_all(struct strbuf *out, const struct warnings *all, const struct extent *extent)
 {
     size_t left_out = 0;
-    for (size_t i = 0; i < count_of(warnings); i++) {
-        const struct sexp *warning = sexp_nth(warnings, i);
-        struct place place = place_of(warning);
-        if (is_in_file(&place) || is_repetition(warnings, i) || is_noise(warning))
+    for (size_t i = 0; i < all->count; i++) {
+        const struct warning *w = &all->items[i];
+        if (is_in_file(&w->place) || w->alike != i || is_noise(w->value))
             continue;
-        add_line(out, &place);
-        reply_fill(out, warning, "{0}: {1}");
-        left_out += add_times(out, warnings, i, extent->other_lines);
-        add_form(out, sexp_nth(warning, 3));
-        strbuf_addc(out, '\n');
+        add_line(out, &w->place);
+        reply_fill(out, w->value, "{0}: {1}");
+        left_out += add_times(out, all, i, extent->other_lines);
+        reply_fill(out, w->value, FORM "\n");
     }
+    for (size_t i = 0; i < all->count; i++)
+        if (is_in_file(&all->items[i].place) && all->items[i].of_file == i)
+            left_out += add_file(out, all, i, extent);
     return left_out;
 }
 
@@ -340,22 +315,19 @@ static size_t whole_lines(const struct strbuf *text, size_t most)
 
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *reply, size_t most)
 {
-    const struct sexp *warnings = reply_get(reply, "warnings");
-    int64_t lost_before = sexp_integer(reply_get(reply, "warnings-lost"), 0);
-    uint64_t lost =
-        (lost_before > 0 ? (uint64_t)lost_before : 0) + (sexp_count(warnings) - count_of(warnings));
-    if (count_of(warnings) == 0)
+    const struct sexp *list = reply_get(reply, "warnings");
+    if (sexp_count(list) == 0)
         return;
+    struct warnings warnings = read_warnings(list);
+    size_t lost = reply_count(reply, "warnings-lost") + (sexp_count(list) - warnings.count);
     struct strbuf some = {0}, all = {0};
-    size_t left_out = add_typed(&some, warnings, &inline_extent);
-    left_out += add_files(&some, warnings, &inline_extent);
+    size_t left_out = add_all(&some, &warnings, &inline_extent);
     if (some.len > 0 || lost > 0)
         section_begin(out, "[warnings]");
     if (left_out > 0 || some.len > most) {
         struct capture c;
         capture_init(&c);
-        add_typed(&all, warnings, &whole_extent);
-        add_files(&all, warnings, &whole_extent);
+        add_all(&all, &warnings, &whole_extent);
         capture_add(&c, all.bytes, all.len);
         session_redact(session, &c);
         size_t shown = whole_lines(&some, most);
@@ -373,5 +345,6 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         strbuf_addf(out, "[%s more warnings were not kept.]\n", text_grouped(lost).text);
     strbuf_fini(&some);
     strbuf_fini(&all);
+    free(warnings.items);
     section_end(out);
 }

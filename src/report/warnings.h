@@ -27,11 +27,8 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
  */
 void warnings_add_place(struct strbuf *out, const struct sexp *place);
 
-/* warnings_is_own_file(place): whether ${place}, "file:line", is in a file that its user maintains. */
-bool warnings_is_own_file(const struct sexp *place);
-
-/* warnings_own_frame(frames): the number of the first frame whose code is in such a file; their count if none
- * is. */
+/* warnings_own_frame(frames): the number of the first frame whose code is in a file that the user maintains;
+ * their count if none is. */
 size_t warnings_own_frame(const struct sexp *frames);
 
 #endif

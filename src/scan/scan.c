@@ -9,7 +9,6 @@
 #include "scan/scan_lexer.h"
 #include "scan/scan_place.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -75,32 +74,14 @@ static bool looks_like_a_new_form(const struct scanner *scanner, size_t start)
            scan_place_indentation(scanner->text, scanner->len, scanner->anchor.start);
 }
 
-/* Operators whose forms contain other top-level forms, and the number of data before these. */
-static const struct {
-    const char *name;
-    size_t elements;
-} wrappers[] = {
-    {"eval-when", 2}, {"progn", 1},  {"locally", 1}, {"macrolet", 2}, {"symbol-macrolet", 2},
-    {"flet", 2},      {"labels", 2}, {"let", 2},     {"let*", 2},
-};
-
 /* A wrapper without a body makes no sense; more likely it closes before its body. */
 static bool is_wrapper_without_body(const struct scanner *scanner)
 {
     struct scan_lexer lexer = scan_lexer_at(scanner->text, scanner->len, scanner->form_operator);
     struct scan_token token = scan_lexer_next(&lexer);
-    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
-        size_t len = strlen(wrappers[i].name);
-        size_t same = 0;
-        if (scanner->form_elements != wrappers[i].elements || token.end - token.start != len)
-            continue;
-        while (same < len &&
-               tolower((unsigned char)scanner->text[token.start + same]) == wrappers[i].name[same])
-            same++;
-        if (same == len)
-            return true;
-    }
-    return false;
+    const struct scan_wrapper *wrapper =
+        scan_wrapper_find(scanner->text + token.start, token.end - token.start);
+    return wrapper != NULL && scanner->form_elements == wrapper->elements;
 }
 
 static struct level *scanner_level(struct scanner *scanner)
@@ -281,6 +262,11 @@ static void take_broken(struct scanner *scanner, enum scan_fault fault, const st
 /* True until the end of the text or a fault. */
 static bool scanner_step(struct scanner *scanner)
 {
+    static const enum scan_fault faults[] = {
+        [SCAN_TOKEN_UNREADABLE] = SCAN_UNREADABLE,       [SCAN_TOKEN_STRAY_SHARP] = SCAN_STRAY_SHARP,
+        [SCAN_TOKEN_OPEN_STRING] = SCAN_UNCLOSED_STRING, [SCAN_TOKEN_OPEN_COMMENT] = SCAN_UNCLOSED_COMMENT,
+        [SCAN_TOKEN_OPEN_BAR] = SCAN_UNCLOSED_BAR,       [SCAN_TOKEN_OPEN_ESCAPE] = SCAN_UNCLOSED_ESCAPE,
+    };
     struct scan_token token = scan_lexer_next(&scanner->lexer);
     switch (token.kind) {
     case SCAN_TOKEN_END:
@@ -312,22 +298,12 @@ static bool scanner_step(struct scanner *scanner)
         take_custom(scanner, &token);
         break;
     case SCAN_TOKEN_UNREADABLE:
-        take_broken(scanner, SCAN_UNREADABLE, &token);
-        break;
     case SCAN_TOKEN_STRAY_SHARP:
-        take_broken(scanner, SCAN_STRAY_SHARP, &token);
-        break;
     case SCAN_TOKEN_OPEN_STRING:
-        take_broken(scanner, SCAN_UNCLOSED_STRING, &token);
-        break;
     case SCAN_TOKEN_OPEN_COMMENT:
-        take_broken(scanner, SCAN_UNCLOSED_COMMENT, &token);
-        break;
     case SCAN_TOKEN_OPEN_BAR:
-        take_broken(scanner, SCAN_UNCLOSED_BAR, &token);
-        break;
     case SCAN_TOKEN_OPEN_ESCAPE:
-        take_broken(scanner, SCAN_UNCLOSED_ESCAPE, &token);
+        take_broken(scanner, faults[token.kind], &token);
         break;
     }
     return scanner->fault == SCAN_VALID;

@@ -20,9 +20,7 @@
 
 #include "scan/scan_result.h"
 
-enum {
-    SCAN_EXPLAIN_SIZE = 4096 /* enough for scan_explain and scan_match_explain, with the NUL */
-};
+struct strbuf;
 
 enum scan_match_status {
     SCAN_MATCH_FOUND,
@@ -47,15 +45,15 @@ struct scan_match {
 struct scan_result scan_text(const char *text, size_t len);
 
 /*
- * scan_explain(result, text, len, out, cap):
+ * scan_explain(result, text, len, out):
  * Describe ${result} for a reader: `✓ Syntax valid: N top-level form(s)`, or `✗ Syntax invalid: ...`
  * and lines with the position, the source line, and the open form. No newline at the end.
  *
  * result      borrowed; from scan_text for this ${text}
  * text        borrowed
- * out         borrowed; ends in NUL unless ${cap} is 0; cut at a whole character if ${cap} is too small
+ * out         the description is appended
  */
-void scan_explain(const struct scan_result *result, const char *text, size_t len, char *out, size_t cap);
+void scan_explain(const struct scan_result *result, const char *text, size_t len, struct strbuf *out);
 
 /*
  * scan_match_paren(text, len, line, column):
@@ -67,12 +65,12 @@ void scan_explain(const struct scan_result *result, const char *text, size_t len
 struct scan_match scan_match_paren(const char *text, size_t len, size_t line, size_t column);
 
 /*
- * scan_match_explain(match, line, column, text, len, out, cap):
+ * scan_match_explain(match, line, column, text, len, out):
  * Describe ${match} for a reader, as scan_explain does.
  *
  * line        as passed to scan_match_paren; so is ${column}
  */
 void scan_match_explain(const struct scan_match *match, size_t line, size_t column, const char *text,
-                        size_t len, char *out, size_t cap);
+                        size_t len, struct strbuf *out);
 
 #endif

@@ -7,6 +7,20 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
+
+const struct scan_wrapper *scan_wrapper_find(const char *name, size_t len)
+{
+    static const struct scan_wrapper wrappers[] = {
+        {"progn", 1, true},           {"eval-when", 2, true}, {"locally", 1, true}, {"macrolet", 2, true},
+        {"symbol-macrolet", 2, true}, {"flet", 2, false},     {"labels", 2, false}, {"let", 2, false},
+        {"let*", 2, false},
+    };
+    for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+        if (len == strlen(wrappers[i].name) && strncasecmp(name, wrappers[i].name, len) == 0)
+            return &wrappers[i];
+    return NULL;
+}
 
 struct head {
     char *out;

@@ -4,6 +4,7 @@
 #ifndef SCAN_SCAN_FORM_H
 #define SCAN_SCAN_FORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "scan/scan_place.h"
@@ -15,6 +16,20 @@ struct scan_form {
     struct scan_place end;     /* its last byte; line 0: still open at the fault */
     char head[SCAN_HEAD_SIZE]; /* its first tokens on one line, as `(defun foo …)`; valid UTF-8 */
 };
+
+/*
+ * scan_wrapper_find(name, len):
+ * The row of an operator whose forms contain other top-level forms.
+ *
+ * name        borrowed; need not end there
+ * Returns     NULL if it is not one
+ */
+struct scan_wrapper {
+    const char *name;
+    size_t elements;  /* data before these forms, the operator included */
+    bool is_standard; /* to the compiler they are top-level forms (CLHS 3.2.3.1), or nearly */
+};
+const struct scan_wrapper *scan_wrapper_find(const char *name, size_t len);
 
 /*
  * scan_form_open(text, len, start), scan_form_closed(text, len, start, end):

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "scan/scan_arity.h"
@@ -119,18 +118,11 @@ static void region_init(struct scan_region *region, const char *text, size_t len
 /* Operators whose forms often contain other top-level forms, in column 1. */
 static bool holds_top_level_forms(const char *text, size_t len, size_t form_start)
 {
-    static const char *const names[] = {"eval-when", "progn",  "locally", "macrolet", "symbol-macrolet",
-                                        "flet",      "labels", "let",     "let*"};
     struct scan_lexer lexer = scan_lexer_at(text, len, form_start);
-    struct scan_token token = scan_lexer_next(&lexer);
-    if (token.kind != SCAN_TOKEN_OPEN)
+    if (scan_lexer_next(&lexer).kind != SCAN_TOKEN_OPEN)
         return false;
-    token = scan_lexer_next(&lexer);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (token.end - token.start == strlen(names[i]) &&
-            strncasecmp(text + token.start, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    struct scan_token token = scan_lexer_next(&lexer);
+    return scan_wrapper_find(text + token.start, token.end - token.start) != NULL;
 }
 
 /* Whether a list starts in column 1 within another. */

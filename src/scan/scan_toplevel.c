@@ -11,19 +11,16 @@
 
 #include "base/memory.h"
 #include "scan/scan.h"
+#include "scan/scan_form.h"
 #include "scan/scan_place.h"
 
 /* Each form is looked through once for each form around it, and the name once for each form. */
 enum { MOST_SIGNATURE = 1000, MOST_OPEN = 32 };
 
-/* Operators whose subforms are top-level forms (CLHS 3.2.3.1), and EVAL-WHEN and the like. */
 static bool holds_forms(const char *kind, size_t len)
 {
-    static const char *const names[] = {"progn", "eval-when", "locally", "macrolet", "symbol-macrolet"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (len == strlen(names[i]) && strncasecmp(kind, names[i], len) == 0)
-            return true;
-    return false;
+    const struct scan_wrapper *wrapper = scan_wrapper_find(kind, len);
+    return wrapper != NULL && wrapper->is_standard;
 }
 
 void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t len)
@@ -72,48 +69,29 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
     for (;;) {
         struct scan_token token = scan_lexer_next(&forms->lexer);
         bool is_here = forms->depth == forms->open;
-        switch (token.kind) {
-        case SCAN_TOKEN_END:
+        if (token.kind == SCAN_TOKEN_END)
             return false;
-        case SCAN_TOKEN_FEATURE:
-            if (is_here && !forms->has_lead) {
+        if (token.kind == SCAN_TOKEN_FEATURE && is_here) {
+            if (!forms->has_lead)
                 forms->lead = token.start;
-                forms->has_lead = true;
-            }
-            if (is_here)
-                skip_datum(&forms->lexer);
-            break;
-        case SCAN_TOKEN_OPEN:
+            forms->has_lead = true;
+            skip_datum(&forms->lexer);
+        } else if (token.kind == SCAN_TOKEN_OPEN) {
             forms->depth++;
             if (!is_here)
-                break;
+                continue;
             *form = describe(forms, &token);
             forms->has_lead = false;
             if (forms->open < MOST_OPEN && holds_forms(forms->text + form->kind, form->kind_end - form->kind))
                 forms->open++;
             return true;
-        case SCAN_TOKEN_CLOSE:
+        } else if (token.kind == SCAN_TOKEN_CLOSE) {
             forms->depth -= forms->depth > 0;
             if (forms->depth < forms->open)
                 forms->open = forms->depth;
             forms->has_lead = false;
-            break;
-        case SCAN_TOKEN_ATOM:
-        case SCAN_TOKEN_DOT:
-        case SCAN_TOKEN_DOTS:
-        case SCAN_TOKEN_PREFIX:
-        case SCAN_TOKEN_BACKQUOTE:
-        case SCAN_TOKEN_COMMA:
-        case SCAN_TOKEN_CUSTOM:
-        case SCAN_TOKEN_UNREADABLE:
-        case SCAN_TOKEN_STRAY_SHARP:
-        case SCAN_TOKEN_OPEN_STRING:
-        case SCAN_TOKEN_OPEN_COMMENT:
-        case SCAN_TOKEN_OPEN_BAR:
-        case SCAN_TOKEN_OPEN_ESCAPE:
-            if (is_here)
-                forms->has_lead = false;
-            break;
+        } else if (is_here) {
+            forms->has_lead = false;
         }
     }
 }

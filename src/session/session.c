@@ -47,8 +47,7 @@ struct operation *session_enter(struct session *s, const struct operation_option
     if (r != NULL && error_record_stands(r)) {
         /* It runs in the error that stands, not in a copy of it. */
         op->kind = OPERATION_RUN;
-        sexp_write_symbol(&op->request, "standing");
-        sexp_write_integer(&op->request, r->standing);
+        strbuf_addf(&op->request, " :standing %lld", (long long)r->standing);
     }
     return later(s, op);
 }
@@ -164,8 +163,8 @@ static void describe(const struct session *s, const struct operation *op, struct
         .is_running = is_running,
         .is_next = op == session_first_operation(s),
         .is_asking = session_is_asking(op),
-        .elapsed_s =
-            is_running ? run_elapsed_s(s) : (double)(uv_now(s->host->loop) - op->submitted_ms) / 1000.0,
+        .elapsed_s = is_running ? run_elapsed_s(s)
+                                : (double)(uv_now(s->host->options.loop) - op->submitted_ms) / 1000.0,
         .limit_s = is_running ? run_limit_s(s) : 0,
         .output_bytes = is_running ? session_output_printed(&s->output) : 0,
     };
@@ -213,13 +212,13 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
 
 void session_redact(const struct session *s, struct capture *capture)
 {
-    if (s->host->redacts)
+    if (s->host->options.redacts)
         capture_redact(capture);
 }
 
 const struct capture *session_output(struct session *s, int stream)
 {
-    return session_output_stream(&s->output, (enum worker_stream)stream);
+    return &s->output.streams[stream];
 }
 
 const struct error_record *session_error(const struct session *s, size_t n)
@@ -244,7 +243,7 @@ size_t session_error_count(const struct session *s)
 
 int session_next_ref(const struct session *s)
 {
-    return session_output_next_reference(&s->output);
+    return s->output.last_reference + 1;
 }
 
 int session_keep_output(struct session *s, struct capture *capture)
@@ -280,7 +279,7 @@ bool session_delete_checkpoint(struct session *s, const char *name)
 
 const char *session_why_no_checkpoint(const struct session *s)
 {
-    return copies_why_not(s);
+    return s->copies.why_not;
 }
 
 uint64_t session_at(const struct session *s)
@@ -339,7 +338,7 @@ bool session_wants_save(const struct session *s)
 
 double session_checkpoint_cost_ms(const struct session *s)
 {
-    return copies_cost_ms(s);
+    return s->copies.ms;
 }
 
 bool session_checkpoints_when_idle(const struct session *s)
@@ -349,7 +348,7 @@ bool session_checkpoints_when_idle(const struct session *s)
 
 struct capture *session_between(struct session *s)
 {
-    return session_output_between(&s->output);
+    return &s->output.between;
 }
 
 struct notices *session_notices(struct session *s)
@@ -379,7 +378,7 @@ const char *session_name(const struct session *s)
 
 const struct strbuf *session_tools(const struct session *s)
 {
-    return &s->told.tools.text;
+    return &s->told.tools;
 }
 
 const char *session_package(const struct session *s)
@@ -396,13 +395,13 @@ const char *session_state_name(const struct session *s)
 {
     bool is_between = s->state == SESSION_IDLE || s->state == SESSION_COPYING;
     return run_is_pressed(s)                         ? "stopping"
-           : is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
-                                                     : session_state_text(s->state);
+           : is_between && !list_is_empty(&s->queue) ? session_state_texts[SESSION_RUNNING]
+                                                     : session_state_texts[s->state];
 }
 
 double session_age_s(const struct session *s)
 {
-    return (double)(uv_now(s->host->loop) - s->id.created_at) / 1000.0;
+    return (double)(uv_now(s->host->options.loop) - s->id.created_at) / 1000.0;
 }
 
 uint64_t session_evaluations(const struct session *s)

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "proc/loop_handle.h"
 #include "proc/orphans.h"
-#include "session/core/collections.h"
+#include "session/core/core.h"
 #include "session/session.h"
 #include "session/session_life.h"
 #include "session/sessions.h"
@@ -35,10 +35,8 @@ static const struct session_waits default_waits = {
 struct session_host *session_host_new(const struct session_host_options *options)
 {
     struct session_host *host = xcalloc(1, sizeof *host);
-    host->loop = options->loop;
+    host->options = *options;
     host->actions = session_actions;
-    host->zygotes = options->zygotes;
-    host->wording = options->wording;
     host->limits = *options->limits;
     host->waits = options->waits != NULL ? *options->waits : default_waits;
     host->sessions = (struct quota){
@@ -54,16 +52,10 @@ struct session_host *session_host_new(const struct session_host_options *options
     output_budget_init(&host->outputs, NULL, MOST_KEPT_BYTES);
     list_init(&host->owners);
     list_init(&host->idle);
-    host->started_at = uv_now(host->loop);
-    host->idle_timeout_ms = options->idle_timeout_ms;
+    host->started_at = uv_now(host->options.loop);
     host->image_store = image_store_new(options->image_directory);
-    host->confinements = options->confinements;
-    host->groups = options->groups;
-    host->leases = options->leases;
-    host->redacts = options->redacts;
-    host->announces = options->announces;
-    host->orphans = orphans_new(host->loop);
-    host->idle_timer = loop_handle_timer(host->loop, host);
+    host->orphans = orphans_new(host->options.loop);
+    host->idle_timer = loop_handle_timer(host->options.loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     host->seed = random_number();
     return host;
@@ -76,8 +68,8 @@ void session_host_plan_saves(struct session_host *host, size_t count)
 
 static void for_each_session(const struct session_host *host, void (*function)(struct session *s))
 {
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node)
             function(s);
 }
 
@@ -116,29 +108,4 @@ void session_host_free(struct session_host *host)
     memory_watch_free(host->memory_watch);
     orphans_free(host->orphans);
     free(host);
-}
-
-static struct sessions *owner_at(const struct session_host *host, const struct list *node)
-{
-    return node == &host->owners ? NULL : list_entry(node, struct sessions, node);
-}
-
-struct sessions *session_host_first(const struct session_host *host)
-{
-    return owner_at(host, host->owners.next);
-}
-
-struct sessions *session_host_next(const struct sessions *sessions)
-{
-    return owner_at(sessions->host, sessions->node.next);
-}
-
-size_t session_host_count(const struct session_host *host)
-{
-    return host->sessions.used;
-}
-
-size_t session_host_processes(const struct session_host *host)
-{
-    return host->processes.used;
 }

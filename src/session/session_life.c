@@ -7,16 +7,16 @@
 
 #include "base/memory.h"
 #include "lisp/confinement.h"
+#include "proc/control_groups.h"
+#include "proc/loop_handle.h"
 #include "session/core/core.h"
-#include "session/life/becoming.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
 #include "session/process/programs.h"
-#include "session/snapshots/copies.h"
+#include "session/records/error_record.h"
 #include "session/work/answer.h"
 #include "session/work/look_ups.h"
 #include "session/work/memory_watch.h"
-#include "session/work/run.h"
 
 session_action *const session_actions[SESSION_ACTION_COUNT] = {
 #define X(name, file, effect) [ACTION_##name] = session_action_##name,
@@ -31,18 +31,19 @@ struct session *session_new(struct sessions *all, const char *name)
     s->host = all->host;
     s->id.name = xstrdup(name);
     s->limits = s->host->limits;
-    s->place.confinement = confinements_own(s->host->confinements);
-    s->id.created_at = uv_now(s->host->loop);
-    session_core_init(s);
+    s->place.confinement = confinements_own(s->host->options.confinements);
+    s->id.created_at = uv_now(s->host->options.loop);
+    list_init(&s->id.node);
+    list_init(&s->queue);
+    list_init(&s->savings);
+    list_init(&s->looks);
+    list_init(&s->clock.idle_node);
+    s->clock.timer = loop_handle_timer(s->host->options.loop, s);
+    s->clock.later = loop_handle_timer(s->host->options.loop, s);
+    s->clock.ticker = loop_handle_timer(s->host->options.loop, s);
+    list_init(&s->process.request.node);
     session_output_init(&s->output, &all->outputs);
-    told_tools_init(&s->told.tools);
-    told_tools_init(&s->told.scratch_tools);
-    snapshots_init(&s->snapshots);
-    journal_init(&s->journal);
-    s->run = run_new(s);
-    s->process = process_new();
-    s->copies = copies_new();
-    s->becoming = becoming_new();
+    list_init(&s->snapshots.all);
     session_count(s, METRIC_SESSIONS_CREATED);
     return s;
 }
@@ -59,16 +60,25 @@ void session_free(struct session *s)
     while (!list_is_empty(&s->queue))
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node),
                            session_sentence(s, FACT_CLOSED));
-    session_core_fini(s);
-    becoming_free(s->becoming);
-    copies_free(s->copies);
-    process_free(s->process);
-    run_free(s->run);
+    list_remove(&s->clock.idle_node);
+    loop_handle_free(s->clock.timer);
+    loop_handle_free(s->clock.later);
+    loop_handle_free(s->clock.ticker);
+    free(s->why);
+    error_record_free(s->becoming.record);
+    strbuf_fini(&s->becoming.failures);
+    strbuf_fini(&s->run.progress);
+    control_group_free(s->process.group);
+    free(s->becoming.killer);
+    free(s->becoming.severed);
+    free(s->becoming.replaced);
+    free(s->becoming.not_held);
+    free(s->copies.why_not);
     journal_fini(&s->journal);
     error_history_clear(&s->errors);
     session_output_fini(&s->output);
-    told_tools_fini(&s->told.tools);
-    told_tools_fini(&s->told.scratch_tools);
+    strbuf_fini(&s->told.tools);
+    strbuf_fini(&s->told.scratch_tools);
     notices_clear(&s->told.notices);
     notices_clear(&s->place.joined.person);
     free(s->id.name);

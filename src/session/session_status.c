@@ -20,32 +20,19 @@
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is reported without it */
 
-struct reading {
-    struct session_memory memory;
-    uint64_t deadline_ns;
-};
-
-static void read_process(void *arg, pid_t pid)
-{
-    struct reading *r = arg;
-    uint64_t bytes;
-    r->memory.processes++;
-    if (uv_hrtime() < r->deadline_ns && process_memory(pid, &bytes))
-        r->memory.bytes += bytes;
-    else
-        r->memory.unread++;
-}
-
 struct session_memory session_memory(const struct session *s, int most_ms)
 {
-    struct reading r = {.deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS};
-    uint64_t measured;
-    processes_visit(s, read_process, &r);
-    if (r.memory.unread > 0 && memory_watch_bytes(s, &measured)) {
-        r.memory.bytes = measured;
-        r.memory.unread = 0;
-    }
-    return r.memory;
+    pid_t pids[PROCESSES_MOST];
+    struct session_memory m = {.processes = processes_list(s, pids, PROCESSES_MOST)};
+    uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS, bytes;
+    for (size_t i = 0; i < m.processes; i++)
+        if (uv_hrtime() < deadline_ns && process_memory(pids[i], &bytes))
+            m.bytes += bytes;
+        else
+            m.unread++;
+    if (m.unread > 0 && memory_watch_bytes(s, &m.bytes))
+        m.unread = 0;
+    return m;
 }
 
 static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
@@ -55,65 +42,37 @@ static void log_session(const struct sessions *all, const struct session *s, uin
         session_memory(s, now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) : 0);
     log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, "
                "%llu evaluations, %zu errors",
-               all->owner, all->owner[0] != '\0' ? "/" : "", s->id.name, session_state_text(s->state),
+               all->owner, all->owner[0] != '\0' ? "/" : "", s->id.name, session_state_texts[s->state],
                (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
                m.unread > 0 ? " or more" : "", queue_length(s), snapshots_count(&s->snapshots),
                (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
 }
 
-/* What must be counted or read from the system at each request. */
-struct figures {
-    size_t running, queued, saves;
-    struct memory_left memory;
-};
-
-static uint64_t read_gauge(const struct session_host *host, const struct figures *f, enum metric_gauge gauge)
-{
-    size_t resident = 0;
-    switch (gauge) {
-    case METRIC_GAUGE_SESSIONS:
-        return session_host_count(host);
-    case METRIC_GAUGE_SESSIONS_SUSPENDED:
-        return host->suspended;
-    case METRIC_GAUGE_SESSIONS_LIVE:
-        return session_host_count(host) - host->suspended;
-    case METRIC_GAUGE_RUNNING:
-        return f->running;
-    case METRIC_GAUGE_WAITING:
-        return f->queued - f->running;
-    case METRIC_GAUGE_SAVES_PENDING:
-        return f->saves + host->planned_saves;
-    case METRIC_GAUGE_PROCESSES:
-        return session_host_processes(host);
-    case METRIC_GAUGE_ZYGOTES:
-        return zygotes_count(host->zygotes);
-    case METRIC_GAUGE_SERVER_BYTES:
-        return uv_resident_set_memory(&resident) == 0 ? resident : 0;
-    case METRIC_GAUGE_MEMORY_USED:
-        return f->memory.total - f->memory.available;
-    case METRIC_GAUGE_MEMORY_LIMIT:
-        return f->memory.total;
-    case METRIC_GAUGE_UPTIME:
-        return (uv_now(host->loop) - host->started_at) / 1000;
-    case METRIC_GAUGE_COUNT:
-        break;
-    }
-    return 0;
-}
-
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out)
 {
-    uint64_t values[METRIC_GAUGE_COUNT];
-    struct figures f = {0};
-    memory_read("", &f.memory);
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s)) {
-            f.running += s->current != NULL;
-            f.queued += queue_length(s);
-            f.saves += savings_count(s);
+    size_t running = 0, queued = 0, saves = host->planned_saves, resident = 0;
+    struct memory_left memory = {0};
+    memory_read("", &memory);
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node) {
+            running += s->current != NULL;
+            queued += queue_length(s);
+            saves += savings_count(s);
         }
-    for (size_t i = 0; i < METRIC_GAUGE_COUNT; i++)
-        values[i] = read_gauge(host, &f, (enum metric_gauge)i);
+    const uint64_t values[METRIC_GAUGE_COUNT] = {
+        [METRIC_GAUGE_SESSIONS] = host->sessions.used,
+        [METRIC_GAUGE_SESSIONS_SUSPENDED] = host->suspended,
+        [METRIC_GAUGE_SESSIONS_LIVE] = host->sessions.used - host->suspended,
+        [METRIC_GAUGE_RUNNING] = running,
+        [METRIC_GAUGE_WAITING] = queued - running,
+        [METRIC_GAUGE_SAVES_PENDING] = saves,
+        [METRIC_GAUGE_PROCESSES] = host->processes.used,
+        [METRIC_GAUGE_ZYGOTES] = zygotes_count(host->options.zygotes),
+        [METRIC_GAUGE_SERVER_BYTES] = uv_resident_set_memory(&resident) == 0 ? resident : 0,
+        [METRIC_GAUGE_MEMORY_USED] = memory.total - memory.available,
+        [METRIC_GAUGE_MEMORY_LIMIT] = memory.total,
+        [METRIC_GAUGE_UPTIME] = (uv_now(host->options.loop) - host->started_at) / 1000,
+    };
     metrics_print(&host->metrics, values, out);
 }
 
@@ -130,7 +89,7 @@ void session_host_log_status(const struct session_host *host)
         line += len + (line[len] != '\0');
     }
     strbuf_fini(&figures);
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+    list_each(struct sessions, all, &host->owners, node)
+        list_each(struct session, s, &all->all, id.node)
             log_session(all, s, deadline_ns);
 }

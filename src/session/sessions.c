@@ -119,9 +119,9 @@ static void on_wanted(void *arg)
 static bool take_lease(const struct sessions *all, const char *name, struct lease **lease, struct err *err)
 {
     *lease = NULL;
-    if (all->host->leases == NULL || all->store == NULL)
+    if (all->host->options.leases == NULL || all->store == NULL)
         return true;
-    *lease = lease_take(all->host->leases, saved_store_directory(all->store), name, err);
+    *lease = lease_take(all->host->options.leases, saved_store_directory(all->store), name, err);
     return *lease != NULL;
 }
 
@@ -173,8 +173,8 @@ void sessions_close(struct session *s)
 
 bool sessions_are_elsewhere(const struct sessions *all, const char *name, struct err *err)
 {
-    return all->host->leases != NULL && all->store != NULL &&
-           lease_is_elsewhere(all->host->leases, saved_store_directory(all->store), name, err);
+    return all->host->options.leases != NULL && all->store != NULL &&
+           lease_is_elsewhere(all->host->options.leases, saved_store_directory(all->store), name, err);
 }
 
 bool sessions_confirm(struct session *s, struct err *err)

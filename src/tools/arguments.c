@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "report/section.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/table.h"
@@ -23,9 +24,16 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         const char *other;
         const char *name;
     } synonyms[] = {
-        {"form", "code"},       {"expression", "code"}, {"input", "code"},         {"code", "form"},
-        {"expression", "form"}, {"symbol", "name"},     {"function", "name"},      {"file", "path"},
-        {"query", "pattern"},   {"name", "system"},     {"system-name", "system"},
+        {"form", "code"},           {"expression", "code"},
+        {"input", "code"},          {"code", "form"},
+        {"expression", "form"},     {"symbol", "name"},
+        {"function", "name"},       {"file", "path"},
+        {"query", "pattern"},       {"name", "system"},
+        {"system-name", "system"},  {"name", "restart"},
+        {"name", "thread"},         {"name", "to"},
+        {"error", "index"},         {"file-path", "path"},
+        {"name", "session"},        {"old-string", "old-text"},
+        {"new-string", "new-text"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))
@@ -35,33 +43,12 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         if (!registry_is_spelling(name, strlen(name), synonyms[i].other))
             continue;
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
-            if (strcmp(a->name, synonyms[i].name) == 0)
+            if (strcmp(a->name, synonyms[i].name) == 0 &&
+                (a == tool->arguments || strcmp(a->name, "session") != 0)) /* which nearly all tools take */
                 return a;
         }
     }
     return NULL;
-}
-
-static const char *sort_text(json_type type)
-{
-    switch (type) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "an array";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-        return "true";
-    case JSON_FALSE:
-        return "false";
-    case JSON_NULL:
-        return "null";
-    }
-    return "something else";
 }
 
 bool arguments_is_bounded(const struct tool_argument *a)
@@ -70,11 +57,11 @@ bool arguments_is_bounded(const struct tool_argument *a)
 }
 
 const struct argument_words argument_words[] = {
-    [ARGUMENT_STRING] = {"string", "string", "string", "a string"},
-    [ARGUMENT_INTEGER] = {"integer", "integer", "integer", "an integer"},
-    [ARGUMENT_NUMBER] = {"number", "number", "number", "a number"},
-    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "boolean", "true or false"},
-    [ARGUMENT_STRING_LIST] = {"array", "strings", "array of strings", "an array of strings"},
+    [ARGUMENT_STRING] = {"string", "string", "a string"},
+    [ARGUMENT_INTEGER] = {"integer", "integer", "an integer"},
+    [ARGUMENT_NUMBER] = {"number", "number", "a number"},
+    [ARGUMENT_BOOLEAN] = {"boolean", "boolean", "true or false"},
+    [ARGUMENT_STRING_LIST] = {"array", "strings", "an array of strings"},
 };
 
 /* "a number between 1 and 600", "one of all, functions". */
@@ -89,19 +76,10 @@ static void add_expectation(struct strbuf *out, const struct tool_argument *a)
 
 static void add_given(struct strbuf *out, const json_t *given)
 {
-    const char *string = json_string_value(given);
-    size_t len = json_string_length(given);
-    if (json_is_string(given)) {
-        strbuf_addc(out, '"');
-        strbuf_add(out, string, utf8_floor(string, len, len > MOST_QUOTED ? MOST_QUOTED : len));
-        strbuf_adds(out, len > MOST_QUOTED ? "...\"" : "\"");
-    } else if (json_is_integer(given)) {
-        strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(given));
-    } else if (json_is_real(given)) {
-        strbuf_addf(out, "%.15g", json_real_value(given));
-    } else {
-        strbuf_adds(out, sort_text(json_typeof(given)));
-    }
+    char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    size_t len = text == NULL ? 0 : strlen(text);
+    section_add_first_line(out, text, len, MOST_QUOTED);
+    free(text);
 }
 
 static json_t *reject(const struct tool_argument *a, const json_t *given, struct err *err)
@@ -187,9 +165,7 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
     json_array_foreach(given, i, element) {
         if (!json_is_string(element)) {
             json_decref(list);
-            err_set(err, ERR_INVALID, "Argument %s must be an array of strings, but element %zu is %s",
-                    a->name, i + 1, sort_text(json_typeof(element)));
-            return NULL;
+            return reject(a, given, err);
         }
         if (strlen(json_string_value(element)) != json_string_length(element)) {
             json_decref(list);

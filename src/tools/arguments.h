@@ -9,10 +9,10 @@
 #include "base/errors.h"
 #include "tools/tool.h"
 
-/* The words for each enum argument_type: in a JSON schema, where user code declares a tool, in docs/tools.md,
- * and in a message about a wrong value. */
+/* The words for each enum argument_type: in a JSON schema, where user code declares a tool, and in a message
+ * about a wrong value. */
 extern const struct argument_words {
-    const char *schema, *declared, *documented, *expected;
+    const char *schema, *declared, *expected;
 } argument_words[ARGUMENT_STRING_LIST + 1];
 
 /*

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/redact.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define LONGEST_STRING ((size_t)64 << 10)
@@ -154,12 +155,9 @@ static void write_line(struct audit *a, const char *line, size_t len)
 void audit_record(struct audit *a, const struct audit_call *call)
 {
     struct timespec now;
-    struct tm utc;
-    char seconds[32], when[48];
+    char when[48];
     clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(when, sizeof when, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+    snprintf(when, sizeof when, "%.19s.%03ldZ", text_date(now.tv_sec).text, now.tv_nsec / 1000000);
     json_t *entry =
         json_pack("{s:s, s:s, s:o, s:s, s:o, s:s, s:I, s:I}", "time", when, "principal", call->principal,
                   "session", string_content(a, call->session, strlen(call->session), LONGEST_STRING), "tool",

@@ -17,6 +17,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/detach.h"
+#include "tools/event_text.h"
 #include "tools/events.h"
 #include "tools/person.h"
 #include "tools/reply_text.h"
@@ -59,15 +60,8 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->toolbox = toolbox;
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
-    call->client = options->client;
-    call->author = options->author;
-    call->wants_structured = options->wants_structured;
-    call->wants_progress = options->wants_progress;
+    call->options = *options;
     call->is_document = options->is_for_resource;
-    call->done = options->done;
-    call->on_progress = options->on_progress;
-    call->on_question = options->on_question;
-    call->arg = options->arg;
     run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
@@ -96,10 +90,10 @@ void call_finish(struct tool_call *call)
                                  .structured = call->structured,
                                  .is_error = call->is_error,
                                  .is_absent = call->is_absent};
-    CHECK(call->done != NULL);
-    tool_call_done *done = call->done;
-    call->done = NULL;
-    done(call->arg, &result);
+    CHECK(call->options.done != NULL);
+    tool_call_done *done = call->options.done;
+    call->options.done = NULL;
+    done(call->options.arg, &result);
 }
 
 void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
@@ -191,7 +185,7 @@ struct session *call_begin_tool(struct tool_call *call)
 
 void call_write_asks(struct tool_call *call)
 {
-    call->asks = call->on_question != NULL || call->toolbox->persons > 0;
+    call->asks = call->options.on_question != NULL || call->toolbox->persons > 0;
     if (call->asks)
         call_write_flag(call, "asks", true);
 }
@@ -322,7 +316,7 @@ void call_unknown_session(struct tool_call *call, const char *name)
 /* What the session has to report is for the agent: a person's reply takes none of it away. */
 static void deliver(struct tool_call *call, const struct outcome *outcome)
 {
-    struct notices *notices = call->author.kind == AUTHOR_PERSON && outcome->session != NULL
+    struct notices *notices = call->options.author.kind == AUTHOR_PERSON && outcome->session != NULL
                                   ? session_notices(outcome->session)
                                   : NULL;
     if (notices != NULL)
@@ -356,7 +350,7 @@ void call_done(void *arg, const struct outcome *outcome)
     /* A tool with several steps waits for the next one now. */
     if (call->operation != NULL)
         return;
-    CHECK(call->done == NULL);
+    CHECK(call->options.done == NULL);
     person_tell(call);
     call_free(call);
 }
@@ -365,7 +359,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 {
     struct tool_call *call = arg;
     struct strbuf line = {0};
-    if (call->on_progress == NULL)
+    if (call->options.on_progress == NULL)
         return; /* it was answered early */
     strbuf_addf(&line, "%.0f s", elapsed_s);
     if (output_bytes > 0)
@@ -373,7 +367,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
     call_redact(call, &line);
-    call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
+    call->options.on_progress(call->options.arg, elapsed_s, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -381,33 +375,31 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
 {
     struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
-    if (call->toolbox->persons == 0 || s == NULL)
+    if (call->toolbox->persons == 0 || s == NULL) {
         session_answer(call->operation, question, NULL, 0);
-    else if (prompt != NULL)
-        events_add(call->toolbox->events, s,
-                   &(struct events_note){.kind = "question",
-                                         .evaluation = session_number(call->operation),
-                                         .number_name = "question",
-                                         .number = question,
-                                         .name = "prompt",
-                                         .text = prompt});
+    } else if (prompt != NULL) {
+        json_t *event = json_pack("{s:I, s:I}", "evaluation", (json_int_t)session_number(call->operation),
+                                  "question", (json_int_t)question);
+        event_text_string(event, "prompt", prompt, strlen(prompt));
+        events_add(call->toolbox->events, s, "question", NULL, event);
+    }
 }
 
 static void on_operation_question(void *arg, int64_t question, const char *prompt)
 {
     struct tool_call *call = arg;
     struct strbuf text = {0};
-    if (call->on_question == NULL) {
+    if (call->options.on_question == NULL) {
         ask_person(call, question, prompt);
         return;
     }
     if (prompt == NULL) {
-        call->on_question(call->arg, call, question, NULL);
+        call->options.on_question(call->options.arg, call, question, NULL);
         return;
     }
     strbuf_adds(&text, prompt);
     call_redact(call, &text);
-    call->on_question(call->arg, call, question, strbuf_string(&text));
+    call->options.on_question(call->options.arg, call, question, strbuf_string(&text));
     strbuf_fini(&text);
 }
 
@@ -443,28 +435,8 @@ void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pend
 
 void call_awaited(struct tool_call *call)
 {
-    CHECK(call->pending != NULL && call->done == NULL);
+    CHECK(call->pending != NULL && call->options.done == NULL);
     call_free(call);
-}
-
-void call_wait(struct tool_call *call, call_outcome *on_outcome)
-{
-    call->on_outcome = on_outcome;
-}
-
-static struct operation_options complete(struct tool_call *call, const struct operation_options *options,
-                                         call_outcome *on_outcome)
-{
-    struct operation_options all = *options;
-    call_wait(call, on_outcome);
-    call->is_evaluation = options->keeps_record;
-    all.request = &call->request;
-    all.author = call->author;
-    all.done = call_done;
-    all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
-    all.on_question = call->asks ? on_operation_question : NULL;
-    all.arg = call;
-    return all;
 }
 
 /* Calls that were answered early still wait, so requests in progress do not bound them. */
@@ -482,69 +454,101 @@ static bool may_wait(struct tool_call *call, const struct session *session,
     return false;
 }
 
+/* ${sequence}: negative, or as for session_enter(). */
+static void submit(struct tool_call *call, struct session *session, const struct operation_options *options,
+                   int sequence, bool resumes, call_outcome *on_outcome)
+{
+    struct operation_options all = *options;
+    call->on_outcome = on_outcome;
+    call->is_evaluation = options->keeps_record;
+    all.request = &call->request;
+    all.author = call->options.author;
+    all.done = call_done;
+    all.on_progress =
+        call->options.wants_progress && call->options.on_progress != NULL ? on_operation_progress : NULL;
+    all.on_question = call->asks ? on_operation_question : NULL;
+    all.arg = call;
+    if (!may_wait(call, session, &all))
+        return;
+    call->operation =
+        sequence < 0 ? session_run(session, &all) : session_enter(session, &all, sequence, resumes);
+    detach_when_due(call);
+    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
+}
+
 void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
               call_outcome *on_outcome)
 {
-    struct operation_options all = complete(call, options, on_outcome);
-    if (!may_wait(call, session, &all))
-        return;
-    call->operation = session_run(session, &all);
-    detach_when_due(call, session);
-    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
+    submit(call, session, options, -1, false, on_outcome);
 }
 
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
                 int sequence, bool resumes, call_outcome *on_outcome)
 {
-    struct operation_options all = complete(call, options, on_outcome);
-    if (!may_wait(call, session, &all))
-        return;
-    call->operation = session_enter(session, &all, sequence, resumes);
-    detach_when_due(call, session);
-    strbuf_fini(&call->request);
+    submit(call, session, options, sequence, resumes, on_outcome);
 }
 
-int call_loading_timeout_ms(const struct tool_call *call, struct session *session)
+void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,
+               call_outcome *on_outcome)
 {
     int session_ms = limits_timeout_ms(session_limits(session));
-    if (call_has(call, "timeout"))
-        return call_timeout_ms(call);
-    return session_ms > CALL_LOADING_MS ? session_ms : CALL_LOADING_MS;
+    struct operation_options options = {
+        .what = what,
+        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
+                      : session_ms > CALL_LOADING_MS ? session_ms
+                                                     : CALL_LOADING_MS,
+        .keeps_record = true,
+        .goes_on = true,
+        .code = code->bytes,
+        .code_len = code->len,
+    };
+    call_run(call, session, &options, on_outcome);
+    strbuf_fini(code);
 }
 
-void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
+size_t call_max_output(const struct tool_call *call, const struct outcome *o)
 {
-    double most =
-        call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
-    if (call->wants_structured)
-        call->structured = report_structured(outcome, (size_t)most);
-    if (body == NULL)
-        report_evaluation(&call->text, outcome, (size_t)most);
-    else
-        report_evaluation_with(&call->text, outcome, (size_t)most, body, call);
-    const char *unread = outcome->kind == OUTCOME_ERROR
-                             ? sexp_string(reply_get(outcome->error->condition, "unread"), NULL)
-                             : NULL;
+    return (size_t)call_integer(call, "max-output", limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT));
+}
+
+bool call_report_begin(struct tool_call *call, const struct outcome *o, const char *key)
+{
+    size_t most = call_max_output(call, o);
+    if (call->options.wants_structured)
+        call->structured = report_structured(o, most);
+    if (!report_begin(&call->text, o, most))
+        return false;
+    if (key == NULL || reply_get(o->reply, key) != NULL)
+        return true;
+    if (call->text.len > 0)
+        strbuf_adds(&call->text, "\n\n");
+    report_values(&call->text, o, most);
+    return false;
+}
+
+/* What is added behind the report, if a file could not be read. */
+static void end_report(struct tool_call *call, const struct outcome *o)
+{
+    const char *unread =
+        o->kind == OUTCOME_ERROR ? sexp_string(reply_get(o->error->condition, "unread"), NULL) : NULL;
     if (unread != NULL)
         syntax_add_fault(&call->text, call_directory(call), unread);
-    call->is_error = call->is_error || outcome->kind == OUTCOME_ERROR;
+    call->is_error = call->is_error || o->kind == OUTCOME_ERROR;
     call_finish(call);
 }
 
-void call_report(struct tool_call *call, const struct outcome *outcome)
+void call_report_end(struct tool_call *call, const struct outcome *o)
 {
-    call_report_with(call, outcome, NULL);
+    report_end(&call->text, o);
+    end_report(call, o);
 }
 
-bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
-                          size_t max_output)
+void call_report(struct tool_call *call, const struct outcome *o)
 {
-    if (reply_get(outcome->reply, key) != NULL)
-        return false;
-    if (out->len > 0)
-        strbuf_adds(out, "\n\n");
-    report_values(out, outcome, max_output);
-    return true;
+    if (call->options.wants_structured)
+        call->structured = report_structured(o, call_max_output(call, o));
+    report_evaluation(&call->text, o, call_max_output(call, o));
+    end_report(call, o);
 }
 
 void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,

@@ -90,9 +90,8 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
                 int sequence, bool resumes, call_outcome *on_outcome);
 
-/* call_wait(call, on_outcome): prepare to wait for an operation that the caller starts with call_done and the
- * call as arguments; it then stores the ticket in ${call->operation}. */
-void call_wait(struct tool_call *call, call_outcome *on_outcome);
+/* call_done: the done of an operation that the caller starts with the call as its argument, and stores in
+ * ${call->operation}; it calls ${call->on_outcome}. */
 operation_done call_done;
 
 /* call_await(call, pending, cancel): wait for something other than an operation; ${cancel} abandons it. After
@@ -112,24 +111,25 @@ void call_evaluate(struct tool_call *call, struct session *session, const char *
 
 #define CALL_LOADING_MS 300000
 
-/* call_loading_timeout_ms(call, session): for what loads, and compiles for that, or runs tests: more time
- * than an evaluation has, unless the call has a time limit. */
-int call_loading_timeout_ms(const struct tool_call *call, struct session *session);
+/* call_load(call, session, what, code, on_outcome): call_run() for what loads, and compiles for that, or runs
+ * tests: it has more time than an evaluation, unless the call has a time limit. The journal shows and replays
+ * ${code}, which is emptied here. */
+void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,
+               call_outcome *on_outcome);
 
-/*
- * call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_report_with(call,
- * outcome, body): with something else in the place of its values; ${body} gets the call as its arg.
- */
+/* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_max_output(call,
+ * outcome): how many bytes it shows of each part. */
 void call_report(struct tool_call *call, const struct outcome *outcome);
-void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body);
+size_t call_max_output(const struct tool_call *call, const struct outcome *outcome);
 
 /*
- * call_report_if_ended(out, outcome, key, max_output):
- * For a report_body. An evaluation that invoked ABORT itself succeeds without the result that the tool needs,
- * which would be under ${key} in the reply. True if so: the outcome was reported without values.
+ * call_report_begin(call, outcome, key), call_report_end(call, outcome):
+ * The same with something else in the place of the values: what the caller appends in between, if the first
+ * returns true. An evaluation that invoked ABORT itself succeeds without the result that the tool needs,
+ * which would be under ${key} in the reply; that is reported here. ${key} may be NULL.
  */
-bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
-                          size_t max_output);
+bool call_report_begin(struct tool_call *call, const struct outcome *outcome, const char *key);
+void call_report_end(struct tool_call *call, const struct outcome *outcome);
 
 #define FORCE_ARGUMENT                                                                                       \
     ARGUMENT("force", BOOLEAN, "In a joined Lisp: even if it is the person's.", .is_rare = true)

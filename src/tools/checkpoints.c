@@ -24,8 +24,7 @@ static void checkpoint_session(struct tool_call *call, struct session *s)
                     "A checkpoint name must be 1 to 64 characters on one line and must not be a number.");
         return;
     }
-    look_up_wait(call, on_checkpoint);
-    call->operation = session_request(s, OPERATION_CHECKPOINT, name, call_done, call);
+    look_up_request(call, s, OPERATION_CHECKPOINT, name, on_checkpoint);
 }
 
 static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
@@ -85,8 +84,7 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 
 static void rollback_session(struct tool_call *call, struct session *s)
 {
-    look_up_wait(call, on_rolled_back);
-    call->operation = session_request(s, OPERATION_ROLLBACK, call_string(call, "to", NULL), call_done, call);
+    look_up_request(call, s, OPERATION_ROLLBACK, call_string(call, "to", NULL), on_rolled_back);
 }
 
 const struct tool tool_checkpoint_session = {

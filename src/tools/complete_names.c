@@ -16,10 +16,9 @@ static void on_names(struct tool_call *call, const struct outcome *o)
         if (name != NULL && utf8_is_valid(name, len))
             json_array_append_new(names, json_stringn(name, len));
     }
-    int64_t total = o->kind == OUTCOME_OK ? reply_integer(o->reply, "total") : 0;
-    if (total < (int64_t)json_array_size(names))
-        total = (int64_t)json_array_size(names);
-    call->structured = json_pack("{s:o,s:I}", "names", names, "total", (json_int_t)total);
+    size_t shown = json_array_size(names), total = shown == 0 ? 0 : reply_count(o->reply, "total");
+    call->structured =
+        json_pack("{s:o,s:I}", "names", names, "total", (json_int_t)(total < shown ? shown : total));
     call_finish(call);
 }
 

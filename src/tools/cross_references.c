@@ -82,9 +82,7 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
                     "\nThe Lisp records %s in functions, methods and macros. It does not record those in "
                     "forms that define nothing, in the Lisp itself or in ASDF%s.",
                     r->recorded, r->more);
-    if (sexp_string(reply_get(reply, "near"), NULL) != NULL)
-        strbuf_addc(out, '\n');
-    reply_add(out, reply, "near");
+    reply_fill(out, reply, "{near?\n{near}}");
 }
 
 /* "\n  NAME (2 times)" */
@@ -106,14 +104,13 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         return;
     }
     strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "{name}");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
     strbuf_addc(&call->text, ':');
     for (size_t i = 0; i < sexp_count(found); i++) {
-        const struct sexp *entry = sexp_nth(found, i);
-        add_name(&call->text, "\n  ", entry);
-        look_up_add_place(&call->text, entry, 2);
+        add_name(&call->text, "\n  ", sexp_nth(found, i));
+        reply_fill(&call->text, sexp_nth(found, i), PLACE);
     }
     look_up_add_rest(call, sexp_count(found), total);
     if (reply_flag(o->reply, "own") && strcmp(r->kind, "specializes") != 0)
@@ -137,23 +134,17 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *calls = reply_get(o->reply, "calls");
     size_t total = reply_count(o->reply, "total");
-    int64_t methods = sexp_integer(reply_get(o->reply, "methods"), 1);
     const char *kind = sexp_string(reply_get(o->reply, "kind"), NULL);
-    strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
-    reply_add(&call->text, o->reply, "name");
+    reply_fill(&call->text, o->reply, "The {kind}{kind!function} {name}");
     if (kind != NULL && strcmp(kind, "generic function") == 0)
-        strbuf_addf(&call->text, " (%s)", text_count((uint64_t)methods, "method").text);
-    if (total == 0)
-        strbuf_adds(&call->text,
-                    " calls no function by name, as far as is recorded. Open-coded calls may be missing.");
-    else
-        strbuf_addf(&call->text, " calls %s:", text_count(total, "function").text);
+        reply_fill(&call->text, o->reply, " ({#methods method})");
+    reply_fill(&call->text, o->reply,
+               "{total? calls {#total function}:}{total! calls no function by name, as far as is recorded. "
+               "Open-coded calls may be missing.}");
     for (size_t i = 0; i < sexp_count(calls); i++) {
         const struct sexp *entry = sexp_nth(calls, i);
         add_name(&call->text, "\n  ", entry);
-        if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))
-            strbuf_adds(&call->text, " [undefined]");
-        look_up_add_place(&call->text, entry, 2);
+        reply_fill(&call->text, entry, "{undefined? [undefined]}" PLACE);
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(calls), total);

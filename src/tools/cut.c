@@ -6,33 +6,18 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "lisp/worker.h"
+#include "report/report.h"
 #include "report/section.h"
 #include "session/session.h"
-
-void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most)
-{
-    if (text->len <= most) {
-        strbuf_add(out, strbuf_string(text), text->len);
-        return;
-    }
-    struct capture c;
-    capture_init(&c);
-    capture_add(&c, text->bytes, text->len);
-    session_redact(session, &c);
-    capture_show(&c, out, most, session_next_ref(session));
-    session_keep_output(session, &c);
-    capture_fini(&c);
-}
 
 void cut_whole(struct strbuf *text, struct session *session, size_t most)
 {
     struct strbuf cut = {0};
     if (text->len <= most)
         return;
-    cut_add(&cut, session, text, most);
-    strbuf_clear(text);
-    strbuf_add(text, cut.bytes, cut.len);
-    strbuf_fini(&cut);
+    report_cut(&cut, session, text->bytes, text->len, most);
+    strbuf_fini(text);
+    *text = cut;
 }
 
 #define SHORTER_THAN_ITS_NOTE 100 /* bytes, about */

@@ -10,11 +10,7 @@ struct outcome;
 struct session;
 struct strbuf;
 
-/* cut_add(out, session, text, most): append ${text}. If it has more than ${most} bytes, append its head
- * and tail, and keep the text for get-output. */
-void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most);
-
-/* cut_whole(text, session, most): the same for ${text} in place. */
+/* cut_whole(text, session, most): report_cut() of ${text} in place. */
 void cut_whole(struct strbuf *text, struct session *session, size_t most);
 
 /* cut_put_aside(out, outcome, most): if a stream of the output has more than ${most} bytes, keep it for

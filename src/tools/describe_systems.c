@@ -8,62 +8,33 @@
 #include "tools/look_up.h"
 #include "tools/system_origins.h"
 
-static void add_line(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
-{
-    size_t len;
-    const char *text = sexp_string(reply_get(reply, key), &len);
-    if (text != NULL && len > 0)
-        strbuf_addf(out, "\n%s: %.*s", label, (int)len, text);
-}
-
-static void add_components(struct strbuf *out, const struct sexp *reply)
-{
-    const struct sexp *components = reply_get(reply, "components");
-    if (sexp_count(components) > 0)
-        strbuf_adds(out, "\n\nComponents:");
-    for (size_t i = 0; i < sexp_count(components); i++) {
-        const struct sexp *component = sexp_nth(components, i);
-        int64_t depth = sexp_integer(sexp_nth(component, 0), 0);
-        bool is_module = sexp_string(sexp_nth(component, 2), NULL) == NULL;
-        strbuf_addf(out, "\n%*s- ", (int)depth * 2, "");
-        reply_add_string(out, sexp_nth(component, 1));
-        strbuf_adds(out, is_module ? "/" : "");
-    }
-    if (reply_flag(reply, "more"))
-        strbuf_addf(out, "\n... more than %zu", sexp_count(components));
-}
-
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
+    const struct sexp *components = reply_get(o->reply, "components");
     struct strbuf *out = &call->text;
-    reply_fill(out, o->reply, "System {name}");
-    strbuf_adds(out, reply_flag(o->reply, "loaded") ? " (loaded)" : " (not loaded)");
-    add_line(out, o->reply, "description", "Description");
-    add_line(out, o->reply, "version", "Version");
-    add_line(out, o->reply, "author", "Author");
-    add_line(out, o->reply, "maintainer", "Maintainer");
-    add_line(out, o->reply, "license", "License");
-    add_line(out, o->reply, "homepage", "Homepage");
-    add_line(out, o->reply, "file", "Definition");
+    reply_fill(out, o->reply,
+               "System {name} {loaded?(loaded)}{loaded!(not loaded)}"
+               "{description?\nDescription: {description}}{version?\nVersion: {version}}"
+               "{author?\nAuthor: {author}}{maintainer?\nMaintainer: {maintainer}}"
+               "{license?\nLicense: {license}}{homepage?\nHomepage: {homepage}}{file?\nDefinition: {file}}");
     strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(o->reply, "place")));
-    reply_add_list(out, "\nRequired by its definition: ", reply_get(o->reply, "defsystem-depends-on"), ", ",
-                   "");
-    reply_add_list(out, "\nDepends on: ", reply_get(o->reply, "depends-on"), ", ", "");
-    reply_add_list(out, "\nTests: ", reply_get(o->reply, "tests"), ", ", "");
-    add_components(out, o->reply);
-    size_t len;
-    const char *text = sexp_string(reply_get(o->reply, "long-description"), &len);
-    if (text != NULL && len > 0)
-        strbuf_addf(out, "\n\nLong description:\n%.*s", (int)len, text);
+    reply_fill(out, o->reply,
+               "{defsystem-depends-on?\nRequired by its definition: {defsystem-depends-on*, |{}}}"
+               "{depends-on?\nDepends on: {depends-on*, |{}}}{tests?\nTests: {tests*, |{}}}"
+               "{components?\n\nComponents:}");
+    for (size_t i = 0; i < sexp_count(components); i++) {
+        strbuf_addf(out, "\n%*s", 2 * (int)sexp_integer(sexp_nth(sexp_nth(components, i), 0), 0), "");
+        reply_fill(out, sexp_nth(components, i), "- {1}{2!/}"); /* only a module has no file */
+    }
+    reply_fill(out, o->reply,
+               "{more?\n... more than {,components}}"
+               "{long-description?\n\nLong description:\n{long-description}}");
 }
 
 static void add_state(struct strbuf *out, const struct sexp *entry)
 {
     const struct sexp *state = sexp_nth(entry, 2), *repeat = sexp_nth(entry, 3);
-    size_t len;
-    const char *version = sexp_string(sexp_nth(entry, 4), &len);
-    if (version != NULL)
-        strbuf_addf(out, " %.*s or newer", (int)len, version);
+    reply_fill(out, entry, "- {1}{4? {4} or newer}");
     if (sexp_is_symbol(state, "loaded"))
         strbuf_adds(out, " (loaded)");
     else if (sexp_is_symbol(state, "absent"))
@@ -87,13 +58,9 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         absent += !is_repeated && sexp_is_symbol(sexp_nth(entry, 2), "absent");
         cycles += sexp_is_symbol(sexp_nth(entry, 3), "cycle");
     }
-    reply_fill(out, o->reply, "{name} depends on ");
-    if (direct == 0)
-        strbuf_adds(out, "no other system");
-    else
-        strbuf_adds(out, text_count(direct, "system").text);
+    reply_fill(out, o->reply, direct > 0 ? "{name} depends on " : "{name} depends on no other system");
     if (direct > 0)
-        strbuf_addf(out, ", %zu including indirect dependencies", all);
+        strbuf_addf(out, "%s, %zu including indirect dependencies", text_count(direct, "system").text, all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
     if (cycles > 0)
@@ -101,8 +68,7 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     strbuf_addc(out, direct == 0 ? '.' : ':');
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);
-        strbuf_addf(out, "\n%*s- ", (int)sexp_integer(sexp_nth(entry, 0), 0) * 2, "");
-        reply_add_string(out, sexp_nth(entry, 1));
+        strbuf_addf(out, "\n%*s", (int)sexp_integer(sexp_nth(entry, 0), 0) * 2, "");
         add_state(out, entry);
     }
     if (reply_flag(o->reply, "more"))

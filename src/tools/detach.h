@@ -5,13 +5,12 @@
 #ifndef TOOLS_DETACH_H
 #define TOOLS_DETACH_H
 
-struct session;
 struct tool_call;
 
-/* detach_when_due(call, session): the call has begun to wait for an operation of ${session}. If the
- * operation is an evaluation and the call has the argument wait, answer the call when that time has passed.
- * detach_forget(call): the call has ended. */
-void detach_when_due(struct tool_call *call, struct session *session);
+/* detach_when_due(call): the call has begun to wait for an operation. If that is an evaluation and the call
+ * has the argument wait, answer the call when that time has passed. detach_forget(call): the call has ended.
+ */
+void detach_when_due(struct tool_call *call);
 void detach_forget(struct tool_call *call);
 
 #define WAIT_ARGUMENT                                                                                        \

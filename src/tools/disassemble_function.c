@@ -2,7 +2,6 @@
  * disassemble-function: the machine code of a function, of a generic function's methods, or of a frame's
  * function.
  */
-#include "base/text.h"
 #include "tools/enter_errors.h"
 #include "tools/look_up.h"
 
@@ -10,17 +9,12 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
 {
     size_t len;
     const char *text = sexp_string(reply_get(o->reply, "text"), &len);
-    const struct sexp *methods = reply_get(o->reply, "methods");
-    if (sexp_count(methods) > 0) {
-        reply_add(&call->text, o->reply, "name");
-        strbuf_addf(&call->text, " is a generic function; these are its %s.\n",
-                    text_count(sexp_count(methods), "method").text);
-    }
+    reply_fill(&call->text, o->reply,
+               "{methods?{name} is a generic function; these are its {#methods method}.\n}");
     while (len > 0 && text[len - 1] == '\n')
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
-    if (reply_flag(o->reply, "cut"))
-        strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
+    reply_fill(&call->text, o->reply, "{cut?\n[… the rest of the listing was not kept …]}");
 }
 
 static void run(struct tool_call *call)

@@ -18,22 +18,15 @@
 #define MOST_DIFF_BYTES 6000
 #define MOST_CANDIDATES 20
 
-/* A file, the requested form in it, and the file's new text. */
+/* A file, and the requested form in it. */
 struct edit {
     struct tool_call *call;
     struct regular_file file;
     const char *text;
     size_t len;
     struct scan_toplevel form;
-    struct strbuf changed;
     const char *line_end; /* "\n", or "\r\n" if the file uses that */
 };
-
-static void edit_fini(struct edit *edit)
-{
-    regular_file_fini(&edit->file);
-    strbuf_fini(&edit->changed);
-}
 
 /* scan_find_swallowed() leaves the depth 0. */
 static bool is_swallowed(const struct scan_result *result)
@@ -44,9 +37,10 @@ static bool is_swallowed(const struct scan_result *result)
 static bool refuse_fault(struct tool_call *call, const char *what, const char *text, size_t len,
                          struct scan_result *result)
 {
-    char explanation[SCAN_EXPLAIN_SIZE];
-    scan_explain(result, text, len, explanation, sizeof explanation);
-    call_answer(call, true, "%s Nothing was changed.\n%s", what, explanation);
+    struct strbuf explanation = {0};
+    scan_explain(result, text, len, &explanation);
+    call_answer(call, true, "%s Nothing was changed.\n%s", what, strbuf_string(&explanation));
+    strbuf_fini(&explanation);
     return false;
 }
 
@@ -96,55 +90,6 @@ static size_t line_of(const char *text, size_t at)
     return line;
 }
 
-static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
-{
-    strbuf_addf(&edit->call->text, "\nline %zu: ", line_of(edit->text, form->start));
-    scan_toplevel_signature(edit->text, form, &edit->call->text);
-}
-
-/* The forms to offer when the requested one is missing. */
-enum offer { OFFER_SAME_NAME, OFFER_SAME_KIND, OFFER_COUNT };
-
-static bool is_offered(const struct edit *edit, const struct scan_toplevel *form, enum offer offer,
-                       const struct scan_wanted *of_name)
-{
-    size_t kind_len;
-    const char *kind = call_string(edit->call, "kind", &kind_len);
-    const char *its_kind = edit->text + form->kind;
-    if (offer == OFFER_SAME_NAME)
-        return scan_toplevel_is(edit->text, form, of_name);
-    return kind_len == form->kind_end - form->kind && strncasecmp(kind, its_kind, kind_len) == 0;
-}
-
-static void answer_absent(struct edit *edit, const char *name, size_t name_len)
-{
-    struct tool_call *call = edit->call;
-    /* The name without qualifiers and specializers: its first datum. */
-    size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
-    struct scan_wanted *of_name = scan_wanted_new(NULL, 0, name, first < name_len ? first : name_len);
-    strbuf_addf(&call->text, "%s has no form (%s %s …).", edit->file.path, call_string(call, "kind", NULL),
-                name);
-    for (enum offer offer = OFFER_SAME_NAME; offer < OFFER_COUNT; offer++) {
-        struct scan_toplevels forms;
-        struct scan_toplevel form;
-        size_t count = 0;
-        scan_toplevels_init(&forms, edit->text, edit->len);
-        while (count < MOST_CANDIDATES && scan_toplevels_next(&forms, &form))
-            if (is_offered(edit, &form, offer, of_name)) {
-                if (count++ == 0)
-                    strbuf_adds(&call->text,
-                                offer == OFFER_SAME_NAME ? "\nForms of that name:" : "\nForms of that kind:");
-                add_candidate(edit, &form);
-            }
-        if (count > 0)
-            break;
-    }
-    scan_wanted_free(of_name);
-    call->is_error = true;
-    call->is_absent = true;
-    call_finish(call);
-}
-
 /* Does it contain the line that the call names, if it names one? */
 static bool is_at_line(const struct edit *edit, const struct scan_toplevel *form)
 {
@@ -153,43 +98,80 @@ static bool is_at_line(const struct edit *edit, const struct scan_toplevel *form
                          (size_t)line <= line_of(edit->text, form->end));
 }
 
-static bool find_form(struct edit *edit)
+/* The form that is requested, and those that are offered when it is missing. */
+enum which { REQUESTED, SAME_NAME, SAME_KIND };
+
+static bool is_one(const struct edit *edit, const struct scan_toplevel *form, enum which which,
+                   const struct scan_wanted *wanted)
 {
-    struct tool_call *call = edit->call;
-    size_t kind_len, name_len, count = 0;
-    const char *kind = call_string(call, "kind", &kind_len);
-    const char *name = call_string(call, "name", &name_len);
+    size_t len;
+    const char *kind = call_string(edit->call, "kind", &len);
+    if (which == SAME_KIND)
+        return len == form->kind_end - form->kind && strncasecmp(kind, edit->text + form->kind, len) == 0;
+    return scan_toplevel_is(edit->text, form, wanted) && (which == SAME_NAME || is_at_line(edit, form));
+}
+
+/* List those forms, and set the requested one to the first of them. Returns how many there are. */
+static size_t find_forms(struct edit *edit, enum which which, const struct scan_wanted *wanted,
+                         struct strbuf *list)
+{
     struct scan_toplevels forms;
     struct scan_toplevel form;
-    struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
+    size_t count = 0;
     scan_toplevels_init(&forms, edit->text, edit->len);
     while (scan_toplevels_next(&forms, &form)) {
-        if (!scan_toplevel_is(edit->text, &form, wanted) || !is_at_line(edit, &form))
+        if (!is_one(edit, &form, which, wanted))
             continue;
-        if (count++ == 0) {
+        if (count++ == 0)
             edit->form = form;
+        if (count > MOST_CANDIDATES)
             continue;
-        }
-        if (count == 2) {
-            strbuf_addf(&call->text, "%s has several such forms. Nothing was changed.", edit->file.path);
-            add_candidate(edit, &edit->form);
-        }
-        if (count <= MOST_CANDIDATES)
-            add_candidate(edit, &form);
-    }
-    scan_wanted_free(wanted);
-    if (count == 1)
-        return true;
-    if (count == 0) {
-        answer_absent(edit, name, name_len);
-        return false;
+        strbuf_addf(list, "\nline %zu: ", line_of(edit->text, form.start));
+        scan_toplevel_signature(edit->text, &form, list);
     }
     if (count > MOST_CANDIDATES)
-        strbuf_addf(&call->text, "\n… and %zu more", count - MOST_CANDIDATES);
-    strbuf_adds(&call->text, "\nPass the line of one of them, or name a method as listed here.");
-    call->is_error = true;
-    call_finish(call);
-    return false;
+        strbuf_addf(list, "\n… and %zu more", count - MOST_CANDIDATES);
+    return count;
+}
+
+static void answer_absent(struct edit *edit, const char *name, size_t name_len)
+{
+    /* The name without qualifiers and specializers: its first datum. */
+    size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
+    struct scan_wanted *of_name = scan_wanted_new(NULL, 0, name, first < name_len ? first : name_len);
+    struct strbuf list = {0};
+    bool is_named = find_forms(edit, SAME_NAME, of_name, &list) > 0;
+    bool is_any = is_named || find_forms(edit, SAME_KIND, NULL, &list) > 0;
+    edit->call->is_absent = true;
+    call_answer(edit->call, true, "%s has no form (%s %s …).%s%s", edit->file.path,
+                call_string(edit->call, "kind", NULL), name,
+                is_named ? "\nForms of that name:"
+                : is_any ? "\nForms of that kind:"
+                         : "",
+                strbuf_string(&list));
+    scan_wanted_free(of_name);
+    strbuf_fini(&list);
+}
+
+static bool find_form(struct edit *edit)
+{
+    size_t kind_len, name_len;
+    const char *kind = call_string(edit->call, "kind", &kind_len);
+    const char *name = call_string(edit->call, "name", &name_len);
+    struct strbuf list = {0};
+    struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
+    size_t count = find_forms(edit, REQUESTED, wanted, &list);
+    if (count == 0)
+        answer_absent(edit, name, name_len);
+    else if (count > 1)
+        call_answer(
+            edit->call, true,
+            "%s has several such forms. Nothing was changed.%s\nPass the line of one of them, or name a "
+            "method as listed here.",
+            edit->file.path, strbuf_string(&list));
+    scan_wanted_free(wanted);
+    strbuf_fini(&list);
+    return count == 1;
 }
 
 /* ${text} with the file's line ends. */
@@ -213,48 +195,57 @@ static size_t count_tokens(const char *text, size_t len)
     return count;
 }
 
-/*
- * Write the file, unless the change affects text outside the form: a comment or a string that takes in its
- * surroundings changes the number of tokens.
+/* Does it have as many tokens as it should? A comment or a string that takes in its surroundings has fewer.
  */
-static void finish(struct edit *edit, const char *what, size_t removed, size_t added)
+static bool is_apart(const struct edit *edit, const struct strbuf *changed, size_t at, size_t rest,
+                     const struct strbuf *content)
+{
+    return count_tokens(changed->bytes, changed->len) ==
+           count_tokens(edit->text, edit->len) - count_tokens(edit->text + at, rest - at) +
+               count_tokens(strbuf_string(content), content->len);
+}
+
+static void answer_done(struct edit *edit, const struct strbuf *changed, const char *what)
+{
+    struct strbuf *out = &edit->call->text;
+    bool wants_only_diff = call_boolean(edit->call, "dry-run");
+    strbuf_addf(out, "%s%s ", wants_only_diff ? "Not written (dry-run): " : "", what);
+    scan_toplevel_signature(edit->text, &edit->form, out);
+    strbuf_addf(out, " in %s\n", edit->file.path);
+    line_diff_add(out, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);
+    strbuf_adds(out, wants_only_diff ? "Without dry-run, the change is written."
+                                     : "The running Lisp is unchanged: load the file, or evaluate the form.");
+    call_finish(edit->call);
+}
+
+/* Write the file with ${content} for the text from ${at} to ${rest}, unless that affects other text. */
+static void replace(struct edit *edit, const char *what, size_t at, size_t rest, const struct strbuf *content)
 {
     struct tool_call *call = edit->call;
-    const struct strbuf *changed = &edit->changed;
-    bool wants_only_diff = call_boolean(call, "dry-run");
+    struct strbuf changed = {0};
     struct scan_result result;
     struct err err;
-    if (syntax_has_fault(strbuf_string(changed), changed->len, &result)) {
+    strbuf_add(&changed, edit->text, at);
+    strbuf_add(&changed, strbuf_string(content), content->len);
+    strbuf_add(&changed, edit->text + rest, edit->len - rest);
+    if (syntax_has_fault(strbuf_string(&changed), changed.len, &result))
         refuse_fault(call,
                      is_swallowed(&result)
                          ? "With this change, a definition would seem to contain the next one."
                          : "With this change, the parentheses of the file would be unbalanced.",
-                     strbuf_string(changed), changed->len, &result);
-        return;
-    }
-    if (count_tokens(changed->bytes, changed->len) != count_tokens(edit->text, edit->len) - removed + added) {
+                     strbuf_string(&changed), changed.len, &result);
+    else if (!is_apart(edit, &changed, at, rest, content))
         call_answer(call, true,
                     "With this change, a comment or a string would swallow the text beside it. Nothing was "
                     "changed.");
-        return;
-    }
-    if (changed->len == edit->len && memcmp(changed->bytes, edit->text, edit->len) == 0) {
+    else if (changed.len == edit->len && memcmp(changed.bytes, edit->text, edit->len) == 0)
         call_answer(call, false, "%s already has this text. Nothing was changed.", edit->file.path);
-        return;
-    }
-    if (!wants_only_diff && !regular_file_replace(&edit->file, changed->bytes, changed->len, &err)) {
+    else if (!call_boolean(call, "dry-run") &&
+             !regular_file_replace(&edit->file, changed.bytes, changed.len, &err))
         call_answer(call, true, "%s. Nothing was changed.", err.message);
-        return;
-    }
-    strbuf_addf(&call->text, "%s%s ", wants_only_diff ? "Not written (dry-run): " : what,
-                wants_only_diff ? what : "");
-    scan_toplevel_signature(edit->text, &edit->form, &call->text);
-    strbuf_addf(&call->text, " in %s\n", edit->file.path);
-    line_diff_add(&call->text, edit->text, edit->len, changed->bytes, changed->len, MOST_DIFF_BYTES);
-    strbuf_adds(&call->text, wants_only_diff
-                                 ? "Without dry-run, the change is written."
-                                 : "The running Lisp is unchanged: load the file, or evaluate the form.");
-    call_finish(call);
+    else
+        answer_done(edit, &changed, what);
+    strbuf_fini(&changed);
 }
 
 static bool is_blank(char c)
@@ -350,9 +341,7 @@ static void delete_form(struct edit *edit)
         if (past_blank_line(edit, above) == at)
             rest = past_blank_line(edit, rest);
     }
-    strbuf_add(&edit->changed, edit->text, at);
-    strbuf_add(&edit->changed, edit->text + rest, edit->len - rest);
-    finish(edit, done_words[DELETE], count_tokens(edit->text + at, rest - at), 0);
+    replace(edit, done_words[DELETE], at, rest, &(struct strbuf){0});
 }
 
 static void put_content(struct edit *edit, enum edit_kind operation, const char *content, size_t len)
@@ -360,15 +349,14 @@ static void put_content(struct edit *edit, enum edit_kind operation, const char 
     size_t at = operation == REPLACE         ? edit->form.start
                 : operation == INSERT_BEFORE ? place_before(edit)
                                              : place_after(edit);
-    size_t rest = operation == REPLACE ? edit->form.end : at;
-    strbuf_add(&edit->changed, edit->text, at);
+    struct strbuf text = {0};
     if (operation == INSERT_AFTER)
-        strbuf_addf(&edit->changed, "%s%s", edit->line_end, edit->line_end);
-    add_with_line_ends(&edit->changed, edit, content, len);
+        strbuf_addf(&text, "%s%s", edit->line_end, edit->line_end);
+    add_with_line_ends(&text, edit, content, len);
     if (operation == INSERT_BEFORE)
-        strbuf_addf(&edit->changed, "%s%s", edit->line_end, edit->line_end);
-    strbuf_add(&edit->changed, edit->text + rest, edit->len - rest);
-    finish(edit, done_words[operation], count_tokens(edit->text + at, rest - at), count_tokens(content, len));
+        strbuf_addf(&text, "%s%s", edit->line_end, edit->line_end);
+    replace(edit, done_words[operation], at, operation == REPLACE ? edit->form.end : at, &text);
+    strbuf_fini(&text);
 }
 
 static void run_edit(struct tool_call *call)
@@ -398,7 +386,7 @@ static void run_edit(struct tool_call *call)
                suits_encoding(&edit, content, len)) {
         put_content(&edit, operation, content, len);
     }
-    edit_fini(&edit);
+    regular_file_fini(&edit.file);
 }
 
 /* The place of ${old} in the form if it occurs exactly once. */
@@ -443,18 +431,13 @@ static void run_patch(struct tool_call *call)
             call_answer(call, true, "With this change, it would be %zu forms, not one. Nothing was changed.",
                         result.forms);
         } else {
-            strbuf_add(&edit.changed, edit.text, edit.form.start);
-            strbuf_add(&edit.changed, form.bytes, form.len);
-            strbuf_add(&edit.changed, edit.text + edit.form.end, edit.len - edit.form.end);
-            finish(&edit, "Changed",
-                   count_tokens(edit.text + edit.form.start, edit.form.end - edit.form.start),
-                   count_tokens(form.bytes, form.len));
+            replace(&edit, "Changed", edit.form.start, edit.form.end, &form);
         }
     }
     strbuf_fini(&old);
     strbuf_fini(&new);
     strbuf_fini(&form);
-    edit_fini(&edit);
+    regular_file_fini(&edit.file);
 }
 
 #define FORM_ARGUMENTS                                                                                       \

@@ -76,10 +76,8 @@ static void on_running_frames(struct tool_call *call, const struct outcome *o)
 
 static void show_running(struct tool_call *call, struct session *s)
 {
-    call_begin_request(call, "running-frames");
-    call_write_integer(call, "from", call_integer(call, "from", 0));
-    call_write_integer(call, "count", call_integer(call, "max-frames", 20));
-    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    look_up_frames(call, "running-frames", call_integer(call, "from", 0),
+                   call_integer(call, "max-frames", 20));
     look_up(call, s, on_running_frames);
 }
 
@@ -128,12 +126,10 @@ static void get_backtrace(struct tool_call *call, struct session *s)
          * been read. */
         call->takes_unavailable = call->takes_refusal = true;
         call->step = (size_t)r->sequence;
-        call_begin_request(call, "frames");
-        bool locals = call_boolean(call, "locals"); /* then all are read, and kept */
-        int64_t from = locals ? 0 : call_integer(call, "from", 0), count = frames_wanted(call) - from;
-        call_write_integer(call, "from", from);
-        call_write_integer(call, "count", count > 0 ? count : 0);
-        call_write_flag(call, "locals", locals);
+        /* With locals all are read, and kept. */
+        int64_t from = call_boolean(call, "locals") ? 0 : call_integer(call, "from", 0);
+        int64_t count = frames_wanted(call) - from;
+        look_up_frames(call, "frames", from, count > 0 ? count : 0);
         call_enter(call, s,
                    &(struct operation_options){
                        .what = "get-backtrace", .timeout_ms = LOOK_UP_MS, .is_examination = true},

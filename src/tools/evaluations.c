@@ -15,16 +15,8 @@ struct evaluations {
     struct sessions *sessions;
     struct list list; /* of struct evaluation, the newest first */
     size_t ended;
-    struct list watchers;
     struct sessions_watcher watcher;
 };
-
-static void tell(struct evaluations *all, const char *session)
-{
-    list_each(struct evaluations_watcher, w, &all->watchers, node)
-        if (strcmp(w->session, session) == 0)
-            w->on_news(w->arg);
-}
 
 static void drop(struct evaluation *e)
 {
@@ -49,7 +41,6 @@ static void on_news(void *arg, struct session *s, enum sessions_news news)
     /* It begins with evaluation 1 again, as a new session of that name does. */
     if (news == SESSIONS_CAME || news == SESSIONS_WENT || news == SESSIONS_CLEARED)
         drop_of_session(arg, session_name(s));
-    tell(arg, session_name(s));
 }
 
 struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions)
@@ -58,7 +49,6 @@ struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions)
     all->loop = loop;
     all->sessions = sessions;
     list_init(&all->list);
-    list_init(&all->watchers);
     list_init(&all->watcher.node);
     all->watcher.on_news = on_news;
     all->watcher.arg = all;
@@ -135,15 +125,13 @@ void evaluations_on_done(void *arg, const struct tool_result *result)
     e->has_ended = true;
     put_first(e); /* those that ended last are kept longest */
     add_notice(e);
-    tell(e->all, e->session);
     if (++e->all->ended > EVALUATIONS_KEPT)
         drop_oldest(e->all);
 }
 
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number)
 {
-    struct evaluation *e;
-    for (size_t n = 0; (e = evaluations_at(all, n)) != NULL; n++)
+    list_each(struct evaluation, e, &all->list, node)
         if (strcmp(e->session, session) == 0 && (number == 0 || e->number == number))
             return e;
     return NULL;
@@ -155,14 +143,4 @@ struct evaluation *evaluations_at(struct evaluations *all, size_t n)
         if (n-- == 0)
             return e;
     return NULL;
-}
-
-void evaluations_watch(struct evaluations *all, struct evaluations_watcher *w)
-{
-    list_append(&all->watchers, &w->node);
-}
-
-void evaluations_unwatch(struct evaluations_watcher *w)
-{
-    list_remove(&w->node);
 }

@@ -64,16 +64,4 @@ void evaluations_tell_less(struct session *session, uint64_t number);
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number);
 struct evaluation *evaluations_at(struct evaluations *all, size_t n);
 
-/* A listener for news of a session's evaluations. */
-struct evaluations_watcher {
-    struct list node;
-    const char *session; /* borrowed: its name */
-    /* Something was printed, or an evaluation has ended. The callback must change nothing. */
-    void (*on_news)(void *arg);
-    void *arg;
-};
-/* evaluations_watch(all, w): call ${w}, borrowed, from now on, until evaluations_unwatch(w). */
-void evaluations_watch(struct evaluations *all, struct evaluations_watcher *w);
-void evaluations_unwatch(struct evaluations_watcher *w);
-
 #endif

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "scan/scan_toplevel.h"
 #include "session/records/journal.h"
+#include "tools/event_text.h"
 #include "tools/syntax.h"
 
 #define MOST_DEFINITIONS 50
@@ -34,33 +35,32 @@ static bool is_definition(const char *code, const struct scan_toplevel *form)
     return form->kind_end - form->kind > 3 && strncasecmp(code + form->kind, "def", 3) == 0;
 }
 
-/* The last form in the code of ${e} that is wanted. */
-static bool find_in(const struct journal_entry *e, const struct scan_wanted *wanted,
-                    struct event_definition *d)
+/* Set the last form in the code of ${e} that is wanted. */
+static bool find_in(const struct journal_entry *e, const struct scan_wanted *wanted, json_t *definition)
 {
     struct scan_result result;
     struct scan_toplevels forms;
     struct scan_toplevel form;
+    bool is_found = false;
     if (!may_define(e->code, e->code_len) || syntax_has_fault(e->code, e->code_len, &result))
         return false;
     scan_toplevels_init(&forms, e->code, e->code_len);
     while (scan_toplevels_next(&forms, &form)) {
         if (!scan_toplevel_is(e->code, &form, wanted))
             continue;
-        d->replaced = e->code + form.start;
-        d->replaced_len = form.end - form.start;
-        d->replaced_evaluation = e->evaluation;
+        is_found = true;
+        event_text_string(definition, "replaced", e->code + form.start, form.end - form.start);
+        json_object_set_new(definition, "replaced-evaluation", json_integer((json_int_t)e->evaluation));
     }
-    return d->replaced != NULL;
+    return is_found;
 }
 
 /* What the code must contain in any case: the symbol, without its package; "" if that is not plain. */
-static void find_symbol(const struct event_definition *d, char *symbol, size_t size)
+static void find_symbol(const char *name, size_t name_len, char *symbol, size_t size)
 {
-    const char *start = d->name, *end = d->name + d->name_len, *colon;
+    const char *start = name, *end = name + name_len, *colon;
     if (*start == '(')
-        start =
-            memchr(start, ' ', d->name_len) != NULL ? (const char *)memchr(start, ' ', d->name_len) + 1 : end;
+        start = memchr(start, ' ', name_len) != NULL ? (const char *)memchr(start, ' ', name_len) + 1 : end;
     size_t len = 0;
     while (start + len < end && strchr(" ()", start[len]) == NULL)
         len++;
@@ -72,51 +72,53 @@ static void find_symbol(const struct event_definition *d, char *symbol, size_t s
     snprintf(symbol, size, "%.*s", is_plain ? (int)len : 0, start);
 }
 
-static void find_replaced(struct search *search, struct event_definition *d)
+/* ${signature}: "(defun name)". */
+static void find_replaced(struct search *search, const struct strbuf *signature, size_t kind_len,
+                          json_t *definition)
 {
+    const char *name = signature->bytes + kind_len + 2;
+    size_t name_len = signature->len - kind_len - 3;
     char symbol[200];
-    find_symbol(d, symbol, sizeof symbol);
-    struct scan_wanted *wanted = scan_wanted_new(d->operator, d->operator_len, d->name, d->name_len);
+    find_symbol(name, name_len, symbol, sizeof symbol);
+    event_text_string(definition, "name", name, name_len);
+    struct scan_wanted *wanted = scan_wanted_new(signature->bytes + 1, kind_len, name, name_len);
     for (size_t i = search->journal->count; i > 0 && search->examined < MOST_EXAMINED; i--) {
         const struct journal_entry *e = journal_at(search->journal, i - 1);
         if (e->evaluation >= search->evaluation || !e->is_in_state)
             continue;
         search->examined += e->code_len;
-        if (strcasestr(e->code, symbol) != NULL && find_in(e, wanted, d))
+        if (strcasestr(e->code, symbol) != NULL && find_in(e, wanted, definition))
             break;
     }
     scan_wanted_free(wanted);
 }
 
-void event_definitions_each(const struct journal *j, const char *code, size_t len, uint64_t evaluation,
-                            void (*each)(void *arg, const struct event_definition *d), void *arg)
+json_t *event_definitions(const struct journal *j, const char *code, size_t len, uint64_t evaluation)
 {
     struct search search = {.journal = j, .evaluation = evaluation};
     struct scan_result result;
     struct scan_toplevels forms;
     struct scan_toplevel form;
+    json_t *definitions = json_array();
     if (len < 5 || !may_define(code, len) || syntax_has_fault(code, len, &result))
-        return;
+        return definitions;
     scan_toplevels_init(&forms, code, len);
-    for (size_t told = 0; told < MOST_DEFINITIONS && scan_toplevels_next(&forms, &form);) {
+    while (json_array_size(definitions) < MOST_DEFINITIONS && scan_toplevels_next(&forms, &form)) {
         if (!is_definition(code, &form))
             continue;
         size_t kind_len = form.kind_end - form.kind;
         struct strbuf signature = {0};
-        scan_toplevel_signature(code, &form, &signature); /* "(defun name)" */
+        scan_toplevel_signature(code, &form, &signature);
         if (signature.len > kind_len + 3) {
-            struct event_definition d = {
-                .operator= code + form.kind,
-                .operator_len = kind_len,
-                .name = signature.bytes + kind_len + 2,
-                .name_len = signature.len - kind_len - 3,
-                .text = code + form.start,
-                .len = form.end - form.start,
-            };
-            find_replaced(&search, &d);
-            each(arg, &d);
-            told++;
+            json_t *definition = json_object();
+            event_text_string(definition, "operator", code + form.kind, kind_len);
+            event_text_string(definition, "text", code + form.start, form.end - form.start);
+            json_object_set_new(definition, "replaced", json_null());
+            json_object_set_new(definition, "replaced-evaluation", json_null());
+            find_replaced(&search, &signature, kind_len, definition);
+            json_array_append_new(definitions, definition);
         }
         strbuf_fini(&signature);
     }
+    return definitions;
 }

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "base/memory.h"
-#include "base/redact.h"
 #include "base/utf8.h"
 #include "report/reply.h"
 #include "report/report.h"
@@ -22,146 +20,138 @@
 #define MOST_FRAMES 20
 #define MOST_FRAME_BYTES 6000
 
-static void write_string(struct event_text *t, const char *bytes, size_t len)
+/* Bytes that are not UTF-8 become U+FFFD. */
+static json_t *string_of(const char *bytes, size_t len)
 {
-    if (!t->redacts) {
-        json_write_string(t->out, bytes, len);
-        return;
-    }
-    struct strbuf shown = {0};
-    redact(&shown, bytes, len);
-    json_write_string(t->out, strbuf_string(&shown), shown.len);
-    strbuf_fini(&shown);
+    struct strbuf text = {0};
+    utf8_repair(&text, bytes, len);
+    json_t *string = json_stringn_nocheck(strbuf_string(&text), text.len);
+    strbuf_fini(&text);
+    return string;
 }
 
-static void begin_member(struct event_text *t, const char *name)
+static void set_integer(json_t *event, const char *name, int64_t n)
 {
-    strbuf_addf(t->out, ",\"%s\":", name);
+    json_object_set_new(event, name, json_integer(n));
 }
 
-void event_text_string(struct event_text *t, const char *name, const char *bytes, size_t len)
+void event_text_string(json_t *event, const char *name, const char *bytes, size_t len)
 {
     size_t shown = len > LONGEST_STRING ? utf8_floor(bytes, len, LONGEST_STRING) : len;
-    begin_member(t, name);
-    write_string(t, bytes, shown);
-    if (shown < len)
-        strbuf_addf(t->out, ",\"%s-bytes\":%zu", name, len);
+    json_object_set_new(event, name, string_of(bytes, shown));
+    if (shown == len)
+        return;
+    char length[32];
+    snprintf(length, sizeof length, "%s-bytes", name);
+    set_integer(event, length, (int64_t)len);
 }
 
-void event_text_number(struct event_text *t, const char *name, int64_t n)
-{
-    strbuf_addf(t->out, ",\"%s\":%lld", name, (long long)n);
-}
-
-static void add_text(struct event_text *t, const char *name, const struct sexp *value)
+static void set_text(json_t *event, const char *name, const struct sexp *value)
 {
     size_t len;
     const char *text = sexp_string(value, &len);
     if (text != NULL)
-        event_text_string(t, name, text, len);
+        event_text_string(event, name, text, len);
 }
 
-void event_text_author(struct event_text *t, const struct author *author)
+void event_text_author(json_t *event, const struct author *author)
 {
     static const char *const kinds[] = {
         [AUTHOR_AGENT] = "agent", [AUTHOR_PERSON] = "person", [AUTHOR_IMAGE] = "image"};
-    strbuf_addf(t->out, ",\"author\":{\"kind\":\"%s\",\"name\":", kinds[author->kind]);
-    json_write_string(t->out, author->name, strlen(author->name));
-    strbuf_addc(t->out, '}');
+    json_object_set_new(event, "author",
+                        json_pack("{s:s, s:s}", "kind", kinds[author->kind], "name", author->name));
 }
 
-void event_text_began(struct event_text *t, const struct operation *op)
+void event_text_began(json_t *event, const struct operation *op)
 {
-    event_text_author(t, &op->author);
-    event_text_string(t, "package", op->package, op->package == NULL ? 0 : strlen(op->package));
-    event_text_string(t, "code", op->code.bytes, op->code.len);
+    event_text_author(event, &op->author);
+    event_text_string(event, "package", op->package, op->package == NULL ? 0 : strlen(op->package));
+    event_text_string(event, "code", op->code.bytes, op->code.len);
     if (op->sequence > 0)
-        strbuf_addf(t->out, ",\"in-frame\":{\"error\":%d}", op->sequence);
+        json_object_set_new(event, "in-frame", json_pack("{s:i}", "error", op->sequence));
 }
 
-void event_text_values(struct event_text *t, const struct sexp *reply)
+void event_text_values(json_t *event, const struct sexp *reply)
 {
     const struct sexp *values = reply_get(reply, "values"), *cut = reply_get(reply, "cut");
+    json_t *shown = json_array();
     size_t left = MOST_VALUES, i, len;
     bool is_cut = false;
-    strbuf_adds(t->out, ",\"values\":[");
     for (i = 0; i < sexp_count(values) && i < MOST_ITEMS && left > 0; i++) {
         const char *text = sexp_string(sexp_nth(values, i), &len);
-        size_t shown = text == NULL || len <= left ? len : utf8_floor(text, len, left);
-        strbuf_adds(t->out, i > 0 ? "," : "");
-        write_string(t, text, text == NULL ? 0 : shown);
-        is_cut = is_cut || (text != NULL && shown < len) || !sexp_is_nil(sexp_nth(cut, i));
-        left -= text == NULL || shown > left ? 0 : shown;
+        size_t part = len <= left ? len : utf8_floor(text, len, left);
+        json_array_append_new(shown, string_of(text, part));
+        is_cut = is_cut || part < len || !sexp_is_nil(sexp_nth(cut, i));
+        left -= part;
     }
-    strbuf_adds(t->out, is_cut || i < sexp_count(values) ? "],\"is-cut\":true" : "]");
+    json_object_set_new(event, "values", shown);
+    if (is_cut || i < sexp_count(values))
+        json_object_set_new(event, "is-cut", json_true());
 }
 
-void event_text_warning(struct event_text *t, const struct sexp *warning)
+void event_text_warning(json_t *event, const struct sexp *warning)
 {
-    add_text(t, "type", sexp_nth(warning, 0));
-    add_text(t, "message", sexp_nth(warning, 1));
-    add_text(t, "place", sexp_nth(warning, 2));
+    set_text(event, "type", sexp_nth(warning, 0));
+    set_text(event, "message", sexp_nth(warning, 1));
+    set_text(event, "place", sexp_nth(warning, 2));
     if (sexp_integer(sexp_nth(warning, 4), 1) > 1)
-        event_text_number(t, "times", sexp_integer(sexp_nth(warning, 4), 1));
+        set_integer(event, "times", sexp_integer(sexp_nth(warning, 4), 1));
 }
 
 /* As a reply shows them, a line a frame. */
-static void add_frames(struct event_text *t, const struct error_record *r)
+static void set_frames(json_t *event, const struct error_record *r)
 {
     struct strbuf text = {0};
+    json_t *frames = json_array();
     report_frames(&text, error_record_frames(r), MOST_FRAMES, MOST_FRAME_BYTES);
-    event_text_number(t, "frame-count", abs(error_record_total_frames(r)));
-    strbuf_adds(t->out, ",\"frames\":[");
-    const char *line = strbuf_string(&text);
-    for (size_t i = 0; *line != '\0'; i++) {
+    for (const char *line = strbuf_string(&text); *line != '\0';) {
         size_t len = strcspn(line, "\n");
-        strbuf_adds(t->out, i > 0 ? "," : "");
-        write_string(t, line, len);
+        json_array_append_new(frames, string_of(line, len));
         line += line[len] == '\n' ? len + 1 : len;
     }
-    strbuf_addc(t->out, ']');
+    set_integer(event, "frame-count", abs(error_record_total_frames(r)));
+    json_object_set_new(event, "frames", frames);
     strbuf_fini(&text);
 }
 
-static void add_restarts(struct event_text *t, const struct sexp *restarts)
+static void set_restarts(json_t *event, const struct sexp *restarts)
 {
-    strbuf_adds(t->out, ",\"restarts\":[");
+    json_t *list = json_array();
     for (size_t i = 0; i < sexp_count(restarts) && i < MOST_ITEMS; i++) {
-        const struct sexp *restart = sexp_nth(restarts, i);
-        strbuf_addf(t->out, "%s{\"index\":%zu", i > 0 ? "," : "", i + 1);
-        add_text(t, "name", sexp_nth(restart, 0));
-        add_text(t, "description", sexp_nth(restart, 1));
-        strbuf_addf(t->out, ",\"takes-value\":%s}", sexp_is_nil(sexp_nth(restart, 2)) ? "false" : "true");
+        json_t *restart = json_pack("{s:i}", "index", (int)i + 1);
+        set_text(restart, "name", sexp_nth(sexp_nth(restarts, i), 0));
+        set_text(restart, "description", sexp_nth(sexp_nth(restarts, i), 1));
+        json_object_set_new(restart, "takes-value",
+                            json_boolean(!sexp_is_nil(sexp_nth(sexp_nth(restarts, i), 2))));
+        json_array_append_new(list, restart);
     }
-    strbuf_addc(t->out, ']');
+    json_object_set_new(event, "restarts", list);
 }
 
-void event_text_error(struct event_text *t, const struct error_record *r)
+void event_text_error(json_t *event, const struct error_record *r)
 {
     if (r->sequence > 0)
-        event_text_number(t, "error", r->sequence);
-    event_text_string(t, "type", r->type, strlen(r->type));
-    event_text_string(t, "message", r->message, strlen(r->message));
+        set_integer(event, "error", r->sequence);
+    event_text_string(event, "type", r->type, strlen(r->type));
+    event_text_string(event, "message", r->message, strlen(r->message));
     if (r->thread != NULL)
-        event_text_string(t, "thread", r->thread, strlen(r->thread));
-    add_frames(t, r);
-    add_restarts(t, r->sequence > 0 ? error_record_restarts(r) : NULL);
+        event_text_string(event, "thread", r->thread, strlen(r->thread));
+    set_frames(event, r);
+    set_restarts(event, r->sequence > 0 ? error_record_restarts(r) : NULL);
 }
 
-uint64_t event_text_output(struct event_text *t, const struct capture *c, uint64_t told)
+uint64_t event_text_output(json_t *event, const struct capture *c, uint64_t told)
 {
     uint64_t end = capture_floor(c, c->total), from = told;
-    if (end <= told)
-        return told;
     if (end - from > LONGEST_OUTPUT)
         from = capture_floor(c, end - LONGEST_OUTPUT);
     char *bytes = xmalloc(LONGEST_OUTPUT + 8);
     size_t len = (size_t)(end - from), read = 0, n;
     while (read < len && (n = capture_read(c, from + read, bytes + read, len - read)) > 0)
         read += n;
-    event_text_string(t, "text", bytes, read);
+    event_text_string(event, "text", bytes, read);
     if (from > told)
-        event_text_number(t, "omitted", (int64_t)(from - told));
+        set_integer(event, "omitted", (int64_t)(from - told));
     free(bytes);
     return end;
 }

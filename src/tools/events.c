@@ -10,8 +10,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/check.h"
 #include "base/event_log.h"
 #include "base/hash_table.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "lisp/worker.h"
@@ -22,6 +24,7 @@
 #include "session/records/operation.h"
 #include "session/session.h"
 #include "session/sessions.h"
+#include "tools/audit.h"
 #include "tools/event_definitions.h"
 #include "tools/event_text.h"
 
@@ -73,9 +76,7 @@ static struct log *find(const struct events *all, const char *session)
 
 static void add_time(struct strbuf *out, const struct timespec *when)
 {
-    strbuf_adds(out, text_date(when->tv_sec).text);
-    out->len--; /* the Z */
-    strbuf_addf(out, ".%03ldZ", when->tv_nsec / 1000000);
+    strbuf_addf(out, "%.19s.%03ldZ", text_date(when->tv_sec).text, when->tv_nsec / 1000000);
 }
 
 static void log_free(struct log *log)
@@ -98,37 +99,39 @@ static void notify(struct log *log, struct session *s)
     sessions_tell_events(s);
 }
 
-/* Begin an event: its members follow, and end_event(). */
-static struct event_text begin_event(struct log *log, const char *kind, uint64_t evaluation,
-                                     struct strbuf *out)
+/* Begin an event: further members follow, and end_event(). */
+static json_t *begin_event(struct log *log, const char *kind, uint64_t evaluation)
 {
     struct timespec now;
+    struct strbuf time = {0};
     clock_gettime(CLOCK_REALTIME, &now);
-    strbuf_init(out, 0);
-    strbuf_addf(out, "{\"number\":%llu,\"time\":\"", (unsigned long long)log->last + 1);
-    add_time(out, &now);
-    strbuf_addf(out, "\",\"kind\":\"%s\"", kind);
-    struct event_text t = {.out = out, .redacts = log->all->redacts};
+    add_time(&time, &now);
+    json_t *event = json_pack("{s:I, s:s, s:s}", "number", (json_int_t)log->last + 1, "time",
+                              strbuf_string(&time), "kind", kind);
+    strbuf_fini(&time);
     if (evaluation > 0)
-        event_text_number(&t, "evaluation", (int64_t)evaluation);
-    return t;
+        json_object_set_new(event, "evaluation", json_integer((json_int_t)evaluation));
+    return event;
 }
 
-static void end_event(struct log *log, struct session *s, struct strbuf *out)
+static void end_event(struct log *log, struct session *s, json_t *event)
 {
-    strbuf_addc(out, '}');
-    event_log_add(&log->kept, 0, ++log->last, out->bytes, out->len);
-    strbuf_fini(out);
+    json_t *shown = log->all->redacts ? audit_redacted(event) : json_incref(event);
+    char *text = json_dumps(shown, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    CHECK(text != NULL);
+    event_log_add(&log->kept, 0, ++log->last, text, strlen(text));
+    free(text);
+    json_decref(shown);
+    json_decref(event);
     notify(log, s);
 }
 
 static void add_text(struct log *log, struct session *s, const char *kind, uint64_t evaluation,
                      const char *text)
 {
-    struct strbuf out;
-    struct event_text t = begin_event(log, kind, evaluation, &out);
-    event_text_string(&t, "text", text, strlen(text));
-    end_event(log, s, &out);
+    json_t *event = begin_event(log, kind, evaluation);
+    event_text_string(event, "text", text, strlen(text));
+    end_event(log, s, event);
 }
 
 /* Tell what was printed since. Whatever else is told comes after it. */
@@ -140,11 +143,10 @@ static void tell_output(struct log *log, struct session *s)
             log->told[stream] = 0; /* it was reported, and begins anew */
         if (capture_floor(c, c->total) <= log->told[stream])
             continue;
-        struct strbuf out;
-        struct event_text t = begin_event(log, "output", stream == BETWEEN ? 0 : log->evaluation, &out);
-        strbuf_addf(&out, ",\"stream\":\"%s\"", stream == WORKER_STDERR ? "stderr" : "stdout");
-        log->told[stream] = event_text_output(&t, c, log->told[stream]);
-        end_event(log, s, &out);
+        json_t *event = begin_event(log, "output", stream == BETWEEN ? 0 : log->evaluation);
+        json_object_set_new(event, "stream", json_string(stream == WORKER_STDERR ? "stderr" : "stdout"));
+        log->told[stream] = event_text_output(event, c, log->told[stream]);
+        end_event(log, s, event);
     }
 }
 
@@ -165,92 +167,70 @@ static uint64_t number_of(const struct session *s, const struct operation *op)
 
 static void tell_began(struct log *log, struct session *s, const struct operation *op)
 {
-    struct strbuf out;
     if (op->code.len == 0)
         return; /* nobody's code: a look-up */
     log->evaluation = number_of(s, op);
     log->began_ms = uv_hrtime() / 1000000;
-    struct event_text t = begin_event(log, "started", log->evaluation, &out);
-    event_text_began(&t, op);
-    end_event(log, s, &out);
+    json_t *event = begin_event(log, "started", log->evaluation);
+    event_text_began(event, op);
+    end_event(log, s, event);
 }
 
 static void tell_warnings(struct log *log, struct session *s, const struct sexp *reply)
 {
     const struct sexp *warnings = reply_get(reply, "warnings");
     for (size_t i = 0; i < sexp_count(warnings) && i < MOST_WARNINGS; i++) {
-        struct strbuf out;
-        struct event_text t = begin_event(log, "warning", log->evaluation, &out);
-        event_text_warning(&t, sexp_nth(warnings, i));
-        end_event(log, s, &out);
+        json_t *event = begin_event(log, "warning", log->evaluation);
+        event_text_warning(event, sexp_nth(warnings, i));
+        end_event(log, s, event);
     }
 }
 
-static void add_elapsed(struct log *log, struct strbuf *out)
+static void tell_definitions(struct log *log, struct session *s, const struct operation *op)
 {
-    uint64_t elapsed_ms = uv_hrtime() / 1000000 - log->began_ms;
-    strbuf_addf(out, ",\"elapsed\":%llu.%03llu", (unsigned long long)(elapsed_ms / 1000),
-                (unsigned long long)(elapsed_ms % 1000));
-}
-
-/* For tell_definition(). */
-struct definitions_call {
-    struct log *log;
-    struct session *session;
-};
-
-static void tell_definition(void *arg, const struct event_definition *d)
-{
-    struct definitions_call *call = arg;
-    struct log *log = call->log;
-    struct strbuf out;
-    struct event_text t = begin_event(log, "definition", log->evaluation, &out);
-    event_text_string(&t, "operator", d->operator, d->operator_len);
-    event_text_string(&t, "name", d->name, d->name_len);
-    event_text_string(&t, "text", d->text, d->len);
-    if (d->replaced != NULL) {
-        event_text_string(&t, "replaced", d->replaced, d->replaced_len);
-        event_text_number(&t, "replaced-evaluation", (int64_t)d->replaced_evaluation);
-    } else {
-        strbuf_adds(&out, ",\"replaced\":null,\"replaced-evaluation\":null");
+    json_t *definitions =
+               event_definitions(session_journal(s), op->code.bytes, op->code.len, log->evaluation),
+           *definition;
+    size_t i;
+    json_array_foreach(definitions, i, definition) {
+        json_t *event = begin_event(log, "definition", log->evaluation);
+        json_object_update(event, definition);
+        end_event(log, s, event);
     }
-    end_event(log, call->session, &out);
+    json_decref(definitions);
 }
 
 static void tell_end(struct log *log, struct session *s, const struct operation *op,
                      const struct outcome *outcome)
 {
-    struct strbuf out;
     const struct sexp *reply = outcome->kind == OUTCOME_ERROR ? outcome->error->condition : outcome->reply;
     if (outcome->kind == OUTCOME_OK && op->has_code)
-        event_definitions_each(session_journal(s), op->code.bytes, op->code.len, log->evaluation,
-                               tell_definition, &(struct definitions_call){.log = log, .session = s});
+        tell_definitions(log, s, op);
     tell_warnings(log, s, reply);
-    struct event_text t =
-        begin_event(log, outcome->kind == OUTCOME_OK ? "value" : "error", log->evaluation, &out);
+    json_t *event = begin_event(log, outcome->kind == OUTCOME_OK ? "value" : "error", log->evaluation);
     if (outcome->kind == OUTCOME_OK) {
-        event_text_values(&t, reply);
+        event_text_values(event, reply);
     } else if (outcome->kind == OUTCOME_ERROR) {
-        event_text_error(&t, outcome->error);
+        event_text_error(event, outcome->error);
     } else {
         const char *refusal = outcome->kind == OUTCOME_REFUSED ? sexp_string(sexp_nth(reply, 2), NULL) : NULL;
         const char *why = refusal != NULL ? refusal : outcome->why != NULL ? outcome->why : "";
-        event_text_string(&t, "type", "NOT-EVALUATED", strlen("NOT-EVALUATED"));
-        event_text_string(&t, "message", why, strlen(why));
+        json_object_set_new(event, "type", json_string("NOT-EVALUATED"));
+        event_text_string(event, "message", why, strlen(why));
     }
-    add_elapsed(log, &out);
-    end_event(log, s, &out);
+    double elapsed_ms = (double)(uv_hrtime() / 1000000 - log->began_ms);
+    json_object_set_new(event, "elapsed", json_real(elapsed_ms / 1000));
+    end_event(log, s, event);
 }
 
 static void tell_ended(struct log *log, struct session *s, const struct operation *op,
                        const struct outcome *outcome)
 {
-    struct strbuf out;
     tell_output(log, s);
     if (op->kind == OPERATION_CHECKPOINT && outcome->kind == OUTCOME_OK) {
-        struct event_text t = begin_event(log, "checkpoint", session_at(s), &out);
-        event_text_string(&t, "name", op->name, strlen(op->name));
-        end_event(log, s, &out);
+        json_t *event = begin_event(log, "checkpoint", session_at(s));
+        event_text_string(event, "name", op->name, strlen(op->name));
+        end_event(log, s, event);
     } else if (op->code.len > 0) {
         tell_end(log, s, op, outcome);
     }
@@ -261,15 +241,13 @@ static void tell_ended(struct log *log, struct session *s, const struct operatio
 
 static void tell_error(struct log *log, struct session *s, const struct error_record *r)
 {
-    struct strbuf out;
-    struct event_text t =
-        begin_event(log, r->thread != NULL ? "thread-error" : "error", log->evaluation, &out);
+    json_t *event = begin_event(log, r->thread != NULL ? "thread-error" : "error", log->evaluation);
     if (r->thread != NULL && session_attached(s) != NULL)
-        event_text_author(&t, &image);
-    event_text_error(&t, r);
+        event_text_author(event, &image);
+    event_text_error(event, r);
     if (r->met > 0)
-        strbuf_adds(&out, ",\"goes-on\":true");
-    end_event(log, s, &out);
+        json_object_set_new(event, "goes-on", json_true());
+    end_event(log, s, event);
 }
 
 static void tell_progress(struct log *log, struct session *s, const char *text)
@@ -278,40 +256,33 @@ static void tell_progress(struct log *log, struct session *s, const char *text)
     if (log->progressed_ms + PROGRESS_MS > now_ms)
         return;
     log->progressed_ms = now_ms;
-    struct strbuf out;
-    struct event_text t = begin_event(log, "progress", log->evaluation, &out);
-    event_text_string(&t, "text", text, strlen(text));
+    json_t *event = begin_event(log, "progress", log->evaluation);
+    event_text_string(event, "text", text, strlen(text));
     /* Of files and tests whose number is known, the agent says at the end "(45 % done)". */
     const char *share = strrchr(text, '(');
     int percent, end = 0;
     if (share != NULL && sscanf(share, "(%3d %% done)%n", &percent, &end) == 1 && end > 0 && percent >= 0)
-        event_text_number(&t, "percent", percent < 100 ? percent : 100);
-    end_event(log, s, &out);
+        json_object_set_new(event, "percent", json_integer(percent < 100 ? percent : 100));
+    end_event(log, s, event);
 }
 
-/* Runs of numbers that the current state does not contain: "[[3,7],[9,9]]". */
-static void add_undone(struct strbuf *out, const struct journal *j)
+/* Runs of numbers that the current state does not contain: [[3,7],[9,9]]. */
+static json_t *undone(const struct journal *j)
 {
     const struct journal_entry *e;
-    uint64_t first = 0, last = 0;
-    size_t ranges = 0;
-    strbuf_adds(out, ",\"undone\":[");
-    for (size_t i = 0; (e = journal_at(j, i)) != NULL || first > 0; i++) {
-        bool is_undone = e != NULL && e->is_undone;
-        if (is_undone && first == 0)
-            first = e->evaluation;
-        if (is_undone)
-            last = e->evaluation;
-        if (is_undone || first == 0)
+    json_t *ranges = json_array(), *range = NULL;
+    for (size_t i = 0; (e = journal_at(j, i)) != NULL && json_array_size(ranges) <= MOST_UNDONE; i++) {
+        if (!e->is_undone) {
+            range = NULL;
             continue;
-        if (ranges++ < MOST_UNDONE)
-            strbuf_addf(out, "%s[%llu,%llu]", ranges > 1 ? "," : "", (unsigned long long)first,
-                        (unsigned long long)last);
-        first = 0;
-        if (e == NULL)
-            break;
+        }
+        json_int_t number = (json_int_t)e->evaluation;
+        if (range == NULL)
+            json_array_append_new(ranges, range = json_pack("[I,I]", number, number));
+        else
+            json_array_set_new(range, 1, json_integer(number));
     }
-    strbuf_addc(out, ']');
+    return ranges;
 }
 
 static void tell_became(struct log *log, struct session *s, const struct sessions_event *e)
@@ -326,14 +297,13 @@ static void tell_became(struct log *log, struct session *s, const struct session
         [START_RESTORE] = "restore",
         [START_RESUME] = "recovery",
     };
-    struct strbuf out;
-    struct event_text t = begin_event(log, kinds[e->cause], 0, &out);
+    json_t *event = begin_event(log, kinds[e->cause], 0);
     if (e->operation != NULL && e->operation->author.name[0] != '\0')
-        event_text_author(&t, &e->operation->author);
-    event_text_number(&t, "to", (int64_t)session_at(s));
-    event_text_string(&t, "text", e->text, strlen(e->text));
-    add_undone(&out, session_journal(s));
-    end_event(log, s, &out);
+        event_text_author(event, &e->operation->author);
+    json_object_set_new(event, "to", json_integer((json_int_t)session_at(s)));
+    event_text_string(event, "text", e->text, strlen(e->text));
+    json_object_set_new(event, "undone", undone(session_journal(s)));
+    end_event(log, s, event);
 }
 
 static void on_event(void *arg, struct session *s, const struct sessions_event *e)
@@ -361,9 +331,7 @@ static void on_event(void *arg, struct session *s, const struct sessions_event *
                  e->text != NULL ? e->text : "The process ended between two evaluations.");
         break;
     case SESSIONS_EVENT_PERSON:
-        events_add(
-            arg, s,
-            &(struct events_note){.kind = "person", .author = &image, .name = "text", .text = e->text});
+        events_add_text(arg, s, "person", &image, "text", e->text);
         break;
     case SESSIONS_EVENT_BECAME:
         tell_became(log, s, e);
@@ -430,43 +398,53 @@ static bool read_event(void *arg, uint64_t number, const char *bytes, size_t len
     return strbuf_add(r->out, bytes, len);
 }
 
-void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out)
+void events_read(struct events *all, struct session *s, int64_t after, int64_t before, size_t limit,
+                 struct strbuf *out)
 {
     struct log *log = find(all, session_name(s));
     size_t start = out->len;
     tell_output(log, s);
     uint64_t oldest = log->last + 1 - log->kept.count, end = log->last + 1, from = oldest;
-    if (range->after >= 0) {
-        from = (uint64_t)range->after + 1 > oldest ? (uint64_t)range->after + 1 : oldest;
+    if (after >= 0) {
+        from = (uint64_t)after + 1 > oldest ? (uint64_t)after + 1 : oldest;
     } else {
-        if (range->before > 0 && (uint64_t)range->before < end)
-            end = (uint64_t)range->before;
-        from = end > oldest + range->limit ? end - range->limit : oldest;
+        if (before > 0 && (uint64_t)before < end)
+            end = (uint64_t)before;
+        from = end > oldest + limit ? end - limit : oldest;
     }
     strbuf_addf(out, "{\"session\":\"%s\",\"began\":\"", log->session);
     add_time(out, &log->began);
-    strbuf_addf(out, "\",\"first\":%llu,\"last\":%llu,\"at\":%llu", (unsigned long long)oldest,
+    strbuf_addf(out, "\",\"first\":%llu,\"last\":%llu,\"at\":%llu,\"undone\":", (unsigned long long)oldest,
                 (unsigned long long)log->last, (unsigned long long)session_at(s));
-    add_undone(out, session_journal(s));
+    json_t *ranges = undone(session_journal(s));
+    json_write_value(out, ranges);
+    json_decref(ranges);
     strbuf_adds(out, ",\"events\":[");
     struct reading reading = {
-        .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = range->limit};
+        .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = limit};
     event_log_replay(&log->kept, 0, from - 1, read_event, &reading);
     strbuf_adds(out, "]}");
 }
 
-void events_add(struct events *all, struct session *s, const struct events_note *note)
+void events_add(struct events *all, struct session *s, const char *kind, const struct author *author,
+                json_t *members)
 {
     struct log *log = all == NULL ? NULL : find(all, session_name(s));
-    struct strbuf out;
-    if (log == NULL)
-        return;
-    tell_output(log, s);
-    struct event_text t = begin_event(log, note->kind, note->evaluation, &out);
-    if (note->author != NULL)
-        event_text_author(&t, note->author);
-    if (note->number_name != NULL)
-        event_text_number(&t, note->number_name, note->number);
-    event_text_string(&t, note->name, note->text, strlen(note->text));
-    end_event(log, s, &out);
+    if (log != NULL) {
+        tell_output(log, s);
+        json_t *event = begin_event(log, kind, 0);
+        if (author != NULL)
+            event_text_author(event, author);
+        json_object_update(event, members);
+        end_event(log, s, event);
+    }
+    json_decref(members);
+}
+
+void events_add_text(struct events *all, struct session *s, const char *kind, const struct author *author,
+                     const char *name, const char *text)
+{
+    json_t *members = json_object();
+    event_text_string(members, name, text, strlen(text));
+    events_add(all, s, kind, author, members);
 }

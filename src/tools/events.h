@@ -5,6 +5,7 @@
 #ifndef TOOLS_EVENTS_H
 #define TOOLS_EVENTS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,27 +24,21 @@ struct strbuf;
 struct events *events_new(uv_loop_t *loop, struct sessions *sessions, bool redacts);
 void events_free(struct events *all);
 
-/* Which events are read. */
-struct events_range {
-    int64_t after, before; /* numbers; after >= 0: the oldest after it; otherwise the newest before ${before},
-                              which is 0 for all */
-    size_t limit;
-};
+/* events_read(all, s, after, before, limit, out): append the JSON object of the resource (docs/view.md) with
+ * at most
+ * ${limit} events: if ${after} >= 0, the oldest with a higher number; otherwise the newest with a number
+ * below
+ * ${before}, which is 0 for all. */
+void events_read(struct events *all, struct session *s, int64_t after, int64_t before, size_t limit,
+                 struct strbuf *out);
 
-/* events_read(all, s, range, out): append the JSON object of the resource (docs/view.md). */
-void events_read(struct events *all, struct session *s, const struct events_range *range, struct strbuf *out);
+/* events_add(all, s, kind, author, members): add an event that a tool knows of and the session does not, to
+ * the log of ${s}. ${all} may be NULL; so may ${author}, borrowed: nobody acted. ${members} are taken. */
+void events_add(struct events *all, struct session *s, const char *kind, const struct author *author,
+                json_t *members);
 
-/* What tools know of and sessions do not. All is borrowed. */
-struct events_note {
-    const char *kind;
-    uint64_t evaluation;         /* 0: none */
-    const struct author *author; /* NULL: nobody acted */
-    const char *number_name;     /* a further member, a number; NULL: none */
-    int64_t number;
-    const char *name, *text; /* a further member, a text */
-};
-
-/* events_add(all, s, note): add it to the log of ${s}; ${all} may be NULL. */
-void events_add(struct events *all, struct session *s, const struct events_note *note);
+/* events_add_text(all, s, kind, author, name, text): the same with one member, a text. */
+void events_add_text(struct events *all, struct session *s, const char *kind, const struct author *author,
+                     const char *name, const char *text);
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "tools/look_up.h"
 
+#define PLACE_AFTER_SEMICOLON "{evaluation?;}{evaluation!{file?;}}" PLACE
+
 /* The meaning of a method's place in the order. */
 static const char *role_text(const char *role, bool has_around)
 {
@@ -36,10 +38,8 @@ static void add_order(struct strbuf *out, const struct sexp *order)
         const char *role = sexp_string(sexp_get(method, 1, "role"), NULL);
         strbuf_addf(out, "\n%zu. ", i + 1);
         reply_add_string(out, sexp_nth(method, 0));
-        strbuf_addf(out, ": %s;", role_text(role, has_around));
-        look_up_add_place(out, method, 1);
-        if (out->bytes[out->len - 1] == ';')
-            out->bytes[--out->len] = '\0';
+        strbuf_addf(out, ": %s", role_text(role, has_around));
+        reply_fill(out, method, PLACE_AFTER_SEMICOLON);
         has_around = has_around || (role != NULL && strcmp(role, "AROUND") == 0);
     }
 }
@@ -56,11 +56,7 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
             strbuf_adds(out, k == 0 ? ": does not fit " : ", ");
             reply_add_string(out, sexp_nth(argument, 0));
         }
-        if (sexp_count(numbers) > 0)
-            strbuf_addc(out, ';');
-        look_up_add_place(out, method, 1);
-        if (out->bytes[out->len - 1] == ';')
-            out->bytes[--out->len] = '\0';
+        reply_fill(out, method, sexp_count(numbers) > 0 ? PLACE_AFTER_SEMICOLON : PLACE);
     }
 }
 
@@ -71,24 +67,23 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     const struct sexp *order = reply_get(o->reply, "order");
     const struct sexp *misfits = reply_get(o->reply, "misfits");
     size_t methods = reply_count(o->reply, "methods");
-    reply_add(out, o->reply, "name");
     if (reply_get(o->reply, "function") != NULL) {
-        reply_fill(out, o->reply, " is an ordinary function {function}");
-        look_up_add_place(out, reply_get(o->reply, "place"), 0);
-        strbuf_adds(out, ": every call runs it.");
+        reply_fill(out, o->reply, "{name} is an ordinary function {function}");
+        reply_fill(out, reply_get(o->reply, "place"), PLACE ": every call runs it.");
         return;
     }
-    strbuf_addf(out, " is a generic function with %s, called with:", text_count(methods, "method").text);
-    reply_fill_each(out, arguments, "\n  {0} = {2} ({1})");
+    reply_fill(out, o->reply,
+               "{name} is a generic function with {#methods method}, called with:"
+               "{arguments*|\n  {0} = {2} ({1})}");
     if (sexp_count(order) > 0) {
-        reply_fill(out, o->reply, "\nMethod combination {combination}");
-        strbuf_addf(out, ". %s:",
-                    sexp_count(order) == 1 ? "One method applies" : "These methods apply, in this order");
+        reply_fill(out, o->reply,
+                   sexp_count(order) == 1
+                       ? "\nMethod combination {combination}. One method applies:"
+                       : "\nMethod combination {combination}. These methods apply, in this order:");
         add_order(out, order);
-        if (reply_flag(o->reply, "fails"))
-            strbuf_adds(out, "\nThere is no primary method among them, so the call fails and runs none.");
-        if (sexp_string(reply_get(o->reply, "form"), NULL) != NULL)
-            reply_fill(out, o->reply, "\nThe method combination calls them with this form:\n{form}");
+        reply_fill(out, o->reply,
+                   "{fails?\nThere is no primary method among them, so the call fails and runs none.}"
+                   "{form?\nThe method combination calls them with this form:\n{form}}");
     } else if (methods == 0) {
         strbuf_adds(out, "\nIt has no methods: NO-APPLICABLE-METHOD would be called.");
     } else {

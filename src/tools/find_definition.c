@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "session/records/journal.h"
 #include "tools/look_up.h"
 
@@ -56,11 +55,10 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
                     "changed since it was loaded)");
     else {
         look_up_add_text(call, s, text, len);
-        if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
-            strbuf_adds(&call->text, "\n[… the rest is in the file …]");
+        reply_fill(&call->text, definition, "{cut?\n[… the rest is in the file …]}");
     }
-    reply_add_list(&call->text, "\n(the loaded definition may be another form, at line ",
-                   sexp_get(definition, 0, "lines"), ", ", ")");
+    reply_fill(&call->text, definition,
+               "{lines?\n(the loaded definition may be another form, at line {lines*, |{}})}");
 }
 
 static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
@@ -93,9 +91,7 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     const struct sexp *definition = sexp_nth(definitions, n);
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
     const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
-    reply_fill(&call->text, definition, "\n\n[{kind}] {name}");
-    look_up_add_place(&call->text, definition, 0);
-    strbuf_addc(&call->text, '\n');
+    reply_fill(&call->text, definition, "\n\n[{kind}] {name}" PLACE "\n");
     if (is_shown(definitions, n))
         strbuf_adds(&call->text, "(shown above)");
     else if (evaluation > 0)
@@ -112,8 +108,7 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *definitions = reply_get(o->reply, "definitions");
     size_t total = reply_count(o->reply, "total");
-    reply_add(&call->text, o->reply, "name");
-    strbuf_addf(&call->text, " has %s:", text_count(total, "definition").text);
+    reply_fill(&call->text, o->reply, "{name} has {#total definition}:");
     for (size_t i = 0; i < sexp_count(definitions); i++)
         add_definition(call, o->session, definitions, i);
     look_up_add_rest(call, sexp_count(definitions), total);

@@ -23,7 +23,7 @@ static void add_tools(struct strbuf *out)
 {
     strbuf_adds(out, "TOOLS");
     for (size_t i = 0; i < registry_count(); i++) {
-        bool is_first = i == 0 || registry_family(i) != registry_family(i - 1);
+        bool is_first = i == 0 || strcmp(registry_family(i), registry_family(i - 1)) != 0;
         strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
                     is_first ? ": " : "", registry_at(i)->name);
     }

@@ -13,110 +13,71 @@
 
 #define MOST_PARTS 500
 
-static void add_facts(struct strbuf *out, const struct sexp *reply)
-{
-    static const struct {
-        const char *key, *label;
-    } heads[] = {{"kind", "Kind"}, {"class", "Class"}, {"handle", "Handle"}};
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
-        strbuf_addf(out, "\n%s: ", heads[i].label);
-        reply_add(out, reply, heads[i].key);
-    }
-    reply_fill_each(out, reply_get(reply, "facts"), "\n{0}: {1}");
-}
-
-static void add_handle(struct strbuf *out, const struct sexp *handle)
-{
-    if (sexp_string(handle, NULL) == NULL)
-        return;
-    strbuf_adds(out, " <");
-    reply_add_string(out, handle);
-    strbuf_addc(out, '>');
-}
-
 static void add_part(struct strbuf *out, const struct sexp *part)
 {
-    reply_fill(out, part, "  {0}");
-    add_handle(out, sexp_nth(part, 3));
-    if (sexp_string(sexp_nth(part, 1), NULL) == NULL) {
-        strbuf_adds(out, " is unbound\n");
-        return;
-    }
-    reply_fill(out, part, " = {1}");
-    add_handle(out, sexp_nth(part, 2));
-    strbuf_addc(out, '\n');
+    bool is_bound = sexp_string(sexp_nth(part, 1), NULL) != NULL;
+    reply_fill(out, part, is_bound ? "  {0}{3? <{3}>} = {1}{2? <{2}>}\n" : "  {0}{3? <{3}>} is unbound\n");
 }
 
-/* The number of parts; negative: too many to count. */
-static void add_total(struct strbuf *out, int64_t total)
-{
-    if (total < 0)
-        strbuf_adds(out, "very many");
-    else
-        strbuf_adds(out, text_grouped((uint64_t)total).text);
-}
-
+/* A negative total: too many to count. */
 static void add_parts(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *parts = reply_get(reply, "parts");
     uint64_t from = reply_count(reply, "from"), count = sexp_count(parts);
     int64_t total = reply_integer(reply, "total");
-    bool is_countable = total >= 0;
-    if (is_countable && total == 0)
+    bool is_more = total < 0 || from + count < (uint64_t)total;
+    struct short_text all = text_grouped(total < 0 ? 0 : (uint64_t)total);
+    const char *of = total < 0 ? "very many" : all.text;
+    if (total == 0)
         return;
     section_begin(out, NULL);
     if (count == 0) {
-        strbuf_addf(out, "There are no parts from %s on, of ", text_grouped(from).text);
-        add_total(out, total);
-        strbuf_addc(out, '.');
+        strbuf_addf(out, "There are no parts from %s on, of %s.", text_grouped(from).text, of);
         return;
     }
     strbuf_adds(out, "Parts");
-    if (from > 0 || !is_countable || count < (uint64_t)total) {
-        strbuf_addf(out, " %s to %s of ", text_grouped(from).text, text_grouped(from + count - 1).text);
-        add_total(out, total);
-    }
+    if (from > 0 || is_more)
+        strbuf_addf(out, " %s to %s of %s", text_grouped(from).text, text_grouped(from + count - 1).text, of);
     strbuf_adds(out, ":\n");
     for (size_t i = 0; i < count; i++)
         add_part(out, sexp_nth(parts, i));
-    if (!is_countable || from + count < (uint64_t)total)
+    if (is_more)
         strbuf_addf(out, "offset: %" PRIu64 " shows more.", from + count);
     section_end(out);
 }
 
-static void add_inspection(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
+static void add_inspection(struct tool_call *call, const struct outcome *o)
 {
-    struct tool_call *call = arg;
+    struct strbuf *out = &call->text;
     const struct sexp *absent = reply_get(o->reply, "absent"), *not_set = reply_get(o->reply, "not-set");
     const struct sexp *failed = reply_get(o->reply, "failed");
     section_begin(out, NULL);
     if (sexp_string(absent, NULL) != NULL) {
         reply_add_string(out, absent);
     } else if (sexp_string(not_set, NULL) != NULL) {
-        strbuf_adds(out, "Nothing was set. ");
-        reply_add_string(out, not_set);
+        reply_fill(out, o->reply, "Nothing was set. {not-set}");
         call->is_error = true;
     } else if (sexp_string(failed, NULL) != NULL) {
-        strbuf_adds(out, "The object could not be inspected: its own code signalled ");
-        reply_add_string(out, failed);
-        strbuf_addc(out, '.');
+        reply_fill(out, o->reply, "The object could not be inspected: its own code signalled {failed}.");
     } else if (reply_get(o->reply, "text") == NULL) {
-        report_values(out, o, max_output); /* the code invoked ABORT itself */
+        report_values(out, o, call_max_output(call, o)); /* the code invoked ABORT itself */
     } else {
-        reply_add(out, o->reply, "text");
-        add_facts(out, o->reply);
+        reply_fill(out, o->reply,
+                   "{text}\nKind: {kind}\nClass: {class}\nHandle: {handle}{facts*|\n{0}: {1}}");
         add_parts(out, o->reply);
     }
 }
 
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
-    call_report_with(call, o, add_inspection);
+    if (call_report_begin(call, o, NULL))
+        add_inspection(call, o);
+    call_report_end(call, o);
 }
 
 static void on_looked(struct tool_call *call, const struct outcome *o)
 {
-    add_inspection(&call->text, o, 0, call);
+    add_inspection(call, o);
     const char *handle = call_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
@@ -126,7 +87,7 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
 /* The copy of the error ends with its answer, so its handles are of no use afterwards. */
 static void on_local(struct tool_call *call, const struct outcome *o)
 {
-    add_inspection(&call->text, o, 0, call);
+    add_inspection(call, o);
     if (o->was_in_copy)
         strbuf_adds(&call->text,
                     "\nThis is of a copy of the process that was made at the error: the handles are "

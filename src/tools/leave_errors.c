@@ -9,13 +9,14 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "report/reply.h"
+#include "report/section.h"
 #include "session/records/journal.h"
 #include "session/records/snapshots.h"
 #include "session/work/history.h"
 #include "tools/detach.h"
 #include "tools/enter_errors.h"
+#include "tools/event_text.h"
 #include "tools/events.h"
 #include "tools/run_tests.h"
 
@@ -57,11 +58,11 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
             size_t len;
             const char *code =
                 journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
-            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
-            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
-            if (len > 0 && count++ < LEFT_SHOWN)
-                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
-                            shown < len ? " ..." : "");
+            if (len == 0 || count++ >= LEFT_SHOWN)
+                continue;
+            strbuf_addf(out, "  %lld: ", (long long)evaluation);
+            section_add_first_line(out, code, len, LONGEST_LEFT);
+            strbuf_addc(out, '\n');
         }
     }
     if (count > LEFT_SHOWN)
@@ -121,6 +122,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
 static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
 {
     call_write_asks(call);
+    call_write_integer(call, "number", r->sequence);
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
@@ -145,13 +147,9 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         .code = code.bytes,
         .code_len = code.len,
     };
-    events_add(call->toolbox->events, s,
-               &(struct events_note){.kind = "restart",
-                                     .author = &call->author,
-                                     .number_name = "error",
-                                     .number = r->sequence,
-                                     .name = "restart",
-                                     .text = how});
+    json_t *event = json_pack("{s:i}", "error", r->sequence);
+    event_text_string(event, "restart", how, strlen(how));
+    events_add(call->toolbox->events, s, "restart", &call->options.author, event);
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);
@@ -162,25 +160,20 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
 static bool is_last_restart(const struct error_record *r, const char *given)
 {
     const struct sexp *restarts = error_record_restarts(r);
-    size_t count = sexp_count(restarts), len = strlen(given), named = 0;
-    if (count == 0)
-        return false;
+    size_t count = sexp_count(restarts), named = 0;
     char *end;
-    if (strtoull(given, &end, 10) == count && *end == '\0')
+    if (count > 0 && strtoull(given, &end, 10) == count && *end == '\0')
         return true;
-    if (len > 0 && (given[0] == ':' || given[0] == '[')) {
-        len -= given[0] == '[' && given[len - 1] == ']' ? 2 : 1;
-        given++;
-    }
+    given += strspn(given, ":[");
+    if (strcspn(given, "]") != strlen("ABORT") || strncasecmp(given, "ABORT", strlen("ABORT")) != 0)
+        return false;
+    bool is_last = false;
     for (size_t i = 0; i < count; i++) {
         const char *name = sexp_string(sexp_nth(sexp_nth(restarts, i), 0), NULL);
-        if (name != NULL && strlen(name) == len && strncasecmp(name, given, len) == 0) {
-            named++;
-            if (i + 1 == count)
-                return named == 1 && strcmp(name, "ABORT") == 0;
-        }
+        is_last = name != NULL && strcmp(name, "ABORT") == 0;
+        named += is_last;
     }
-    return false;
+    return is_last && named == 1;
 }
 
 /* In a copy, a return to the top level would only take back what was evaluated since the error. */

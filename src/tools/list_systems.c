@@ -39,23 +39,10 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
     add_count(call, total, "No system");
     for (size_t i = 0; i < sexp_count(systems); i++) {
         const struct sexp *system = sexp_nth(systems, i);
-        reply_fill(out, system, "\n- {0}");
-        if (!sexp_is_nil(sexp_nth(system, 3)))
-            strbuf_adds(out, " (loaded)");
-        if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
-            strbuf_adds(out, ": ");
-            section_add_place(out, sexp_nth(system, 1));
-        }
+        reply_fill(out, system, "\n- {0}{3? (loaded)}{1?: }");
+        section_add_place(out, sexp_nth(system, 1));
     }
     add_rest(call, total, sexp_count(systems));
-}
-
-static void add_system(struct strbuf *out, const struct sexp *system)
-{
-    reply_fill(out, system, "\n- {0} ({1}, {2}");
-    strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
-                     : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
-                                                         : ")");
 }
 
 static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o)
@@ -64,9 +51,9 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
     const struct sexp *systems = reply_get(o->reply, "systems");
     size_t total = reply_count(o->reply, "total");
     add_count(call, total, "Quicklisp has no system");
-    reply_add_list(out, "\nDid you mean ", reply_get(o->reply, "near"), " or ", "?");
-    for (size_t i = 0; i < sexp_count(systems); i++)
-        add_system(out, sexp_nth(systems, i));
+    reply_fill(out, o->reply,
+               "{near?\nDid you mean {near* or |{}}?}"
+               "{systems*|\n- {0} ({1}, {2}{4?; loaded}{4!{3?; installed}})}");
     add_rest(call, total, sexp_count(systems));
 }
 

@@ -12,7 +12,6 @@
 #include "tools/arguments.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
-#include "tools/table.h"
 
 #define LONG_TEXT_CHARACTERS 500000 /* the maximum that Claude Code allows */
 #define FAR_MAXIMUM 86400           /* an argument's maximum from here on is not listed */
@@ -26,8 +25,7 @@ static json_t *bound(double value)
 /* The short listing omits what the argument's name or an error message also says. */
 static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
 {
-    json_t *schema = json_object();
-    json_object_set_new(schema, "type", json_string(argument_words[a->type].schema));
+    json_t *schema = json_pack("{s:s}", "type", argument_words[a->type].schema);
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
     if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && arguments_is_bounded(a) && is_whole) {
@@ -57,7 +55,7 @@ static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
  * none. */
 static json_t *input_schema(const struct tool *tool, bool is_whole)
 {
-    json_t *schema = json_object(), *properties = json_object(), *required = json_array();
+    json_t *properties = json_object(), *required = json_array();
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (a->is_rare && !is_whole)
             continue;
@@ -65,8 +63,7 @@ static json_t *input_schema(const struct tool *tool, bool is_whole)
         if (a->is_required)
             json_array_append_new(required, json_string(a->name));
     }
-    json_object_set_new(schema, "type", json_string("object"));
-    json_object_set_new(schema, "properties", properties);
+    json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
     if (json_array_size(required) > 0)
         json_object_set(schema, "required", required);
     json_decref(required);
@@ -90,31 +87,26 @@ static json_t *annotations_of(const struct tool *tool)
     return annotations;
 }
 
-/* Hints for clients that cut replies or search for tools: Claude Code reads these, others ignore them. */
+/* Hints for clients that cut replies or search for tools: Claude Code reads these, others ignore them. NULL
+ * if there are none. */
 static json_t *meta_of(const struct tool *tool)
 {
-    json_t *meta = json_object();
-    if (tool->toolset == TOOLSET_CORE)
-        json_object_set_new(meta, "anthropic/alwaysLoad", json_true());
-    else if (tool->search_hint != NULL)
-        json_object_set_new(meta, "anthropic/searchHint", json_string(tool->search_hint));
-    if (tool->returns_long_text)
-        json_object_set_new(meta, "anthropic/maxResultSizeChars", json_integer(LONG_TEXT_CHARACTERS));
-    return meta;
+    bool is_core = tool->toolset == TOOLSET_CORE;
+    json_t *meta =
+        json_pack("{s:o*, s:s*, s:o*}", "anthropic/alwaysLoad", is_core ? json_true() : NULL,
+                  "anthropic/searchHint", is_core ? NULL : tool->search_hint, "anthropic/maxResultSizeChars",
+                  tool->returns_long_text ? json_integer(LONG_TEXT_CHARACTERS) : NULL);
+    if (json_object_size(meta) > 0)
+        return meta;
+    json_decref(meta);
+    return NULL;
 }
 
 static json_t *show(const struct tool *tool, bool is_whole)
 {
-    json_t *object = json_object(), *meta = meta_of(tool);
-    json_object_set_new(object, "name", json_string(tool->name));
-    json_object_set_new(object, "title", json_string(tool->title));
-    json_object_set_new(object, "description", json_string(tool->description));
-    json_object_set_new(object, "inputSchema", input_schema(tool, is_whole));
-    json_object_set_new(object, "annotations", annotations_of(tool));
-    if (json_object_size(meta) > 0)
-        json_object_set(object, "_meta", meta);
-    json_decref(meta);
-    return object;
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o*}", "name", tool->name, "title", tool->title,
+                     "description", tool->description, "inputSchema", input_schema(tool, is_whole),
+                     "annotations", annotations_of(tool), "_meta", meta_of(tool));
 }
 
 json_t *listing_of_tool(const struct tool *tool)
@@ -135,17 +127,17 @@ static bool choose(const char *name, size_t len, enum shown *shown)
     for (size_t set = 0; set <= TOOLSET_FULL; set++) {
         if (!registry_is_spelling(name, len, listing_sets[set]))
             continue;
-        for (size_t i = 0; i < tool_table_count; i++) {
+        for (size_t i = 0; i < registry_count(); i++) {
             if (set == TOOLSET_FULL)
                 shown[i] = SHOWN_WHOLE;
-            else if (tool_table[i]->toolset <= set && shown[i] == SHOWN_NOT)
+            else if (registry_at(i)->toolset <= set && shown[i] == SHOWN_NOT)
                 shown[i] = SHOWN_SHORT;
         }
         return true;
     }
     bool is_known = false;
-    for (size_t i = 0; i < tool_table_count; i++) {
-        if (registry_is_spelling(name, len, tool_table[i]->name)) {
+    for (size_t i = 0; i < registry_count(); i++) {
+        if (registry_is_spelling(name, len, registry_at(i)->name)) {
             is_known = true;
             shown[i] = SHOWN_WHOLE;
         }
@@ -155,10 +147,9 @@ static bool choose(const char *name, size_t len, enum shown *shown)
 
 static bool choose_all(const char *spec, enum shown *shown, struct err *err)
 {
-    for (const char *name = spec;;) {
-        while (*name == ' ')
-            name++;
-        const char *end = name + strcspn(name, ",");
+    for (const char *name = spec, *end;; name = end + 1) {
+        name += strspn(name, " ");
+        end = name + strcspn(name, ",");
         size_t len = (size_t)(end - name);
         while (len > 0 && name[len - 1] == ' ')
             len--;
@@ -172,19 +163,18 @@ static bool choose_all(const char *spec, enum shown *shown, struct err *err)
         }
         if (*end == '\0')
             return true;
-        name = end + 1;
     }
 }
 
 json_t *listing_of(const char *spec, struct err *err)
 {
-    enum shown *shown = xcalloc(tool_table_count + 1, sizeof *shown);
+    enum shown *shown = xcalloc(registry_count() + 1, sizeof *shown);
     json_t *listing = NULL;
     if (choose_all(spec, shown, err)) {
         listing = json_array();
-        for (size_t i = 0; i < tool_table_count; i++) {
+        for (size_t i = 0; i < registry_count(); i++) {
             if (shown[i] != SHOWN_NOT)
-                json_array_append_new(listing, show(tool_table[i], shown[i] == SHOWN_WHOLE));
+                json_array_append_new(listing, show(registry_at(i), shown[i] == SHOWN_WHOLE));
         }
     }
     free(shown);

@@ -3,12 +3,10 @@
  */
 #include "tools/look_up.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/text.h"
 #include "report/section.h"
-#include "tools/cut.h"
 
 static void on_shown(struct tool_call *call, const struct outcome *outcome)
 {
@@ -28,9 +26,11 @@ call_outcome *look_up_showing(struct tool_call *call, call_outcome *show)
     return on_shown;
 }
 
-void look_up_wait(struct tool_call *call, call_outcome *show)
+void look_up_request(struct tool_call *call, struct session *session, enum operation_kind kind,
+                     const char *name, call_outcome *show)
 {
-    call_wait(call, look_up_showing(call, show));
+    call->on_outcome = look_up_showing(call, show);
+    call->operation = session_request(session, kind, name, call_done, call);
 }
 
 void look_up(struct tool_call *call, struct session *session, call_outcome *show)
@@ -62,6 +62,15 @@ void look_up_run(struct tool_call *call, struct session *s)
     else
         look_up_in_copy(call, s, call_string(call, tool->arguments[0].name, NULL), call_timeout_ms(call),
                         tool->effects, tool->show);
+}
+
+void look_up_frames(struct tool_call *call, const char *operation, int64_t from, int64_t count)
+{
+    call_begin_request(call, operation);
+    call_write_string(call, "thread");
+    call_write_integer(call, "from", from);
+    call_write_integer(call, "count", count);
+    call_write_flag(call, "locals", call_boolean(call, "locals"));
 }
 
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
@@ -98,38 +107,8 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
         strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
 }
 
-void look_up_add_words(struct strbuf *out, const struct sexp *list)
-{
-    for (size_t i = 0; i < sexp_count(list); i++) {
-        const struct sexp *word = sexp_nth(list, i);
-        if (i > 0)
-            strbuf_adds(out, ", ");
-        for (size_t k = 0; word->type == SEXP_SYMBOL && k < word->text.len; k++)
-            strbuf_addc(out, (char)toupper((unsigned char)word->text.bytes[k]));
-    }
-}
-
-void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from)
-{
-    int64_t evaluation = sexp_integer(sexp_get(entry, from, "evaluation"), 0);
-    const struct sexp *file = sexp_get(entry, from, "file");
-    int64_t line = sexp_integer(sexp_get(entry, from, "line"), 0);
-    if (evaluation > 0) {
-        strbuf_addf(out, " in this session, evaluation %lld", (long long)evaluation);
-    } else if (sexp_string(file, NULL) != NULL) {
-        strbuf_adds(out, " at ");
-        reply_add_string(out, file);
-        if (line > 0)
-            strbuf_addf(out, ":%lld", (long long)line);
-        if (!sexp_is_nil(sexp_get(entry, from, "changed")))
-            strbuf_adds(out, " (changed since it was loaded)");
-    }
-}
-
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len)
 {
-    struct strbuf whole = {0};
-    strbuf_add(&whole, text, len);
-    cut_add(&call->text, session, &whole, (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT));
-    strbuf_fini(&whole);
+    report_cut(&call->text, session, text, len,
+               (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT));
 }

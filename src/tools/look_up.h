@@ -16,10 +16,12 @@
  * An on_outcome for an operation that is not an evaluation, and after which ${show} appends the reply to the
  * call's text; then the call is finished. If the operation ends in an error (one of the user's PRINT-OBJECT
  * methods failed, the time limit was reached, it was cancelled, the process ended), the error is the answer
- * instead, and the session's last error stays as it is. look_up_wait(call, show): the same as call_wait().
+ * instead, and the session's last error stays as it is. look_up_request(call, session, kind, name, show): the
+ * same for session_request().
  */
 call_outcome *look_up_showing(struct tool_call *call, call_outcome *show);
-void look_up_wait(struct tool_call *call, call_outcome *show);
+void look_up_request(struct tool_call *call, struct session *session, enum operation_kind kind,
+                     const char *name, call_outcome *show);
 
 /*
  * look_up(call, session, show), look_up_whatever(call, session, on_outcome):
@@ -50,17 +52,20 @@ void look_up_in_copy(struct tool_call *call, struct session *session, const char
  * if all are shown. */
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total);
 
+/* look_up_frames(call, operation, from, count): begin the request for ${count} frames of a stack, with their
+ * variables if the argument locals is true; of the call's thread, if it names one. */
+void look_up_frames(struct tool_call *call, const char *operation, int64_t from, int64_t count);
+
 /* look_up_add_frames(call, frames, total): append a stack: those of its frames that the arguments from and
  * max-frames name, with their variables if the argument locals is true. ${total} is negative if there are
  * more. */
 void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total);
 
-/* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */
-void look_up_add_words(struct strbuf *out, const struct sexp *list);
-
-/* look_up_add_place(out, entry, from): append the place of definition from the plist that begins at item
- * ${from}: " at FILE:LINE", " in this session, evaluation 3", or nothing. */
-void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from);
+/* For reply_fill(), the place of a definition: " at FILE:LINE", " in this session, evaluation 3", or nothing.
+ */
+#define PLACE                                                                                                \
+    "{evaluation? in this session, evaluation {evaluation}}"                                                 \
+    "{evaluation!{file? at {file}{line?:{line}}{changed? (changed since it was loaded)}}}"
 
 /* look_up_add_text(call, session, text, len): append it within the session's max-output limit; a truncated
  * text is kept for get-output. */

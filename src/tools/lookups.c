@@ -46,7 +46,7 @@ static void add_hyperspec(struct strbuf *out, const char *name)
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
     const char *standard = sexp_string(reply_get(o->reply, "standard"), NULL);
-    reply_add(&call->text, o->reply, "text");
+    reply_fill(&call->text, o->reply, "{text}");
     if (standard != NULL)
         add_hyperspec(&call->text, standard);
     call->is_absent = !reply_flag(o->reply, "found");

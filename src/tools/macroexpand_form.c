@@ -11,15 +11,9 @@ static void add_expansion(struct tool_call *call, struct session *s, const struc
 {
     size_t len;
     const char *text = sexp_string(sexp_nth(expansion, 0), &len);
-    const struct sexp *operator= sexp_get(expansion, 1, "operator");
-    bool is_same = !sexp_is_nil(sexp_get(expansion, 1, "same"));
     look_up_add_text(call, s, text == NULL ? "" : text, len);
-    if (!sexp_is_nil(sexp_get(expansion, 1, "cut")))
-        strbuf_adds(&call->text, "\n[… printing stopped here …]");
-    if (sexp_string(operator, NULL) != NULL && is_same) {
-        strbuf_adds(&call->text, "\n; not expanded: ");
-        reply_add_string(&call->text, operator);
-    }
+    reply_fill(&call->text, expansion,
+               "{cut?\n[… printing stopped here …]}{same?{operator?\n; not expanded: {operator}}}");
 }
 
 static void on_expanded(struct tool_call *call, const struct outcome *o)

@@ -10,19 +10,6 @@
 /* Walking and collecting a large heap takes seconds, and neither can be interrupted. */
 #define REPORT_MS 60000
 
-static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)
-{
-    if (is_collected) {
-        strbuf_addf(out, "Heap after garbage collection: %s of %s bytes in use; before it: %s bytes.\n",
-                    text_grouped(reply_count(reply, "used")).text,
-                    text_grouped(reply_count(reply, "limit")).text,
-                    text_grouped(reply_count(reply, "before")).text);
-        return;
-    }
-    strbuf_addf(out, "Heap: %s of %s bytes in use.\n", text_grouped(reply_count(reply, "used")).text,
-                text_grouped(reply_count(reply, "limit")).text);
-}
-
 static void add_generations(struct strbuf *out, const struct sexp *generations)
 {
     section_end(out);
@@ -53,15 +40,18 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
     int64_t found = reply_integer(reply, "types-found");
     if (found > (int64_t)(most < 1000000 ? most : 1000000))
         strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more type").text);
-    if (reply_flag(reply, "partial"))
-        strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
+    reply_fill(out, reply, "{partial?The heap is large, so only part of it was counted.\n}");
 }
 
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
     bool is_collected = call_boolean(call, "gc-first"), is_full = call_is(call, "verbosity", "full");
-    add_use(out, o->reply, is_collected);
+    reply_fill(out, o->reply,
+               is_collected
+                   ? "Heap after garbage collection: {,used} of {,limit} bytes in use; before it: {,before} "
+                     "bytes.\n"
+                   : "Heap: {,used} of {,limit} bytes in use.\n");
     add_generations(out, reply_get(o->reply, "generations"));
     if (!call_is(call, "verbosity", "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);

@@ -3,6 +3,7 @@
  */
 #include "tools/others.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "base/utf8.h"
+#include "report/section.h"
 
 #define MOST_CODE_BYTES 100
 #define MOST_TOLD 3
@@ -18,25 +19,22 @@
 struct evaluated {
     uint64_t client; /* 0: the entry is free */
     uint64_t at;     /* its position among all evaluations */
-    char *session, *code;
-};
-
-struct told_client {
-    uint64_t client; /* 0: the entry is free */
-    uint64_t at;     /* the position of the last evaluation at that time */
-    uint64_t used;   /* when this entry was last needed */
     char *session;
+    struct strbuf code; /* its first line */
 };
 
 struct others {
-    uint64_t evaluations, tellings; /* how many there were */
+    uint64_t evaluations; /* how many there were */
     struct evaluated evaluated[OTHERS_EVALUATIONS];
-    struct told_client clients[OTHERS_CLIENTS];
+    json_t *told; /* "CLIENT SESSION": how many there were when it was told last; whom that was least lately
+                     first */
 };
 
 struct others *others_new(void)
 {
-    return xcalloc(1, sizeof(struct others));
+    struct others *others = xcalloc(1, sizeof *others);
+    others->told = json_object();
+    return others;
 }
 
 void others_free(struct others *others)
@@ -45,25 +43,10 @@ void others_free(struct others *others)
         return;
     for (size_t i = 0; i < OTHERS_EVALUATIONS; i++) {
         free(others->evaluated[i].session);
-        free(others->evaluated[i].code);
+        strbuf_fini(&others->evaluated[i].code);
     }
-    for (size_t i = 0; i < OTHERS_CLIENTS; i++)
-        free(others->clients[i].session);
+    json_decref(others->told);
     free(others);
-}
-
-/* The first line of the code. */
-static char *beginning(const char *code, size_t len)
-{
-    struct strbuf text = {0};
-    size_t line = 0;
-    while (line < len && code[line] != '\n' && code[line] != '\0')
-        line++;
-    size_t shown = line > MOST_CODE_BYTES ? utf8_floor(code, line, MOST_CODE_BYTES) : line;
-    strbuf_add(&text, code, shown);
-    if (shown < len)
-        strbuf_adds(&text, " ...");
-    return strbuf_steal(&text, NULL);
 }
 
 void others_evaluated(struct others *others, uint64_t client, const char *session, const char *code,
@@ -71,58 +54,47 @@ void others_evaluated(struct others *others, uint64_t client, const char *sessio
 {
     struct evaluated *e = &others->evaluated[others->evaluations % OTHERS_EVALUATIONS];
     free(e->session);
-    free(e->code);
-    *e = (struct evaluated){.client = client,
-                            .at = ++others->evaluations,
-                            .session = xstrdup(session),
-                            .code = beginning(code, len)};
+    strbuf_fini(&e->code);
+    *e = (struct evaluated){.client = client, .at = ++others->evaluations, .session = xstrdup(session)};
+    section_add_first_line(&e->code, code, len, MOST_CODE_BYTES);
 }
 
-/* The entry for the client in that session; a new one replaces the entry that was not needed for longest. */
-static struct told_client *client_told(struct others *others, uint64_t client, const char *session,
-                                       bool *is_new)
+static bool is_news(const struct evaluated *e, uint64_t client, const char *session, uint64_t since)
 {
-    struct told_client *oldest = &others->clients[0];
-    *is_new = false;
-    for (size_t i = 0; i < OTHERS_CLIENTS; i++) {
-        struct told_client *h = &others->clients[i];
-        if (h->client == client && strcmp(h->session, session) == 0)
-            return h;
-        if (h->used < oldest->used)
-            oldest = h;
-    }
-    free(oldest->session);
-    *oldest = (struct told_client){.client = client, .session = xstrdup(session)};
-    *is_new = true;
-    return oldest;
+    return e->client != 0 && e->client != client && e->at > since && strcmp(e->session, session) == 0;
 }
 
-static bool is_news(const struct evaluated *e, const struct told_client *h)
+/* How many evaluations there were when it was last told, which is now; all, if it is new here. */
+static uint64_t note_told(struct others *others, uint64_t client, const char *session)
 {
-    return e->client != 0 && e->client != h->client && e->at > h->at && strcmp(e->session, h->session) == 0;
+    struct strbuf key = {0};
+    strbuf_addf(&key, "%llu %s", (unsigned long long)client, session);
+    const json_t *before = json_object_get(others->told, key.bytes);
+    uint64_t since = before == NULL ? others->evaluations : (uint64_t)json_integer_value(before);
+    json_object_del(others->told, key.bytes);
+    if (json_object_size(others->told) == OTHERS_CLIENTS)
+        json_object_del(others->told, json_object_iter_key(json_object_iter(others->told)));
+    json_object_set_new(others->told, key.bytes, json_integer((json_int_t)others->evaluations));
+    strbuf_fini(&key);
+    return since;
 }
 
 void others_tell(struct others *others, uint64_t client, const char *session, struct strbuf *out)
 {
-    bool is_new;
-    struct told_client *h = client_told(others, client, session, &is_new);
+    uint64_t since = note_told(others, client, session);
     size_t count = 0, told = 0;
-    for (size_t i = 0; i < OTHERS_EVALUATIONS && !is_new; i++)
-        count += is_news(&others->evaluated[i], h);
-    if (count > 0) {
-        strbuf_adds(out,
-                    "\n\n[Other clients]\nSince your last call another client evaluated in this session:");
-        /* Oldest first. */
-        for (size_t i = 0; i < OTHERS_EVALUATIONS; i++) {
-            const struct evaluated *e = &others->evaluated[(others->evaluations + i) % OTHERS_EVALUATIONS];
-            if (!is_news(e, h) || told++ + MOST_TOLD < count)
-                continue;
-            strbuf_addf(out, "\n  %s", e->code);
-        }
-        if (count > MOST_TOLD)
-            strbuf_addf(out, "\nand before that %s; session-history shows them.",
-                        text_count(count - MOST_TOLD, "more evaluation").text);
+    for (size_t i = 0; i < OTHERS_EVALUATIONS; i++)
+        count += is_news(&others->evaluated[i], client, session, since);
+    if (count == 0)
+        return;
+    strbuf_adds(out, "\n\n[Other clients]\nSince your last call another client evaluated in this session:");
+    /* Oldest first. */
+    for (size_t i = 0; i < OTHERS_EVALUATIONS; i++) {
+        const struct evaluated *e = &others->evaluated[(others->evaluations + i) % OTHERS_EVALUATIONS];
+        if (is_news(e, client, session, since) && told++ + MOST_TOLD >= count)
+            strbuf_addf(out, "\n  %s", strbuf_string(&e->code));
     }
-    h->at = others->evaluations;
-    h->used = ++others->tellings;
+    if (count > MOST_TOLD)
+        strbuf_addf(out, "\nand before that %s; session-history shows them.",
+                    text_count(count - MOST_TOLD, "more evaluation").text);
 }

@@ -1,12 +1,11 @@
 /*
- * Responsible for the sentences about what a person did, and for stage-remark, by which a person says
- * something to the agent. No list shows that tool.
+ * Responsible for the sentences about what a person did.
  */
 #include "tools/person.h"
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "report/section.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/events.h"
@@ -15,11 +14,9 @@
 #define LONGEST_SHOWN 200
 
 /* What the person did, and the argument that says to what. */
-struct deed {
+static const struct deed {
     const char *tool, *did, *argument;
-};
-
-static const struct deed deeds[] = {
+} deeds[] = {
     {"evaluate-lisp", "evaluated", "code"},
     {"evaluate-in-frame", "evaluated in a frame of an error", "code"},
     {"invoke-restart", "invoked the restart", "restart"},
@@ -43,9 +40,8 @@ static void add_argument(struct strbuf *out, const json_t *value)
     const char *text = json_string_value(value);
     if (text == NULL)
         return;
-    size_t len = json_string_length(value), line = strcspn(text, "\n");
-    size_t shown = line > LONGEST_SHOWN ? utf8_floor(text, line, LONGEST_SHOWN) : line;
-    strbuf_addf(out, " %.*s%s", (int)shown, text, shown < len ? " ..." : "");
+    strbuf_addc(out, ' ');
+    section_add_first_line(out, text, json_string_length(value), LONGEST_SHOWN);
 }
 
 static void add_deed(const struct tool_call *call, struct strbuf *out)
@@ -70,7 +66,7 @@ static bool has_done_nothing(const struct tool_call *call)
 
 void person_tell(struct tool_call *call)
 {
-    struct session *s = call->author.kind == AUTHOR_PERSON && !has_done_nothing(call)
+    struct session *s = call->options.author.kind == AUTHOR_PERSON && !has_done_nothing(call)
                             ? sessions_find(call->toolbox->sessions, call_session_name(call))
                             : NULL;
     struct strbuf text;
@@ -84,9 +80,7 @@ void person_tell(struct tool_call *call)
     call_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
     if (!call_takes(call, "code"))
-        events_add(
-            call->toolbox->events, s,
-            &(struct events_note){
-                .kind = "person", .author = &call->author, .name = "text", .text = strbuf_string(&text)});
+        events_add_text(call->toolbox->events, s, "person", &call->options.author, "text",
+                        strbuf_string(&text));
     strbuf_fini(&text);
 }

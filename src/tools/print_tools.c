@@ -1,20 +1,47 @@
 /*
- * print_tools: prints docs/tools.md to standard output. It is part of the build and is not installed.
+ * print_tools: prints what the table of tools says, as JSON. scripts/document-tools writes docs/tools.md from
+ * it. It is part of the build and is not installed.
  */
+#include <jansson.h>
 #include <stdio.h>
 
-#include "base/strbuf.h"
-#include "tools/document.h"
+#include "tools/arguments.h"
+#include "tools/listing.h"
+#include "tools/registry.h"
+
+static json_t *choices_of(const struct tool_argument *a)
+{
+    json_t *choices = json_array();
+    for (size_t i = 0; a->choices != NULL && a->choices[i] != NULL; i++)
+        json_array_append_new(choices, json_string(a->choices[i]));
+    return choices;
+}
+
+static json_t *arguments_of(const struct tool *tool)
+{
+    json_t *arguments = json_array();
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
+        json_array_append_new(arguments,
+                              json_pack("{s:s, s:s, s:b, s:b, s:f, s:f, s:o, s:s}", "name", a->name, "type",
+                                        argument_words[a->type].schema, "required", a->is_required, "rare",
+                                        a->is_rare, "minimum", a->minimum, "maximum", a->maximum, "choices",
+                                        choices_of(a), "description", a->description));
+    return arguments;
+}
 
 int main(void)
 {
-    struct strbuf page = {0};
-    struct err err;
-    if (!tools_document(&page, TOOL_EXAMPLES, &err)) {
-        fprintf(stderr, "print_tools: %s\n", err.message);
-        return 1;
+    json_t *tools = json_array();
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *t = registry_at(i);
+        json_array_append_new(
+            tools, json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
+                             registry_family(i), "name", t->name, "title", t->title, "description",
+                             t->description, "set", listing_sets[t->toolset], "readOnlyHint", t->is_read_only,
+                             "destructiveHint", t->is_destructive, "idempotentHint", t->is_idempotent,
+                             "openWorldHint", t->is_open_world, "arguments", arguments_of(t)));
     }
-    bool ok = fwrite(page.bytes, 1, page.len, stdout) == page.len && fflush(stdout) == 0;
-    strbuf_fini(&page);
+    bool ok = json_dumpf(tools, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0;
+    json_decref(tools);
     return ok ? 0 : 1;
 }

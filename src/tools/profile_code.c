@@ -22,16 +22,6 @@ static void add_share(struct strbuf *out, int64_t n, int64_t all)
     strbuf_addf(out, "%9" PRId64 " %5.1f %%", n, all > 0 ? 100.0 * (double)n / (double)all : 0.0);
 }
 
-static void add_neighbours(struct strbuf *out, const char *heading, const struct sexp *neighbours)
-{
-    for (size_t i = 0; i < sexp_count(neighbours); i++) {
-        strbuf_adds(out, i == 0 ? heading : ", ");
-        reply_fill(out, sexp_nth(neighbours, i), "{0} {1}");
-    }
-    if (sexp_count(neighbours) > 0)
-        strbuf_addc(out, '\n');
-}
-
 /* (NAME SELF TOTAL CALLERS CALLEES) */
 static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t samples, bool is_graph)
 {
@@ -43,9 +33,9 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         add_share(out, sexp_integer(sexp_nth(f, 1), 0), samples);
         strbuf_addc(out, ' ');
         add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
-        reply_fill(out, f, "  {0}\n");
-        add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
-        add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
+        reply_fill(out, f,
+                   "  {0}\n{3?                                       called by: {3*, |{0} {1}}\n}"
+                   "{4?                                       calls: {4*, |{0} {1}}\n}");
     }
     int64_t found = reply_integer(reply, "found");
     if (found > (int64_t)most)
@@ -59,8 +49,7 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
                 (double)sexp_integer(sexp_nth(took, 0), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
-    int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
-    strbuf_addf(out, "%s bytes allocated.\n", text_grouped(bytes < 0 ? 0 : (uint64_t)bytes).text);
+    reply_fill(out, took, "{,3} bytes allocated.\n");
 }
 
 /* Where samples fell that show no function of the program, if they are the most. The kernel's clock may tick
@@ -75,21 +64,20 @@ static void add_missed(struct strbuf *out, const struct sexp *reply, double expe
     if (foreign <= samples && (expected < 10 || (double)samples * 20 > expected))
         return;
     strbuf_addf(out, "About %.0f samples were due. ", expected);
-    add_neighbours(out, "In foreign code, whose callers could not be seen: ", elsewhere);
+    reply_fill(out, reply,
+               "{elsewhere?In foreign code, whose callers could not be seen: {elsewhere*, |{0} {1}}\n}");
     if (foreign * 2 < (int64_t)expected - samples)
         strbuf_adds(out, "Most fell where no signal is taken, as in foreign code or a garbage collection.\n");
     strbuf_adds(out, "profile-functions counts and times the functions that you name.\n");
 }
 
-static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
+static void add_profile(struct tool_call *call, const struct outcome *o)
 {
-    struct tool_call *call = arg;
-    if (call_report_if_ended(out, o, "samples", max_output))
-        return;
+    struct strbuf *out = &call->text;
     bool is_alloc = call_is(call, "mode", "alloc"), is_time = call_is(call, "mode", "time");
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
-    strbuf_addf(out, "Profile: %s", text_count((uint64_t)(samples < 0 ? 0 : samples), "sample").text);
+    reply_fill(out, o->reply, "Profile: {#samples sample}");
     if (is_alloc)
         strbuf_adds(out, ", one per 32 kB allocated");
     else
@@ -114,12 +102,23 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
                     is_alloc || is_time ? "" : "; if it waits, use mode: time");
     section_end(out);
     section_begin(out, "Result:");
-    report_values(out, o, max_output);
+    report_values(out, o, call_max_output(call, o));
 }
 
+/* Of code that was stopped, which may never end, the samples until then are all that there will be. */
 static void on_profiled(struct tool_call *call, const struct outcome *o)
 {
-    call_report_with(call, o, add_profile);
+    const struct sexp *stopped = o->kind == OUTCOME_ERROR ? o->error->condition : NULL;
+    int64_t samples = sexp_integer(sexp_get(stopped, 2, "samples"), 0);
+    if (samples > 0) {
+        strbuf_addf(&call->text, "Profile until it was stopped: %s.\n",
+                    text_count((uint64_t)samples, "sample").text);
+        add_functions(&call->text, stopped, samples, call_is(call, "report-type", "graph"));
+        section_end(&call->text);
+    }
+    if (call_report_begin(call, o, "samples"))
+        add_profile(call, o);
+    call_report_end(call, o);
 }
 
 static void run(struct tool_call *call, struct session *s)

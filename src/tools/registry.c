@@ -11,25 +11,22 @@
 
 size_t registry_count(void)
 {
-    return tool_table_count;
+    size_t count = 0;
+    while (count < tool_table_count && tool_table[count].family != NULL)
+        count++;
+    return count;
 }
 
 const struct tool *registry_at(size_t n)
 {
     CHECK(n < tool_table_count);
-    return tool_table[n];
+    return tool_table[n].tool;
 }
 
 const char *registry_family(size_t n)
 {
-    const char *family = NULL;
-    for (size_t i = 0; i < tool_row_count; i++) {
-        if (tool_rows[i].family != NULL)
-            family = tool_rows[i].family;
-        else if (tool_rows[i].tool == registry_at(n))
-            break;
-    }
-    return family;
+    CHECK(n < tool_table_count);
+    return tool_table[n].family;
 }
 
 bool registry_is_spelling(const char *given, size_t len, const char *name)
@@ -55,12 +52,8 @@ static const struct tool *find_spelling(const char *name)
 {
     const struct tool_former *former = find_former(name);
     for (size_t i = 0; i < tool_table_count; i++) {
-        if (registry_is_spelling(name, strlen(name), tool_table[i]->name))
-            return tool_table[i];
-    }
-    for (size_t i = 0; i < tool_unlisted_count; i++) {
-        if (registry_is_spelling(name, strlen(name), tool_unlisted[i]->name))
-            return tool_unlisted[i];
+        if (registry_is_spelling(name, strlen(name), tool_table[i].tool->name))
+            return tool_table[i].tool;
     }
     return former == NULL ? NULL : former->tool;
 }
@@ -90,7 +83,7 @@ const char *registry_nearest(const char *name)
 {
     struct similar search;
     similar_init(&search, without_namespace(name));
-    for (size_t i = 0; i < tool_table_count; i++)
-        similar_offer(&search, tool_table[i]->name);
+    for (size_t i = 0; i < registry_count(); i++)
+        similar_offer(&search, registry_at(i)->name);
     return search.best;
 }

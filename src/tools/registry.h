@@ -11,7 +11,7 @@
 
 struct tool_former;
 
-/* registry_count(), registry_at(n): every tool in the order of tools.def. */
+/* registry_count(), registry_at(n): every listed tool in the order of tools.def. */
 size_t registry_count(void);
 const struct tool *registry_at(size_t n);
 

@@ -92,7 +92,7 @@ static void add_moment(struct tool_call *call)
  * next reply. */
 static bool may_tell_more(const struct tool_call *call)
 {
-    return call->done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
+    return call->options.done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
            call_takes(call, "session");
 }
 
@@ -100,10 +100,10 @@ static bool may_tell_more(const struct tool_call *call)
 static void add_notice(struct tool_call *call)
 {
     struct sessions *all = call->toolbox->sessions;
-    struct session *s =
-        all == NULL || !may_tell_more(call) || call->tool->is_of_record || call->author.kind == AUTHOR_PERSON
-            ? NULL
-            : sessions_find(all, call_session_name(call));
+    struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record ||
+                                call->options.author.kind == AUTHOR_PERSON
+                            ? NULL
+                            : sessions_find(all, call_session_name(call));
     if (s != NULL)
         report_news(&call->text, s, NULL);
 }
@@ -117,7 +117,7 @@ static void add_to_others(const struct tool_call *call, struct others *others, c
     strbuf_adds(&name, call->tool->name);
     if (call->tool == &tool_user)
         strbuf_addf(&name, "-%s", call_string(call, "tool", NULL));
-    others_evaluated(others, call->client, session, code != NULL ? code : strbuf_string(&name),
+    others_evaluated(others, call->options.client, session, code != NULL ? code : strbuf_string(&name),
                      code != NULL ? len : name.len);
     strbuf_fini(&name);
 }
@@ -127,10 +127,11 @@ static void tell_others(struct tool_call *call)
 {
     struct others *others = call->toolbox->others;
     const char *session = call_session_name(call);
-    if (others == NULL || call->client == 0 || sessions_find(call->toolbox->sessions, session) == NULL)
+    if (others == NULL || call->options.client == 0 ||
+        sessions_find(call->toolbox->sessions, session) == NULL)
         return;
     if (may_tell_more(call))
-        others_tell(others, call->client, session, &call->text);
+        others_tell(others, call->options.client, session, &call->text);
     if (call->is_evaluation)
         add_to_others(call, others, session);
 }

@@ -6,6 +6,7 @@
 
 #include "report/reply.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "tools/call.h"
 #include "tools/cut.h"
 #include "tools/detach.h"
@@ -13,17 +14,6 @@
 
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
-
-static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
-{
-    struct tool_call *call = arg;
-    struct strbuf text = {0};
-    call->is_error = report_tests(&text, o->session, o->reply);
-    if (out->len > 0)
-        strbuf_adds(out, "\n\n");
-    cut_add(out, o->session, &text, most);
-    strbuf_fini(&text);
-}
 
 bool run_tests_is_result(const struct outcome *o)
 {
@@ -33,14 +23,20 @@ bool run_tests_is_result(const struct outcome *o)
 
 void run_tests_report(struct tool_call *call, const struct outcome *o)
 {
-    struct strbuf aside = {0};
+    struct strbuf text = {0}, aside = {0};
+    size_t most = call_max_output(call, o);
     if (run_tests_is_result(o) && report_tests_counted(o->reply))
         cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
-    report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT),
-                           add_result, call);
+    if (report_begin(&call->text, o, most)) {
+        call->is_error = report_tests(&text, o->session, o->reply);
+        section_begin(&call->text, NULL);
+        report_cut(&call->text, o->session, strbuf_string(&text), text.len, most);
+    }
+    report_end(&call->text, o);
     if (aside.len > 0)
         strbuf_addf(&call->text, "\n%s", strbuf_string(&aside));
+    strbuf_fini(&text);
     strbuf_fini(&aside);
     call_finish(call);
 }
@@ -52,16 +48,7 @@ static void run_tests(struct tool_call *call, struct session *s)
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
     call_add_system_form(&code, "asdf:test-system", system);
-    struct operation_options options = {
-        .what = system,
-        .timeout_ms = call_loading_timeout_ms(call, s),
-        .keeps_record = true,
-        .goes_on = true,
-        .code = code.bytes,
-        .code_len = code.len,
-    };
-    call_run(call, s, &options, run_tests_report);
-    strbuf_fini(&code);
+    call_load(call, s, system, &code, run_tests_report);
 }
 
 static const char *const frameworks[] = {"auto", "FiveAM",    "Parachute",  "Rove",

@@ -10,7 +10,13 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/report.h"
 #include "report/section.h"
+#include "report/warnings.h"
+#include "tools/evaluation_wait.h"
+
+#define LINES_SHOWN 5 /* of frames */
+#define MOST_BYTES 1000
 
 void running_add_line(struct strbuf *out, const struct session_evaluation *e)
 {
@@ -26,8 +32,8 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e)
         strbuf_addf(out, " of %.10g s", e->limit_s);
     else if (e->is_running)
         strbuf_adds(out, " (no time limit)");
-    strbuf_addf(out, ": %.*s%s", (int)strcspn(e->what, "\n"), e->what,
-                strchr(e->what, '\n') != NULL ? " ..." : "");
+    strbuf_adds(out, ": ");
+    section_add_first_line(out, e->what, strlen(e->what), SIZE_MAX);
 }
 
 /* Output that is too long is shown from near its end; the result will contain all of it. A character that is
@@ -56,8 +62,27 @@ static void add_output(struct strbuf *out, const char *heading, const struct cap
     section_end(out);
 }
 
+/* Where it is. */
+static void add_frames(struct strbuf *out, const struct sexp *frames)
+{
+    section_begin(out, "[Backtrace]");
+    if (frames == NULL) {
+        strbuf_adds(out, "(not known: the process did not react at once)");
+    } else {
+        size_t shown = report_frames(out, frames, LINES_SHOWN, MOST_BYTES), own = warnings_own_frame(frames);
+        if (own >= shown && own < sexp_count(frames)) {
+            strbuf_adds(out, own > shown ? "\n...\n" : "\n");
+            section_add_frame(out, own, sexp_nth(frames, own));
+            shown = own + 1;
+        }
+        if (shown < sexp_count(frames))
+            strbuf_adds(out, "\n... more frames; get-backtrace shows them");
+    }
+    section_end(out);
+}
+
 void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
-                 uint64_t seen[2])
+                 uint64_t seen[2], const struct sexp *frames)
 {
     static const char *const headings[] = {"[stdout]", "[stderr]"};
     size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
@@ -75,4 +100,6 @@ void running_add(struct strbuf *out, struct session *session, const struct sessi
         add_output(out, headings[i], &printed, &seen[i], most);
         capture_fini(&printed);
     }
+    if (evaluation_wait_asks(e))
+        add_frames(out, frames);
 }

@@ -12,12 +12,14 @@
 void running_add_line(struct strbuf *out, const struct session_evaluation *e);
 
 /*
- * running_add(out, session, e, seen):
- * Append the line, the progress or what it waits behind, and its output after ${seen}.
+ * running_add(out, session, e, seen, frames):
+ * Append the line, the progress or what it waits behind, its output after ${seen}, and, if it has been
+ * running for a moment, its top frames.
  *
  * seen        in and out: how many bytes of its output there were the last time, by enum worker_stream
+ * frames      as in evaluation_waited
  */
 void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
-                 uint64_t seen[2]);
+                 uint64_t seen[2], const struct sexp *frames);
 
 #endif

@@ -32,8 +32,7 @@ static void save_session(struct tool_call *call, struct session *s)
             "A save has a name that a session can have: 1 to 64 characters from A-Z a-z 0-9 . _ and -.");
         return;
     }
-    look_up_wait(call, on_text);
-    call->operation = session_request(s, OPERATION_SAVE, name, call_done, call);
+    look_up_request(call, s, OPERATION_SAVE, name, on_text);
 }
 
 /* The name of an existing save; NULL: there is none, and the call is answered. */
@@ -60,8 +59,7 @@ static void restore_session(struct tool_call *call)
         call_answer(call, true, "%s", err.message);
         return;
     }
-    look_up_wait(call, on_restored);
-    call->operation = session_request(s, OPERATION_RESTORE, name, call_done, call);
+    look_up_request(call, s, OPERATION_RESTORE, name, on_restored);
 }
 
 static void delete_save(struct tool_call *call)

@@ -42,15 +42,8 @@ static void add_qualified_name(struct strbuf *out, const struct sexp *symbol)
     add_name(out, sexp_nth(symbol, 1), false);
 }
 
-/* ` [MACRO]`, after a symbol entry (PACKAGE NAME EXPORTED MEANINGS). */
-static void add_meanings(struct strbuf *out, const struct sexp *symbol)
-{
-    strbuf_adds(out, " [");
-    if (sexp_count(sexp_nth(symbol, 3)) == 0)
-        strbuf_adds(out, "SYMBOL");
-    look_up_add_words(out, sexp_nth(symbol, 3));
-    strbuf_addc(out, ']');
-}
+/* Of a symbol entry (PACKAGE NAME EXPORTED MEANINGS): ` [MACRO]`. */
+#define MEANINGS " [{3*, |{^}}{3!SYMBOL}]"
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
@@ -66,7 +59,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
         add_qualified_name(&call->text, symbol);
-        add_meanings(&call->text, symbol);
+        reply_fill(&call->text, symbol, MEANINGS);
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);
@@ -100,7 +93,7 @@ static void add_completions(struct strbuf *out, const struct sexp *symbols, cons
             strbuf_adds(out, is_exported || (colon != NULL && colon == prefix) ? ":" : "::");
         add_name(out, sexp_nth(symbol, 1), is_lower(prefix));
         if (colon == NULL || colon != prefix)
-            add_meanings(out, symbol);
+            reply_fill(out, symbol, MEANINGS);
     }
 }
 

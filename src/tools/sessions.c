@@ -28,48 +28,34 @@
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
-    if (session_attached(o->session) != NULL)
-        call_answer(call, false,
-                    "Session reset: its errors and its history are gone, and what stood in the image was "
-                    "unwound. The "
-                    "image is as it was, with all its definitions.\nCurrent package: CL-USER");
-    else
-        call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+    strbuf_adds(&call->text,
+                session_attached(o->session) != NULL
+                    ? "Session reset: its errors and its history are gone, and what stood in the image was "
+                      "unwound. The image is as it was, with all its definitions.\nCurrent package: CL-USER"
+                    : "Session reset. All definitions cleared.\nCurrent package: CL-USER");
 }
 
 static void reset_session(struct tool_call *call, struct session *s)
 {
-    call_wait(call, on_reset);
-    call->operation = session_request(s, OPERATION_RESET, NULL, call_done, call);
-}
-
-/* Without a Lisp the new session is useless: remove it. */
-static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
-{
-    if (o->kind != OUTCOME_UNAVAILABLE)
-        return false;
-    strbuf_clear(&call->text);
-    strbuf_adds(&call->text, o->why);
-    sessions_close_later(o->session);
-    call->is_error = true;
-    call_finish(call);
-    return true;
+    look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
 static void next_step(struct tool_call *call, struct session *s);
 
 static void on_step(struct tool_call *call, const struct outcome *o)
 {
-    if (is_without_lisp(call, o))
-        return;
-    if (o->kind == OUTCOME_ERROR) {
+    if (o->kind == OUTCOME_UNAVAILABLE) {
+        strbuf_clear(&call->text);
+        sessions_close_later(o->session); /* without a Lisp the new session is useless */
+        call_answer(call, true, "%s", o->why);
+    } else if (o->kind == OUTCOME_ERROR) {
         section_end(&call->text);
         call_report(call, o);
-        return;
+    } else {
+        strbuf_clear(&call->text);
+        call->step++;
+        next_step(call, o->session);
     }
-    strbuf_clear(&call->text);
-    call->step++;
-    next_step(call, o->session);
 }
 
 /* As the reader takes it, in any case and with a colon in front; a name with other characters as it is. */
@@ -276,15 +262,12 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
 static void list_sessions(struct tool_call *call)
 {
     size_t n = sessions_count(call->toolbox->sessions);
-    if (n == 0) {
+    if (n == 0)
         strbuf_addf(&call->text, "No sessions yet; the first evaluation creates the session %s.",
                     call->default_session);
-        add_saves(&call->text, call->toolbox->store);
-        call_finish(call);
-        return;
-    }
-    strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
-    call->is_of_asked_length = call->author.kind == AUTHOR_PERSON;
+    else
+        strbuf_addf(&call->text, "%s:", text_count(n, "session").text);
+    call->is_of_asked_length = call->options.author.kind == AUTHOR_PERSON;
     size_t shown = 0, most = call->is_of_asked_length ? MOST_LISTED_FOR_PERSON : MOST_LISTED;
     uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < most;
@@ -297,12 +280,6 @@ static void list_sessions(struct tool_call *call)
         strbuf_addf(&call->text, "\n... %zu more", n - shown);
     add_saves(&call->text, call->toolbox->store);
     call_finish(call);
-}
-
-static void add_list(struct strbuf *out, const char *label, const struct sexp *list)
-{
-    strbuf_addf(out, "\n%s:%s", label, sexp_count(list) == 0 ? " none" : "");
-    reply_add_list(out, " ", list, ", ", "");
 }
 
 static void add_checkpoints(struct strbuf *out, struct session *s)
@@ -326,22 +303,14 @@ static bool add_running(struct strbuf *out, const struct session *s)
     struct session_evaluation e;
     if (elapsed_s >= 0) {
         bool is_asking = session_evaluation_at(s, 0, &e) && e.is_asking;
-        strbuf_addf(
-            out, is_asking ? "waiting for a line of input, after %.0f s: %.*s" : "running for %.0f s: %.*s",
-            elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
-        if (strchr(strbuf_string(&what), '\n') != NULL)
-            strbuf_adds(out, " ...");
+        strbuf_addf(out, is_asking ? "waiting for a line of input, after %.0f s: " : "running for %.0f s: ",
+                    elapsed_s);
+        section_add_first_line(out, strbuf_string(&what), what.len, SIZE_MAX);
         if (waiting > 0)
             strbuf_addf(out, "; %s waiting", text_count(waiting, "call").text);
     }
     strbuf_fini(&what);
     return elapsed_s >= 0;
-}
-
-static void add_suspended(struct strbuf *out, const struct session *s)
-{
-    strbuf_addf(out, " since %s; it resumes when it is next used",
-                text_date(session_suspended_since(s)->tv_sec).text);
 }
 
 static void add_programs(struct strbuf *out, const struct session *s)
@@ -367,7 +336,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (!add_running(out, s))
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
     if (session_suspended_since(s) != NULL)
-        add_suspended(out, s);
+        strbuf_addf(out, " since %s; it resumes when it is next used",
+                    text_date(session_suspended_since(s)->tv_sec).text);
     strbuf_addf(out, "\nLisp: %s\nPackage: %s", lisp_of(call, s), session_package(s));
     if (session_attached(s) == NULL)
         strbuf_addf(out, "\nProcess: %d", (int)session_pid(s));
@@ -385,13 +355,11 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     add_programs(out, s);
     if (reply != NULL) {
-        if (reply_count(reply, "heap-limit-bytes") > 0) /* not every Lisp that is joined tells */
-            strbuf_addf(out, "\nHeap: %s bytes used of %s",
-                        text_grouped(reply_count(reply, "heap-bytes")).text,
-                        text_grouped(reply_count(reply, "heap-limit-bytes")).text);
-        add_list(out, "Threads", reply_get(reply, "threads"));
-        add_list(out, "Systems", reply_get(reply, "systems"));
-        add_list(out, "Implementation features", reply_get(reply, "features"));
+        /* Not every Lisp that is joined tells its heap. */
+        reply_fill(out, reply,
+                   "{heap-limit-bytes?\nHeap: {,heap-bytes} bytes used of {,heap-limit-bytes}}"
+                   "\nThreads: {threads*, |{}}{threads!none}\nSystems: {systems*, |{}}{systems!none}"
+                   "\nImplementation features: {features*, |{}}{features!none}");
     }
     const char *separator = "\nLimits: ";
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

@@ -28,12 +28,11 @@ void syntax_add_fault(struct strbuf *out, const char *directory, const char *pat
     struct regular_file file;
     struct scan_result result;
     struct err err;
-    char text[SCAN_EXPLAIN_SIZE];
     if (syntax_read(directory, path, strlen(path), &file, &err) &&
         syntax_has_fault(strbuf_string(&file.text), file.text.len, &result)) {
-        scan_explain(&result, file.text.bytes, file.text.len, text, sizeof text);
         section_begin(out, "[Syntax]");
-        strbuf_addf(out, "%s:\n%s", path, text);
+        strbuf_addf(out, "%s:\n", path);
+        scan_explain(&result, file.text.bytes, file.text.len, out);
     }
     regular_file_fini(&file);
 }

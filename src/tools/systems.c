@@ -9,36 +9,16 @@
 #include "tools/detach.h"
 #include "tools/system_origins.h"
 
-/* The journal shows and replays ${code}, which is emptied here. */
-static void run_journaled(struct tool_call *call, struct session *s, const char *what, struct strbuf *code,
-                          call_outcome *on_outcome)
-{
-    struct operation_options options = {
-        .what = what,
-        .timeout_ms = call_loading_timeout_ms(call, s),
-        .keeps_record = true,
-        .code = code->bytes,
-        .code_len = code->len,
-    };
-    call_run(call, s, &options, on_outcome);
-    strbuf_fini(code);
-}
-
 /* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
-    const char *system = sexp_string(reply_get(reply, "name"), NULL),
-               *file = sexp_string(reply_get(reply, "file"), NULL);
-    if (system == NULL)
+    if (sexp_string(reply_get(reply, "name"), NULL) == NULL)
         return;
-    if (reply_flag(reply, "already"))
-        strbuf_addf(out, "%s was already loaded; force: true reloads it.", system);
-    else
-        strbuf_addf(out, "Loaded %s.", system);
-    reply_add_list(out, "\nSystems loaded: ", reply_get(reply, "loaded"), ", ", "");
+    reply_fill(out, reply,
+               "{already?{name} was already loaded; force: true reloads it.}{already!Loaded {name}.}"
+               "{loaded?\nSystems loaded: {loaded*, |{}}}");
     strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(reply, "place")));
-    if (file != NULL)
-        strbuf_addf(out, ": %s", file);
+    reply_fill(out, reply, "{file?: {file}}");
 }
 
 /* What compilers print is of interest if loading fails. */
@@ -59,7 +39,7 @@ static void load(struct tool_call *call, struct session *s, const char *function
     call_write_asks(call);
     struct strbuf code = {0};
     call_add_system_form(&code, function, system);
-    run_journaled(call, s, system, &code, on_loaded);
+    call_load(call, s, system, &code, on_loaded);
 }
 
 static void load_system(struct tool_call *call, struct session *s)
@@ -80,7 +60,7 @@ static void load_file(struct tool_call *call, struct session *s)
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
-    run_journaled(call, s, path, &code, call_report);
+    call_load(call, s, path, &code, call_report);
 }
 
 const struct tool tool_load_system = {

@@ -1,5 +1,5 @@
 /*
- * The list of tools. Only registry.c, arguments.c and listing.c read it.
+ * The list of tools, for registry.c and arguments.c.
  */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
@@ -8,21 +8,15 @@
 
 #include "tools/tool.h"
 
-extern const struct tool *const tool_table[];
-extern const size_t tool_table_count;
-
-/* Found by name, but in no list and no document for agents: docs/view.md describes them. */
-extern const struct tool *const tool_unlisted[];
-extern const size_t tool_unlisted_count;
-
-/* The rows of tools.def: the title of a family, or a tool of the family above it. */
+/* A row of tools.def. Those without a family, which come last, are found by name, but are in no list and no
+ * document for agents: docs/view.md describes them. */
 struct tool_row {
     const char *family;
     const struct tool *tool;
 };
 
-extern const struct tool_row tool_rows[];
-extern const size_t tool_row_count;
+extern const struct tool_row tool_table[];
+extern const size_t tool_table_count;
 
 /* A former name, and the argument that it stands for. */
 struct tool_former {

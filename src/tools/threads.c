@@ -28,11 +28,7 @@ static int64_t owner_of(const struct sexp *thread)
     return is_activity(thread, "lock") ? sexp_integer(sexp_get(thread, 0, "owner"), 0) : 0;
 }
 
-static void add_lock(struct strbuf *out, const struct sexp *thread)
-{
-    const struct sexp *lock = sexp_get(thread, 0, "lock");
-    reply_fill(out, thread, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"{lock}\"");
-}
+#define LOCK "{lock?mutex \"{lock}\"}{lock!an unnamed mutex}"
 
 static void add_activity(struct strbuf *out, const struct sexp *thread)
 {
@@ -50,18 +46,12 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         {"child", "waiting for a process"},
         {"signal", "stopped for a moment"},
         {"call", "in a system call"},
+        {"unknown", "in an unknown state"},
+        {"lock", "waiting for " LOCK "{owner?, held by {owner-name} ({owner})}"},
     };
     for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
         if (is_activity(thread, activities[i].name))
-            strbuf_adds(out, activities[i].text);
-    if (is_activity(thread, "unknown"))
-        strbuf_adds(out, "in an unknown state");
-    if (is_activity(thread, "lock")) {
-        strbuf_adds(out, "waiting for ");
-        add_lock(out, thread);
-        if (owner_of(thread) != 0)
-            reply_fill(out, thread, ", held by {owner-name} ({owner})");
-    }
+            reply_fill(out, thread, activities[i].text);
     const struct sexp *descriptor = sexp_get(thread, 0, "descriptor"), *idle = sexp_get(thread, 0, "idle-ms");
     if (descriptor != NULL)
         strbuf_addf(out, " on descriptor %lld", (long long)sexp_integer(descriptor, 0));
@@ -126,9 +116,8 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
         reply_fill(out, thread, "{name} ({number})");
         if (i > 0 && thread == first)
             break;
-        strbuf_adds(out, i > 0 ? ", which waits for " : " waits for ");
-        add_lock(out, thread);
-        strbuf_adds(out, ", held by ");
+        reply_fill(out, thread,
+                   i > 0 ? ", which waits for " LOCK ", held by " : " waits for " LOCK ", held by ");
         thread = find_thread(threads, owner_of(thread));
     }
     strbuf_adds(out, ". kill-thread ends one of them.");
@@ -182,11 +171,8 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
 {
-    call_begin_request(call, "thread-frames");
-    call_write_string(call, "thread");
-    call_write_integer(call, "from", call_integer(call, "from", 0));
-    call_write_integer(call, "count", call_integer(call, "max-frames", 20));
-    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    look_up_frames(call, "thread-frames", call_integer(call, "from", 0),
+                   call_integer(call, "max-frames", 20));
     ask(call, s, on_frames);
 }
 

@@ -129,23 +129,18 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     free(values);
 }
 
-static void add_timing(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
-{
-    (void)arg;
-    if (call_report_if_ended(out, o, "runs", max_output))
-        return;
-    const struct sexp *runs = reply_get(o->reply, "runs");
-    if (sexp_count(runs) > 1)
-        add_many_runs(out, runs);
-    else
-        add_one_run(out, sexp_nth(runs, 0));
-    section_begin(out, "Result:");
-    report_values(out, o, max_output);
-}
-
 static void on_timed(struct tool_call *call, const struct outcome *o)
 {
-    call_report_with(call, o, add_timing);
+    if (call_report_begin(call, o, "runs")) {
+        const struct sexp *runs = reply_get(o->reply, "runs");
+        if (sexp_count(runs) > 1)
+            add_many_runs(&call->text, runs);
+        else
+            add_one_run(&call->text, sexp_nth(runs, 0));
+        section_begin(&call->text, "Result:");
+        report_values(&call->text, o, call_max_output(call, o));
+    }
+    call_report_end(call, o);
 }
 
 static void run(struct tool_call *call, struct session *s)

@@ -13,7 +13,7 @@
 #include "tools/tool.h"
 #include "tools/toolbox.h"
 
-struct detachment;
+struct evaluation_wait;
 struct operation;
 struct outcome;
 
@@ -22,33 +22,27 @@ struct tool_call {
     struct toolbox *toolbox;
     json_t *arguments; /* owned */
     char *default_session;
-    struct author author;
-    uint64_t client;    /* the client's number; 0: not told apart from others */
-    bool is_evaluation; /* it has evaluated something that is reported to other clients of the session */
-    bool wants_structured, wants_progress;
+    struct tool_call_options options; /* its done is NULL once it was called, its default_session invalid */
+    bool is_evaluation;     /* it has evaluated something that is reported to other clients of the session */
     bool takes_unavailable; /* its on_outcome handles OUTCOME_UNAVAILABLE itself */
     bool takes_refusal;     /* and OUTCOME_REFUSED */
-    tool_call_done *done;   /* NULL once cancelled */
-    tool_call_progress *on_progress;
-    tool_call_question *on_question; /* NULL: nobody can be asked */
-    bool asks;                       /* the operation may ask */
-    void *arg;
-    struct strbuf request;       /* for the agent, between call_begin_request() and call_run() */
+    bool asks;              /* the operation may ask */
+    struct strbuf request;  /* for the agent, between call_begin_request() and call_run() */
     struct operation *operation; /* what it waits for; NULL: nothing */
     void *pending;               /* call_await() */
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     void (*show)(struct tool_call *call, const struct outcome *outcome);       /* look_up_showing() */
-    struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
-    char *moment;                  /* owned; set if it shows the session in the middle of an operation */
-    const char *effects;           /* look_up_in_copy(): of what could not run in a copy; NULL: none */
-    size_t step, since;            /* for tools that must remember something while they wait */
-    struct strbuf text;            /* the answer */
-    json_t *structured;            /* owned */
-    bool is_error, is_absent;      /* as in struct tool_result */
-    bool is_of_asked_length;       /* the client chose the length: call_finish() cuts nothing */
-    bool is_redacted;              /* already: its text is JSON */
-    bool is_document;              /* the text is a file or a resource: call_finish() adds nothing */
+    struct evaluation_wait *detachment; /* detach.c: then it is answered early; NULL: it is not */
+    char *moment;                       /* owned; set if it shows the session in the middle of an operation */
+    const char *effects;                /* look_up_in_copy(): of what could not run in a copy; NULL: none */
+    size_t step, since;                 /* for tools that must remember something while they wait */
+    struct strbuf text;                 /* the answer */
+    json_t *structured;                 /* owned */
+    bool is_error, is_absent;           /* as in struct tool_result */
+    bool is_of_asked_length;            /* the client chose the length: call_finish() cuts nothing */
+    bool is_redacted;                   /* already: its text is JSON */
+    bool is_document;                   /* the text is a file or a resource: call_finish() adds nothing */
     uint64_t started_ns;
 };
 

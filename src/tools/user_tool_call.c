@@ -79,13 +79,7 @@ static void run(struct tool_call *call, struct session *s)
 {
     struct strbuf code = {0};
     write_request(call, &code);
-    struct operation_options options = {
-        .what = strbuf_string(&code),
-        .keeps_record = true,
-        .code = code.bytes,
-        .code_len = code.len,
-    };
-    call_run(call, s, &options, call_report);
+    call_evaluate(call, s, strbuf_string(&code), code.len, call_report);
     strbuf_fini(&code);
 }
 

@@ -173,19 +173,15 @@ static bool walk_on(struct walk *w)
     return false;
 }
 
-static struct session *first_session(const struct toolbox *toolbox, const char *default_session)
-{
-    if (toolbox == NULL || toolbox->sessions == NULL)
-        return NULL;
-    struct session *s = sessions_find(toolbox->sessions, default_session);
-    return s != NULL ? s : sessions_first(toolbox->sessions);
-}
-
-/* The default session comes first, then the others, oldest first. */
+/* The default session comes first, then the others, oldest first. ${s}: the one before; NULL: none. */
 static struct session *next_session(const struct toolbox *toolbox, const char *default_session,
                                     struct session *s)
 {
+    if (toolbox == NULL || toolbox->sessions == NULL)
+        return NULL;
     struct session *first = sessions_find(toolbox->sessions, default_session);
+    if (s == NULL && first != NULL)
+        return first;
     struct session *next = s == first ? sessions_first(toolbox->sessions) : sessions_next(s);
     return next != NULL && next == first ? sessions_next(next) : next;
 }
@@ -210,7 +206,7 @@ bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_s
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing)
 {
     size_t from = json_array_size(listing);
-    for (struct session *s = first_session(toolbox, default_session); s != NULL;
+    for (struct session *s = next_session(toolbox, default_session, NULL); s != NULL;
          s = next_session(toolbox, default_session, s)) {
         struct walk w;
         walk_begin(&w, s);
@@ -257,7 +253,7 @@ json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_se
                            const json_t *given, bool *is_known, struct err *err)
 {
     const char *bare = bare_name(name), *session = json_string_value(json_object_get(given, "session"));
-    struct session *s = bare == NULL ? NULL : first_session(toolbox, default_session);
+    struct session *s = bare == NULL ? NULL : next_session(toolbox, default_session, NULL);
     struct walk w;
     while (s != NULL && !walk_to(&w, s, bare))
         s = next_session(toolbox, default_session, s);

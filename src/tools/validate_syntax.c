@@ -15,7 +15,7 @@ static void run(struct tool_call *call)
     const char *code = call_string(call, "code", &len),
                *path = code == NULL ? call_string(call, "path", &len) : NULL;
     size_t line = (size_t)call_integer(call, "line", 0), column = (size_t)call_integer(call, "column", 1);
-    char text[SCAN_EXPLAIN_SIZE];
+    struct strbuf text = {0};
     struct session *s;
     if (!call_find_session(call, &s))
         return;
@@ -34,14 +34,15 @@ static void run(struct tool_call *call)
     }
     if (line > 0) {
         struct scan_match match = scan_match_paren(code, len, line, column);
-        scan_match_explain(&match, line, column, code, len, text, sizeof text);
+        scan_match_explain(&match, line, column, code, len, &text);
     } else {
         struct scan_result result;
         syntax_has_fault(code, len, &result);
-        scan_explain(&result, code, len, text, sizeof text);
+        scan_explain(&result, code, len, &text);
     }
     regular_file_fini(&file);
-    call_answer(call, false, "%s", text);
+    call_answer(call, false, "%s", strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 #define POSITION_ARGUMENT(its_name, its_description)                                                         \

@@ -16,30 +16,30 @@
 static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
 {
     static const struct {
-        const char *key, *since;
-    } changes[] = {{"started", "Now"}, {"already", "Already"}, {"stopped", "No longer"}};
+        const char *key, *since, *names;
+    } changes[] = {{"started", "Now", "{started*, |{}}.\n"},
+                   {"already", "Already", "{already*, |{}}.\n"},
+                   {"stopped", "No longer", "{stopped*, |{}}.\n"}};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        const struct sexp *names = reply_get(reply, changes[i].key);
-        if (sexp_count(names) > 0)
-            strbuf_addf(out, "%s %s", changes[i].since, doing);
-        reply_add_list(out, ": ", names, ", ", ".\n");
+        if (sexp_count(reply_get(reply, changes[i].key)) == 0)
+            continue;
+        strbuf_addf(out, "%s %s: ", changes[i].since, doing);
+        reply_fill(out, reply, changes[i].names);
     }
-    if (reply_flag(reply, "standard"))
-        strbuf_adds(
-            out,
-            "Calls of standard functions are not seen if they are inlined or come from inside the Lisp.\n");
-    reply_add_list(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"),
-                   ", ", ".\n");
-    reply_fill_each(out, reply_get(reply, "problems"), "{1}\n");
+    reply_fill(
+        out, reply,
+        "{standard?Calls of standard functions are not seen if they are inlined or come from inside the "
+        "Lisp.\n}"
+        "{inlined?Inlined calls are not seen; there may be some of: {inlined*, |{}}.\n}"
+        "{problems*|{1}\n}");
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
 }
 
 static void add_watched(struct strbuf *out, const struct sexp *reply, const char *doing, const char *unit)
 {
-    const struct sexp *names = reply_get(reply, "watched");
-    strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(names));
-    reply_add_list(out, "- ", names, "\n- ", "\n");
+    strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(reply_get(reply, "watched")));
+    reply_fill(out, reply, "{watched*|- {}\n}");
     if (unit == NULL)
         return;
     strbuf_addf(out, "%s recorded.", text_count(reply_count(reply, "made"), unit).text);
@@ -50,18 +50,14 @@ static void add_record(struct strbuf *out, const struct sexp *record)
 {
     int64_t depth = sexp_integer(sexp_nth(record, 1), 0);
     int indent = depth < 0 ? 0 : depth > DEEPEST_INDENT ? DEEPEST_INDENT : (int)depth;
-    const struct sexp *kind = sexp_nth(record, 0), *texts = sexp_nth(record, 4);
+    const struct sexp *kind = sexp_nth(record, 0);
     strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
-    if (sexp_string(sexp_nth(record, 2), NULL) != NULL)
-        reply_fill(out, record, "[{2}] ");
-    reply_add_string(out, sexp_nth(record, 3));
-    if (sexp_is_symbol(kind, "return")) {
-        strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
-        reply_add_list(out, "", texts, ", ", "");
-    } else if (sexp_is_symbol(kind, "exit")) {
+    reply_fill(out, record, "{2?[{2}] }{3}");
+    if (sexp_is_symbol(kind, "return"))
+        reply_fill(out, record, " => {4*, |{}}{4!no values}");
+    else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
-        if (sexp_count(texts) > 0)
-            reply_fill(out, texts, "; signalled: {0}");
+        reply_fill(out, sexp_nth(record, 4), "{0?; signalled: {0}}");
     }
     strbuf_addc(out, '\n');
 }
@@ -75,13 +71,9 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
         strbuf_adds(out, "No calls were recorded.");
         return;
     }
-    strbuf_adds(out, "Trace: ");
-    if (count < made)
-        strbuf_addf(out, "the last %s of ", text_grouped(count).text);
-    strbuf_adds(out, text_count(made, "record").text);
-    if (kept < made)
-        strbuf_addf(out, ", of which %s are kept", text_grouped(kept).text);
-    strbuf_addc(out, '\n');
+    reply_fill(out, reply,
+               count < made ? "Trace: the last {,records} of {#made record}" : "Trace: {#made record}");
+    reply_fill(out, reply, kept < made ? ", of which {,kept} are kept\n" : "\n");
     for (size_t i = 0; i < count; i++)
         add_record(out, sexp_nth(records, i));
     section_end(out);
@@ -90,11 +82,10 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
 /* (NAME CALLS SELF-US TOTAL-US BYTES) */
 static void add_tallies(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *tallies = reply_get(reply, "tallies"), *uncalled = reply_get(reply, "uncalled");
+    const struct sexp *tallies = reply_get(reply, "tallies");
     uint64_t count = sexp_count(tallies), called = reply_count(reply, "called");
     if (count == 0) {
-        strbuf_adds(out,
-                    sexp_count(uncalled) == 0 ? "No functions are profiled." : "No calls were recorded.\n");
+        reply_fill(out, reply, "{uncalled?No calls were recorded.\n}{uncalled!No functions are profiled.}");
     } else {
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
         for (size_t i = 0; i < count; i++) {
@@ -110,7 +101,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
                          "outermost calls only.\n");
     }
-    reply_add_list(out, "Not called: ", uncalled, ", ", ".\n");
+    reply_fill(out, reply, "{uncalled?Not called: {uncalled*, |{}}.\n}");
     section_end(out);
 }
 
@@ -134,7 +125,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
                          sexp_count(reply_get(o->reply, "started")) == 0 &&
                          sexp_count(reply_get(o->reply, "already")) == 0;
     } else if (strcmp(action, "clear") == 0) {
-        strbuf_addf(out, "%s cleared.", text_count(reply_count(o->reply, "cleared"), "record").text);
+        reply_fill(out, o->reply, "{#cleared record} cleared.");
     } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         add_watched(out, o->reply, doing, is_trace ? "record" : "call");
     } else if (strcmp(action, "reset") == 0) {
@@ -159,7 +150,7 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void watch(struct tool_call *call, const char *const *changing)
+static void watch(struct tool_call *call)
 {
     const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
@@ -170,29 +161,14 @@ static void watch(struct tool_call *call, const char *const *changing)
     if (s == NULL)
         return;
     call_write_text(call, "action", action);
-    bool is_changing = false;
-    for (size_t i = 0; changing[i] != NULL; i++)
-        is_changing = is_changing || strcmp(action, changing[i]) == 0;
-    if (is_changing) {
-        struct strbuf journal = {0};
-        write_journal(call, &journal);
-        call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
-        strbuf_fini(&journal);
-    } else {
+    if (strcmp(action, "report") == 0 || strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         look_up(call, s, on_watched);
+        return;
     }
-}
-
-static void trace(struct tool_call *call)
-{
-    static const char *const changing[] = {"start", "stop", "clear", NULL};
-    watch(call, changing);
-}
-
-static void profile(struct tool_call *call)
-{
-    static const char *const changing[] = {"start", "stop", "reset", NULL};
-    watch(call, changing);
+    struct strbuf journal = {0};
+    write_journal(call, &journal);
+    call_evaluate(call, s, strbuf_string(&journal), journal.len, look_up_showing(call, on_watched));
+    strbuf_fini(&journal);
 }
 
 static const char *const breaks[] = {"call", "return", NULL};
@@ -227,7 +203,7 @@ const struct tool tool_trace_functions = {
                   .maximum = MOST_RECORDS, .key = "count"),
          SESSION_ARGUMENT},
     .operation = "trace",
-    .run = trace,
+    .run = watch,
 };
 
 const struct tool tool_profile_functions = {
@@ -242,5 +218,5 @@ const struct tool tool_profile_functions = {
                            "Functions, or packages for all of their functions; stop without this stops all."),
                   SESSION_ARGUMENT},
     .operation = "tally",
-    .run = profile,
+    .run = watch,
 };

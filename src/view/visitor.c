@@ -166,8 +166,8 @@ bool visitors_init(struct visitors *all, struct listener *listener, struct err *
         return false;
     const struct daemon_options options = {.loop = all->loop,
                                            .mhd = &all->mhd,
-                                           .handle = exchange_handler(),
-                                           .on_completed = exchange_completer(),
+                                           .handle = exchange_handle,
+                                           .on_completed = exchange_completed,
                                            .arg = &all->events};
     all->daemon = daemon_new(listener, &options, err);
     return all->daemon != NULL;

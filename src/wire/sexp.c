@@ -2,10 +2,10 @@
  * Responsible for the values of the agent protocol: from bytes to a tree and back. src/lisp interprets the
  * trees.
  *
- * A document is usually one block of memory: the root, some values, and all text. The text never
- * outgrows the payload: a string loses its two quotes, a symbol its colon, and each gains only a NUL.
- * Further values go into further blocks, each twice as large. The items of an open list wait on a
- * stack and move to the document, side by side, when the list closes.
+ * A document is one block of memory: the root, the other values, and all text. The values are counted before
+ * they are parsed. The text never outgrows the payload: a string loses its two quotes, a symbol its colon,
+ * and each gains only a NUL. The items of an open list wait on a stack and move to the document, side by
+ * side, when the list closes.
  */
 #include "wire/sexp.h"
 
@@ -20,18 +20,10 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
-#define FIRST_BLOCK_VALUES 512 /* at most */
-#define FIRST_STACK_VALUES 64
 #define MAX_FLOAT_LEN 1400 /* the exact decimal form of any double is shorter */
-
-struct block {
-    struct block *next;
-    struct sexp values[];
-};
 
 struct sexp_document {
     struct sexp root;
-    struct block *blocks; /* owned; holds what exceeds the values below */
     size_t bytes;         /* allocated for it in all */
     struct sexp values[]; /* the text follows them */
 };
@@ -41,18 +33,13 @@ struct parser {
     size_t len;
     size_t at;
     struct err *err;
-    struct sexp_document *document;
-    char *text; /* where the next string goes; at least len - at + 1 bytes are left */
-    struct sexp *free_values;
-    size_t free_count;
-    size_t block_capacity; /* of the newest block, in values */
+    char *text;               /* where the next string goes; at least len - at + 1 bytes are left */
+    struct sexp *free_values; /* of the document */
     size_t value_count;
-    struct sexp *stack; /* first_stack, or owned */
+    struct sexp *stack; /* has room for all values */
     size_t stack_count;
-    size_t stack_capacity;
     size_t depth;
     size_t first_item[SEXP_MAX_DEPTH]; /* for each open list, the index of its first item on the stack */
-    struct sexp first_stack[FIRST_STACK_VALUES];
 };
 
 /* The number of bytes before the first quote or backslash. */
@@ -95,42 +82,6 @@ static bool fail_at(struct parser *p, enum error_code code, size_t position, con
 static bool fail(struct parser *p, size_t position, const char *what)
 {
     return fail_at(p, ERR_SYNTAX, position, position < p->len ? what : "the value is not complete");
-}
-
-/* Allocate ${count} adjacent values in the document; NULL with the error set. */
-static struct sexp *take_values(struct parser *p, size_t count)
-{
-    if (count > p->free_count) {
-        size_t capacity = 2 * p->block_capacity > count ? 2 * p->block_capacity : count;
-        size_t bytes = sizeof(struct block) + capacity * sizeof(struct sexp);
-        struct block *block = malloc(bytes);
-        if (block == NULL) {
-            fail_at(p, ERR_TOO_LARGE, p->at, "no memory for more values");
-            return NULL;
-        }
-        p->document->bytes += bytes;
-        block->next = p->document->blocks;
-        p->document->blocks = block;
-        p->free_values = block->values;
-        p->free_count = p->block_capacity = capacity;
-    }
-    struct sexp *taken = p->free_values;
-    p->free_values += count;
-    p->free_count -= count;
-    return taken;
-}
-
-static bool grow_stack(struct parser *p)
-{
-    size_t capacity = 2 * p->stack_capacity;
-    struct sexp *stack = realloc(p->stack == p->first_stack ? NULL : p->stack, capacity * sizeof *stack);
-    if (stack == NULL)
-        return fail_at(p, ERR_TOO_LARGE, p->at, "no memory for more values");
-    if (p->stack == p->first_stack)
-        memcpy(stack, p->first_stack, sizeof p->first_stack);
-    p->stack = stack;
-    p->stack_capacity = capacity;
-    return true;
 }
 
 static bool parse_string(struct parser *p, struct sexp *value)
@@ -243,22 +194,16 @@ static bool open_list(struct parser *p)
 
 static bool close_list(struct parser *p, struct sexp *value)
 {
-    struct sexp *items = NULL;
     if (p->depth == 0)
         return fail(p, p->at, "a parenthesis closes nothing");
-    size_t first = p->first_item[p->depth - 1];
+    size_t first = p->first_item[--p->depth];
     size_t count = p->stack_count - first;
-    if (count > 0) {
-        items = take_values(p, count);
-        if (items == NULL)
-            return false;
-        memcpy(items, p->stack + first, count * sizeof *items);
-    }
+    memcpy(p->free_values, p->stack + first, count * sizeof *p->stack);
     p->stack_count = first;
-    p->depth--;
     value->type = SEXP_LIST;
-    value->list.items = items;
+    value->list.items = p->free_values;
     value->list.count = count;
+    p->free_values += count;
     p->at++;
     return true;
 }
@@ -285,7 +230,7 @@ static void skip_space(struct parser *p)
         p->at++;
 }
 
-static bool parse(struct parser *p)
+static bool parse(struct parser *p, struct sexp *root)
 {
     bool is_after_value = false;
     struct sexp value;
@@ -312,71 +257,66 @@ static bool parse(struct parser *p)
         is_after_value = true;
         if (p->depth == 0)
             break;
-        if (p->stack_count == p->stack_capacity && !grow_stack(p))
-            return false;
         p->stack[p->stack_count++] = value;
     }
-    p->document->root = value;
+    *root = value;
     skip_space(p);
     if (p->at < p->len)
         return fail(p, p->at, "something behind the value");
     return true;
 }
 
+/* At least the number of values: each begins with a parenthesis, a quote or a word. */
+static size_t count_values(const char *bytes, size_t len)
+{
+    size_t count = 0;
+    bool is_word = false;
+    for (size_t at = 0; at < len; at++) {
+        char c = bytes[at];
+        bool was_word = is_word;
+        is_word = !is_space(c) && c != '(' && c != ')' && c != '"';
+        count += c == '(' || c == '"' || (is_word && !was_word);
+        if (c == '"')
+            for (at++; at < len && bytes[at] != '"'; at++)
+                at += bytes[at] == '\\';
+    }
+    return count < SEXP_MAX_VALUES ? count : SEXP_MAX_VALUES;
+}
+
 struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
 {
-    struct parser p;
-    size_t estimate = len / 6 + 4, valid_len;
-    /* Member by member: clearing the whole struct would take longer than parsing a short payload. */
-    p.bytes = bytes;
-    p.len = len;
-    p.at = 0;
-    p.err = err;
+    struct parser p = {.bytes = bytes, .len = len, .err = err};
     if (len > SEXP_MAX_PAYLOAD) {
         fail_at(&p, ERR_TOO_LARGE, SEXP_MAX_PAYLOAD, "the payload is too long");
         return NULL;
     }
-    valid_len = utf8_valid_prefix(bytes, len);
+    size_t valid_len = utf8_valid_prefix(bytes, len);
     if (valid_len < len) {
-        fail(&p, valid_len, "bytes that are no UTF-8");
+        fail(&p, valid_len, "bytes that are not UTF-8");
         return NULL;
     }
-    if (estimate > FIRST_BLOCK_VALUES)
-        estimate = FIRST_BLOCK_VALUES;
-    size_t size = sizeof *p.document + estimate * sizeof *p.document->values + len + 1;
-    p.document = malloc(size);
-    if (p.document == NULL) {
+    size_t count = count_values(bytes, len),
+           size = sizeof(struct sexp_document) + count * sizeof *p.stack + len + 1;
+    struct sexp_document *document = malloc(size);
+    p.stack = malloc((count + 1) * sizeof *p.stack);
+    bool is_parsed = false;
+    if (document == NULL || p.stack == NULL) {
         fail_at(&p, ERR_TOO_LARGE, 0, "no memory for the payload");
-        return NULL;
+    } else {
+        document->bytes = size;
+        p.free_values = document->values;
+        p.text = (char *)(document->values + count);
+        is_parsed = parse(&p, &document->root);
     }
-    p.document->blocks = NULL;
-    p.document->bytes = size;
-    p.free_values = p.document->values;
-    p.free_count = p.block_capacity = estimate;
-    p.text = (char *)(p.document->values + estimate);
-    p.value_count = 0;
-    p.stack = p.first_stack;
-    p.stack_count = 0;
-    p.stack_capacity = FIRST_STACK_VALUES;
-    p.depth = 0;
-    bool is_parsed = parse(&p);
-    if (p.stack != p.first_stack)
-        free(p.stack);
-    if (!is_parsed) {
-        sexp_document_free(p.document);
-        return NULL;
-    }
-    return p.document;
+    free(p.stack);
+    if (is_parsed)
+        return document;
+    free(document);
+    return NULL;
 }
 
 void sexp_document_free(struct sexp_document *document)
 {
-    if (document == NULL)
-        return;
-    for (struct block *block = document->blocks, *next; block != NULL; block = next) {
-        next = block->next;
-        free(block);
-    }
     free(document);
 }
 

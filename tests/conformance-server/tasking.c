@@ -51,7 +51,7 @@ static struct job *new_job(struct request *r, void (*end)(struct job *job), uint
     struct job *job = xcalloc(1, sizeof *job);
     job->end = end;
     job->timer.data = job;
-    CHECK(uv_timer_init(tasks_loop(request_client(r)->toolbox->tasks), &job->timer) == 0);
+    CHECK(uv_timer_init(tasks_loop(request_client(r)->options.toolbox->tasks), &job->timer) == 0);
     if (ms > 0)
         uv_timer_start(&job->timer, on_timer, ms, 0);
     return job;
@@ -59,7 +59,7 @@ static struct job *new_job(struct request *r, void (*end)(struct job *job), uint
 
 static void answer_with_task(struct request *r, struct job *job)
 {
-    job->task = task_new(request_client(r)->toolbox->tasks, cancel_job, job);
+    job->task = task_new(request_client(r)->options.toolbox->tasks, cancel_job, job);
     CHECK(job->task != NULL);
     task_answer(job->task, r);
 }

@@ -16,10 +16,10 @@ PROGRAMS = (
     ("a Lisp file", ["check-parens", "FILE.lisp"], None, r"FILE\.lisp is larger than 16777216 bytes"),
     ("a client's configuration", ["install", "claude-code"], None, r"/\.claude\.json is larger than 67108864 bytes"),
     ("a client's configuration that is to be cleaned", ["uninstall", "claude-code"], None, r"/\.claude\.json is larger than 67108864 bytes"),
-    ("the token file", ["--http", "127.0.0.1:0", "--token-file", "FILE"], None, r"FILE: it has more than 1048576 bytes"),
+    ("the token file", ["--http", "127.0.0.1:0", "--token-file", "FILE"], None, r"FILE is larger than 1048576 bytes"),
     ("the certificate", ["--http", "127.0.0.1:0", "--tls-cert", "FILE", "--tls-key", "FILE"], None, r"FILE is larger than 1048576 bytes"),
     ("a device as certificate", ["--http", "127.0.0.1:0", "--tls-cert", "/dev/zero", "--tls-key", "FILE"], None, r"/dev/zero is not a regular file"),
-    ("a device as token file", ["--http", "127.0.0.1:0", "--token-file", "/dev/zero"], None, r"/dev/zero: it is not a regular file"),
+    ("a device as token file", ["--http", "127.0.0.1:0", "--token-file", "/dev/zero"], None, r"/dev/zero is not a regular file"),
 )
 
 DATA_BYTES = 64 * MIB  # what such a program may allocate; the kernel refuses more

@@ -171,7 +171,7 @@ class Restarts(Entering):
         for name in ("nowhere", "77", "0", "-1"):
             reply = self.restart(name)
             self.assertTrue(reply.is_error, reply.text)
-            self.assertEqual("This error has no restart %s. It has 1. RETRY, 2. ABORT." % name, reply.text)
+            self.assertEqual("Error 1 has no restart %s. It has 1. RETRY, 2. ABORT." % name, reply.text)
         self.assertValue(self.enter("1"), "1")
 
     def test_store_value_stays_in_the_session(self):

@@ -168,7 +168,7 @@ class Tokens(WithTokens):
 
     def test_invalid_token_files_are_refused(self):
         folder = self.folder()
-        for path, part in ((os.path.join(folder, "none"), "No such file"), (folder, "it is not a regular file"), (self.token_file(mode=0o644), "chmod 600"),
+        for path, part in ((os.path.join(folder, "none"), "No such file"), (folder, "is not a regular file"), (self.token_file(mode=0o644), "chmod 600"),
                            (self.token_file("ada:short\n"), "line 1"), (self.token_file(mode=0o640), "chmod 600"),
                            (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), "line 2: this token already belongs to another name"),
                            (self.token_file("..:%s\n" % ADA), "line 1: a name has"), (self.token_file("ada:" + "x" * 2000 + "\n"), "line 1: a token has"),

@@ -136,6 +136,10 @@ class Libraries(mcp.TestCase):
                 if tool != "list-callees":
                     self.assertTrue(places, text)
 
+    def test_a_variable_that_a_function_only_sets_is_named(self):
+        self.s.evaluate("(defvar *kept* 0) (defun keep (x) (setf *kept* x))")
+        self.assertIn("Variables and constants: *KEPT*", self.s.call("list-callees", name="keep").text)
+
     def test_macros_are_expanded(self):
         for form, depth, parts in (
             ("(alexandria:if-let (a 1) a 2)", {}, [r"^\(let \(\(a 1\)\)\s+\(if \(and a\)"]),

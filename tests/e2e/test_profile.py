@@ -163,6 +163,11 @@ class Sampling(Measuring):
                 self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), ":DONE")
                 self.assertAtRest()
 
+    def test_the_samples_until_a_stop_are_shown(self):
+        report = self.profile("(loop)", mode="time", timeout=0.5)
+        self.assertErrorReport(report, "TIMEOUT")
+        self.assertRegex(report.text, r"^Profile until it was stopped: \d+ samples?\.\n +self +total +function\n(?s:.*)\(the form itself\)\n\n\[ERROR\]")
+
     def test_a_death_while_sampling_costs_that_evaluation_only(self):
         self.s.evaluate("(defvar *x* 1)")
         report = self.profile("(list (sb-ext:exit :code 3 :abort t))", mode="time")

@@ -274,6 +274,12 @@ class Standing(entries.Entries, InFolder):
         self.assertValue(self.enter("(list *x* y)"), "(3 5)")
         self.assertEvaluates("*x*", "3")
 
+    @mcp.own_lisp("a person's image is not killed")
+    def test_an_error_whose_process_was_killed_cannot_be_entered_because_that_has_ended(self):
+        self.assertFails('(error "x")')
+        mcp.kill(int(re.search(r"Process: (\d+)", self.s.call("session-info").text).group(1)))
+        mcp.wait_until(lambda: "The process has ended." in self.s.call("list-errors").text, 5, "the end of the process")
+
     def test_any_other_request_ends_it(self):
         for tool, arguments in (("checkpoint-session", {"name": "here"}), ("rollback-session", {"to": "here"}),
                                 ("time-execution", {"code": "(+ 1 2)"})):
@@ -362,7 +368,7 @@ class RollBack(InFolder):
         self.assertFalse(self.s.call("rollback-session", to="1").is_error)
         report = self.s.call("invoke-restart", restart="CONTINUE", index=1)
         self.assertValue(report, "2")
-        self.assertIn("the error in evaluation 2, which had been undone", report.session)
+        self.assertIn("the error in evaluation 2, which had been undone or ran in a copy", report.session)
         self.assertFails('(progn (setf *x* 3) (cerror "Go on." "stop") *x*)')
         self.s.evaluate("(+ 1 1)")
         self.assertNotIn("undone", self.s.call("invoke-restart", restart="CONTINUE", index=2).session)

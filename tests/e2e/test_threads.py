@@ -496,7 +496,7 @@ class Undoing(ThreadTest):
     def test_beside_a_web_server_it_says_how_to_enter_the_errors_that_this_catches(self):
         self.s.evaluate("(defpackage :hunchentoot (:use)) (defvar hunchentoot::*catch-errors-p* t)")
         report = self.s.evaluate("(sb-thread:make-thread (lambda () (sleep 1000)))")
-        self.assertIn("(setf hunchentoot:*catch-errors-p* nil) lets errors of Hunchentoot's handlers be entered.", report.session)
+        self.assertIn("configure-limits with thread-errors: 5, and then (setf hunchentoot:*catch-errors-p* nil), let errors of Hunchentoot's handlers be entered.", report.session)
 
     def test_a_restart_in_a_copy_does_not_end_the_threads_that_run(self):
         """The process could not be copied, so what was done in it would be lost for good."""

@@ -277,6 +277,30 @@ class Hints(mcp.SessionTest):
         self.assertNotIn("Slots", self.s.evaluate("(car (length '(1)))").sections)
 
 
+class Structures(mcp.SessionTest):
+    def test_the_functions_of_a_structure_are_listed_with_it(self):
+        self.s.evaluate("(defstruct (spot (:conc-name at-) (:constructor spot (x y))) x y) (defun spot-sum (s) (+ (at-x s) (at-y s)))"
+                        "(defstruct (dot (:copier nil)) size) (defun copy-dot (d) d)")
+        self.assertEqual("[Functions]\n- COPY-DOT (D)\n- MAKE-DOT (&KEY ((:SIZE SIZE) NIL))\n- SPOT (X Y)\n- SPOT-SUM (S)\n\n"
+                         "[Classes]\n- DOT (SIZE), accessors: DOT-SIZE\n- SPOT (X Y), accessors: AT-X, ...",
+                         self.s.call("list-definitions").text)
+
+
+class Packages(mcp.SessionTest):
+    def test_code_in_a_frame_is_read_where_its_method_was_written(self):
+        self.s.evaluate("(defpackage :lib (:use :cl) (:export :serve)) (defgeneric lib:serve (request)) (defvar *served* 7)")
+        self.s.evaluate("(defmethod lib:serve (request) (declare (optimize debug)) (error \"no ~a\" request))")
+        self.s.evaluate("(lib:serve 3)")
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(list request *served*)"), "(3 7)")
+
+    def test_a_name_offered_in_a_frame_of_another_package_can_be_used_there(self):
+        self.s.evaluate("(defpackage :lib (:use :cl)) (defvar *served* 7) (in-package :lib)"
+                        "(defun serve (x) (declare (optimize debug)) (error \"no ~a\" x)) (in-package :cl-user)")
+        self.s.evaluate("(lib::serve 3)")
+        self.assertEqual("Did you mean COMMON-LISP-USER::*SERVED* (variable, not exported)?",
+                         self.s.call("evaluate-in-frame", frame=0, code="(list x *served*)").hint)
+
+
 class Unreadable(mcp.SessionTest):
     def test_a_spoilt_readtable_is_named_and_the_way_back_leads_back(self):
         for code in ("(set-macro-character #\\( (lambda (s c) (error \"paren\")))", "(set-syntax-from-char #\\( #\\a)"):
@@ -355,6 +379,15 @@ class NotInSilence(mcp.SessionTest):
             self.assertIn("When error %d was left, a cleanup form of its evaluation did not finish: %s" % (number, told), report.session)
             self.assertNotIn("cleanup", self.s.evaluate("(+ 1 1)").text)
 
+    def test_a_cleanup_form_that_failed_does_not_run_again(self):
+        """A later death returns the session to the state after the unwinding, not to the error."""
+        path = self.folder() + "/runs"
+        append = '(with-open-file (s "%s" :direction :output :if-exists :append :if-does-not-exist :create) (princ "x" s))' % path
+        self.assertFails('(unwind-protect (error "first") %s (error "in the cleanup"))' % append)
+        for _ in range(2):
+            self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertEqual("x", mcp.read(path))
+
     def test_what_ends_well_is_not_told(self):
         self.assertFails('(unwind-protect (error "first") (ignore-errors (error "handled")))')
         self.assertEqual("=> 2", self.s.evaluate("(+ 1 1)").text)
@@ -394,6 +427,11 @@ class OtherNames(mcp.SessionTest):
             ("apropos-search", {"query": "multiple-value-b"}, "MULTIPLE-VALUE-BIND"),
             ("describe-system", {"name": "asdf"}, "System asdf"),
             ("validate-syntax", {"file": "no-such.lisp"}, "no-such.lisp"),
+            ("kill-thread", {"name": "nobody"}, "No thread nobody"),
+            ("close-session", {"name": "no-session"}, "no-session"),
+            ("rollback-session", {"name": "no-state"}, "There is no such checkpoint"),
+            ("invoke-restart", {"name": "RETRY", "error": 77}, "77"),
+            ("patch-form", {"file_path": "no.lisp", "kind": "defun", "name": "f", "old_string": "a", "new_string": "b"}, "no.lisp"),
         ):
             reply = self.s.call(tool, arguments)
             self.assertIn(part, reply.text, tool)

@@ -3,25 +3,15 @@
  * Invariants: what is reported as defined lies within the code, and what it replaced within the history.
  */
 #include "fuzz.h"
+#include "base/utf8.h"
 #include "session/records/journal.h"
 #include "tools/event_definitions.h"
 
-struct seen {
-    const char *code;
-    size_t len, count;
-    const struct journal *journal;
-};
-
-static void check(void *arg, const struct event_definition *d)
+/* Text that is not UTF-8 is repaired, and is not looked for. */
+static void check_within(const json_t *text, const char *code, size_t len)
 {
-    struct seen *seen = arg;
-    CHECK(++seen->count <= 50 && d->len > 0);
-    CHECK(d->text >= seen->code && d->text + d->len <= seen->code + seen->len);
-    CHECK(d->operator>= d->text && d->operator+ d->operator_len <= d->text + d->len);
-    const struct journal_entry *e =
-        d->replaced == NULL ? NULL : journal_find(seen->journal, d->replaced_evaluation);
-    CHECK((d->replaced == NULL) == (e == NULL));
-    CHECK(e == NULL || (d->replaced >= e->code && d->replaced + d->replaced_len <= e->code + e->code_len));
+    CHECK(!utf8_is_valid(code, len) ||
+          memmem(code, len, json_string_value(text), json_string_length(text)) != NULL);
 }
 
 FUZZ(text, size)
@@ -36,7 +26,18 @@ FUZZ(text, size)
         text = (char *)(uintptr_t)stop + 1;
     }
     journal_settle(&journal, number);
-    struct seen seen = {.code = text, .len = (size_t)(end - text), .journal = &journal};
-    event_definitions_each(&journal, text, seen.len, number + 1, check, &seen);
+    json_t *definitions = event_definitions(&journal, text, (size_t)(end - text), number + 1), *d;
+    size_t i;
+    CHECK(json_array_size(definitions) <= 50);
+    json_array_foreach(definitions, i, d) {
+        check_within(json_object_get(d, "text"), text, (size_t)(end - text));
+        check_within(json_object_get(d, "operator"), text, (size_t)(end - text));
+        json_int_t replaced = json_integer_value(json_object_get(d, "replaced-evaluation"));
+        const struct journal_entry *e = replaced == 0 ? NULL : journal_find(&journal, (uint64_t)replaced);
+        CHECK(json_is_null(json_object_get(d, "replaced")) == (e == NULL));
+        if (e != NULL)
+            check_within(json_object_get(d, "replaced"), e->code, e->code_len);
+    }
+    json_decref(definitions);
     journal_fini(&journal);
 }

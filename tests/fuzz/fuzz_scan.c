@@ -3,6 +3,7 @@
  * explanation fits its buffer and is printable, and a parenthesis is its partner's partner.
  */
 #include "fuzz.h"
+#include "base/strbuf.h"
 #include "scan/scan.h"
 
 static void check_place(const struct scan_place *place, const char *text, size_t size)
@@ -28,20 +29,19 @@ static void check_form(const struct scan_form *form, const char *text, size_t si
     CHECK(form->end.line == 0 || form->start.offset <= form->end.offset);
 }
 
-static void check_explanation(const char *out, size_t cap)
+static void check_explanation(struct strbuf *out)
 {
-    const char *end = memchr(out, '\0', cap);
-    CHECK(end != NULL);
-    for (; out < end; out++)
-        CHECK(*out == '\n' || ((unsigned char)*out >= 0x20 && *out != 0x7f));
+    for (size_t i = 0; i < out->len; i++)
+        CHECK(out->bytes[i] == '\n' || ((unsigned char)out->bytes[i] >= 0x20 && out->bytes[i] != 0x7f));
+    strbuf_fini(out);
 }
 
 static void check_match(const char *text, size_t size, size_t line, size_t column)
 {
-    char out[SCAN_EXPLAIN_SIZE];
+    struct strbuf out = {0};
     struct scan_match match = scan_match_paren(text, size, line, column);
-    scan_match_explain(&match, line, column, text, size, out, sizeof(out));
-    check_explanation(out, sizeof(out));
+    scan_match_explain(&match, line, column, text, size, &out);
+    check_explanation(&out);
     check_place(&match.paren, text, size);
     check_place(&match.partner, text, size);
     check_place(&match.nearest, text, size);
@@ -53,7 +53,7 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
 
 FUZZ(text, size)
 {
-    char out[SCAN_EXPLAIN_SIZE], cut[40];
+    struct strbuf out = {0};
     struct scan_result result = scan_text(text, size);
     check_place(&result.at, text, size);
     check_form(&result.form, text, size);
@@ -67,10 +67,8 @@ FUZZ(text, size)
     CHECK(result.fault == SCAN_VALID || result.at.line > 0);
     CHECK(result.fault != SCAN_UNCLOSED_LIST || (result.depth > 0 && text[result.innermost.offset] == '('));
     CHECK(result.fault != SCAN_UNMATCHED_CLOSE || (result.depth == 0 && text[result.at.offset] == ')'));
-    scan_explain(&result, text, size, out, sizeof(out));
-    check_explanation(out, sizeof(out));
-    scan_explain(&result, text, size, cut, sizeof(cut));
-    check_explanation(cut, sizeof(cut));
+    scan_explain(&result, text, size, &out);
+    check_explanation(&out);
     if (result.innermost.line > 0)
         check_match(text, size, result.innermost.line, result.innermost.column);
     if (result.at.line > 0)

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "fuzz_session.h"
+#include "session/process/process.h"
 #include "tools/toolbox.h"
 #include "tools/user_tools.h"
 #include "wire/sexp.h"
@@ -81,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sexp_document *document = sexp_parse((const char *)data, size, NULL);
     if (document == NULL)
         return -1; /* fuzz_sexp has these */
-    told_tools_set(&s->told.tools, sexp_root(document), s->id.name);
+    process_note_tools(s, sexp_root(document));
     check_listing(&(struct toolbox){.sessions = s->all});
     sexp_document_free(document);
     return 0;

@@ -98,20 +98,18 @@ static const struct tool fake_symbol = {
     .description = "",
     .arguments = {FAKE_TEXT("name"), FAKE_TEXT("package"), FAKE_TEXT("session")},
 };
-#define FAKE_READABLE &fake_guide, &fake_history, &fake_error, &fake_definitions, &fake_symbol,
+#define FAKE_READABLE                                                                                        \
+    {"Fake", &fake_guide}, {"Fake", &fake_history}, {"Fake", &fake_error}, {"Fake", &fake_definitions},      \
+        {"Fake", &fake_symbol},
 #else
 #define FAKE_READABLE
 #endif
 
-const struct tool *const tool_table[] = {&fake_echo, &fake_wait, FAKE_READABLE &fake_load};
+const struct tool_row tool_table[] = {
+    {"Fake", &fake_echo}, {"Fake", &fake_wait}, FAKE_READABLE{"Fake", &fake_load}};
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
-const struct tool_row tool_rows[] = {
-    {.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
-const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
 const size_t tool_former_count = 1;
-const struct tool *const tool_unlisted[] = {NULL};
-const size_t tool_unlisted_count = 0;
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */
 const struct tool tool_user = {.name = "user"};

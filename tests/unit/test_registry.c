@@ -144,8 +144,8 @@ TEST(arguments_of_the_wrong_type_are_refused)
     expect(&fake_load, "{\"system\":1.5}", "Argument system must be a string, got 1.5", false);
     expect(&fake_load, "{\"system\":true}", "Argument system must be a string, got true", false);
     bad("{\"code\":\"\",\"type\":1}", "one of all, functions, variables, got 1");
-    bad("{\"code\":[\"x\"]}", "Argument code must be a string, got an array");
-    bad("{\"code\":{}}", "got an object");
+    bad("{\"code\":[\"x\"]}", "Argument code must be a string, got [\"x\"]");
+    bad("{\"code\":{}}", "got {}");
     bad("{\"code\":\"\",\"max-output\":0}", "between 1 and 1000, got 0");
     bad("{\"code\":\"\",\"max-output\":1001}", "got 1001");
     bad("{\"code\":\"\",\"max-output\":1.5}", "an integer between 1 and 1000, got 1.5");
@@ -157,9 +157,9 @@ TEST(arguments_of_the_wrong_type_are_refused)
     bad("{\"code\":\"\",\"type\":\"macros\"}",
         "Argument type must be one of all, functions, variables, got \"macros\"");
     good("{\"code\":\"\",\"systems\":\"a\"}", "{\"code\":\"\",\"systems\":[\"a\"]}");
-    bad("{\"code\":\"\",\"systems\":{}}", "an array of strings, got an object");
+    bad("{\"code\":\"\",\"systems\":{}}", "an array of strings, got {}");
     good("{\"capture-time\":\"true\",\"code\":\"\"}", "{\"capture-time\":true,\"code\":\"\"}");
-    bad("{\"code\":\"\",\"systems\":[\"a\",2]}", "an array of strings, but element 2 is a number");
+    bad("{\"code\":\"\",\"systems\":[\"a\",2]}", "an array of strings, got [\"a\",2]");
     good("{\"code\":\"\",\"capture-time\":false,\"type\":\"Functions\",\"systems\":[\"a\",\"b\"]}",
          "{\"capture-time\":false,\"code\":\"\",\"systems\":[\"a\",\"b\"],\"type\":\"functions\"}");
 }

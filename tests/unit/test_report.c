@@ -340,6 +340,23 @@ CASE(report_shows_output_between_calls_and_notices_only_once)
     assert_report(f, "=> 1");
 }
 
+CASE(report_omits_a_lone_newline_between_calls)
+{
+    capture_add(&f->session.between, "\n", 1);
+    reply(f, "(1 :ok :values (\"1\"))");
+    assert_report(f, "=> 1");
+    capture_add(&f->session.between, "\ntock", 5);
+    assert_report(f, "[output between calls]\n\ntock\n\n=> 1");
+}
+
+CASE(report_names_the_file_of_warnings_once)
+{
+    reply(f,
+          "(1 :ok :values (\"1\") :warnings ((\"WARNING\" \"The file #P\\\"/a/b.asd\\\" defines \\\"c\\\".\" "
+          "\"/a/b.asd\")))");
+    assert_report(f, "[warnings]\n/a/b.asd: 1 warning\n  WARNING: The file defines \"c\".\n\n=> 1");
+}
+
 CASE(report_leaves_the_users_headings_alone)
 {
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
@@ -354,17 +371,27 @@ CASE(report_makes_valid_text_of_any_output)
     assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
 }
 
-TEST(the_parts_of_a_reply_are_filled_in_and_joined)
+static const struct {
+    const char *template, *text;
+} templates[] = {
+    {"{0}: {1}{2}; ", "AREA: 2; SIDE: -1; "},
+    {"{2?<{2*, |{}}>}{2!-}", "-<x, 3, key>"},
+    {"{#1 piece}, {#2 item}. ", "2 pieces, 0 items. 0 pieces, 3 items. "},
+    {"{side?{side} {,side}}", "1500 1,500"},
+    {"{note>  }|{note/    }", "  a\n  b|a\n    b|"},
+    {"{0?{1?{0}}}{missing}{missing!.}", "AREA.."},
+};
+
+TEST(a_template_is_filled_in_with_the_values_of_a_list)
 {
-    static const char text[] = "((\"AREA\" 2 nil) (\"SIDE\" -1 (\"x\" 3 :key)))";
+    static const char text[] = "((\"AREA\" 2 nil :side 1500 :note \"a\nb\") (\"SIDE\" -1 (\"x\" 3 :key)))";
     struct sexp_document *document = parsed(text);
-    const struct sexp *lists = sexp_root(document);
-    struct strbuf out = {0};
-    reply_fill_each(&out, lists, "{0}: {1}{2}; ");
-    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 1), 2), ", ", ">");
-    reply_add_list(&out, "<", sexp_nth(sexp_nth(lists, 0), 2), ", ", ">");
-    assert_string_equal(strbuf_string(&out), "AREA: 2; SIDE: -1; <x, 3, key>");
-    strbuf_fini(&out);
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++) {
+        struct strbuf out = {0};
+        reply_fill_each(&out, sexp_root(document), templates[i].template);
+        assert_string_equal(strbuf_string(&out), templates[i].text);
+        strbuf_fini(&out);
+    }
     sexp_document_free(document);
 }
 
@@ -621,7 +648,7 @@ CASE(backtrace_shows_locals_under_each_frame)
                      "... 1 more frame, not kept");
     assert_backtrace(f, 0, 1, false,
                      "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n"
-                     "... frames 1 to 1 not shown; use max-frames and from\n... 1 more frame, not kept");
+                     "... frame 1 not shown; use max-frames and from\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)

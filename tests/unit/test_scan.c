@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guarded.h"
+#include "base/strbuf.h"
 #include "scan/scan.h"
 #include "strbuf_test.h"
 
@@ -349,93 +350,59 @@ TEST(beyond_the_tracked_depth_nothing_good_is_called_bad)
 TEST(explanation_of_valid_text_is_one_line)
 {
     struct scan_result result = scan_text(BYTES("(a) b"));
-    char out[SCAN_EXPLAIN_SIZE];
-    scan_explain(&result, BYTES("(a) b"), out, sizeof(out));
-    assert_string_equal(out, "✓ Syntax valid: 2 top-level form(s)");
+    struct strbuf out = {0};
+    scan_explain(&result, BYTES("(a) b"), &out);
+    assert_string_equal(strbuf_string(&out), "✓ Syntax valid: 2 top-level form(s)");
+    strbuf_fini(&out);
 }
 
 TEST(explanation_shows_the_place_and_the_form)
 {
     struct scan_result result = scan_text(BYTES(three_definitions));
-    char out[SCAN_EXPLAIN_SIZE];
-    scan_explain(&result, BYTES(three_definitions), out, sizeof(out));
+    struct strbuf out = {0};
+    scan_explain(&result, BYTES(three_definitions), &out);
     assert_string_equal(
-        out, "✗ Syntax invalid: a list is never closed; at the end of the text 1 `)` is missing\n"
-             "\n"
-             "Open form: (defun foo …), from line 3.\n"
-             "The form at line 3, (defun foo …), is still open where a new top-level form seems to start at "
-             "line 7:\n"
-             "     7 | (defun bar ()\n"
-             "       | ^\n"
-             "Innermost open parenthesis there: line 3, column 1:\n"
-             "     3 | (defun foo (x)\n"
-             "       | ^\n"
-             "By the indentation, `)` is probably missing after line 5, column 12:\n"
-             "     5 |     (+ x y))\n"
-             "       |            ^");
+        strbuf_string(&out),
+        "✗ Syntax invalid: a list is never closed; at the end of the text 1 `)` is missing\n"
+        "\n"
+        "Open form: (defun foo …), from line 3.\n"
+        "The form at line 3, (defun foo …), is still open where a new top-level form seems to start at "
+        "line 7:\n"
+        "     7 | (defun bar ()\n"
+        "       | ^\n"
+        "Innermost open parenthesis there: line 3, column 1:\n"
+        "     3 | (defun foo (x)\n"
+        "       | ^\n"
+        "By the indentation, `)` is probably missing after line 5, column 12:\n"
+        "     5 |     (+ x y))\n"
+        "       |            ^");
+    strbuf_fini(&out);
 }
 
 TEST(explanation_puts_the_caret_under_the_character)
 {
     const char text[] = "(a)\n\"\xc3\xa9\xe2\x82\xac\"\t\x01\xff)\n";
     struct scan_result result = scan_text(text, sizeof(text) - 1);
-    char out[SCAN_EXPLAIN_SIZE];
-    scan_explain(&result, text, sizeof(text) - 1, out, sizeof(out));
-    assert_non_null(strstr(out, "\nLine 2, column 8:\n"
-                                "     2 | \"\xc3\xa9\xe2\x82\xac\" ?\?)\n"
-                                "       |        ^\n"));
+    struct strbuf out = {0};
+    scan_explain(&result, text, sizeof(text) - 1, &out);
+    assert_non_null(strstr(out.bytes, "\nLine 2, column 8:\n"
+                                      "     2 | \"\xc3\xa9\xe2\x82\xac\" ?\?)\n"
+                                      "       |        ^\n"));
+    strbuf_fini(&out);
 }
 
 TEST(explanation_shows_a_window_of_a_long_line)
 {
     char *text = repeat("(abcdefg) ", 1000);
-    char out[SCAN_EXPLAIN_SIZE];
+    struct strbuf out = {0};
     text[5009] = ')';
     struct scan_result result = scan_text(text, strlen(text));
     assert_int_equal(result.at.column, 5010);
-    scan_explain(&result, text, strlen(text), out, sizeof(out));
-    assert_true(strlen(out) < 700);
-    assert_non_null(strstr(out, "\n       |                                                    ^\n"));
+    scan_explain(&result, text, strlen(text), &out);
+    assert_true(out.len < 700);
+    assert_non_null(strstr(out.bytes, "\n       |                                                    ^\n"));
     free(text);
-}
-
-TEST(explanation_is_cut_between_characters)
-{
-    struct scan_result result = scan_text(BYTES("(a"));
-    char whole[SCAN_EXPLAIN_SIZE], out[SCAN_EXPLAIN_SIZE];
-    scan_explain(&result, BYTES("(a"), whole, sizeof(whole));
-    scan_explain(&result, BYTES("(a"), NULL, 0);
-    for (size_t cap = 1; cap <= strlen(whole) + 1; cap++) {
-        memset(out, 'x', sizeof(out));
-        scan_explain(&result, BYTES("(a"), out, cap);
-        assert_true(strlen(out) < cap);
-        assert_memory_equal(out, whole, strlen(out));
-        assert_true(strlen(out) + 4 > cap || strlen(out) == strlen(whole));
-        assert_true((whole[strlen(out)] & 0xc0) != 0x80);
-        assert_int_equal(out[cap], 'x');
-    }
-}
-
-TEST(the_longest_explanation_fits)
-{
-    /* Four-byte characters, long lines, a wrapper, a restart, a runaway string. */
-    char *wide = repeat("\xf0\x9f\x98\x80", 400);
-    char *text = malloc(20000);
-    char out[SCAN_EXPLAIN_SIZE], larger[4 * SCAN_EXPLAIN_SIZE];
-    struct scan_result result;
-    int len;
-
-    assert_non_null(text);
-    len = sprintf(text, "(%s %s\n(defun %s \"\n(def %s\" (%s\n(def%s %s\n", wide, wide, wide, wide, wide,
-                  wide, wide);
-    result = scan_text(text, (size_t)len);
-    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
-    assert_true(result.inner.start.line > 0 && result.runaway.line > 0 && result.suspect.line > 0);
-    scan_explain(&result, text, (size_t)len, out, sizeof(out));
-    scan_explain(&result, text, (size_t)len, larger, sizeof(larger));
-    assert_string_equal(out, larger);
-    free(wide);
-    free(text);
+    strbuf_fini(&out);
 }
 
 struct match_row {
@@ -494,15 +461,17 @@ TEST(match_explanation_shows_the_partner)
 {
     const char text[] = "(a\n b)";
     struct scan_match match = scan_match_paren(text, sizeof(text) - 1, 1, 1);
-    char out[SCAN_EXPLAIN_SIZE];
-    scan_match_explain(&match, 1, 1, text, sizeof(text) - 1, out, sizeof(out));
-    assert_string_equal(out, "`(` at line 1, column 1 matches `)` at line 2, column 3:\n"
-                             "     2 |  b)\n"
-                             "       |   ^");
+    struct strbuf out = {0};
+    scan_match_explain(&match, 1, 1, text, sizeof(text) - 1, &out);
+    assert_string_equal(strbuf_string(&out), "`(` at line 1, column 1 matches `)` at line 2, column 3:\n"
+                                             "     2 |  b)\n"
+                                             "       |   ^");
     match = scan_match_paren(text, sizeof(text) - 1, 2, 1);
-    scan_match_explain(&match, 2, 1, text, sizeof(text) - 1, out, sizeof(out));
-    assert_string_equal(out, "There is no parenthesis at line 2, column 1.\n"
-                             "The nearest one on that line is at column 3:\n"
-                             "     2 |  b)\n"
-                             "       |   ^");
+    strbuf_clear(&out);
+    scan_match_explain(&match, 2, 1, text, sizeof(text) - 1, &out);
+    assert_string_equal(strbuf_string(&out), "There is no parenthesis at line 2, column 1.\n"
+                                             "The nearest one on that line is at column 3:\n"
+                                             "     2 |  b)\n"
+                                             "       |   ^");
+    strbuf_fini(&out);
 }

@@ -11,12 +11,12 @@
 
 static const char *state_name(size_t i)
 {
-    return session_state_text((enum session_state)i);
+    return session_state_texts[i];
 }
 
 static const char *event_name(size_t i)
 {
-    return session_event_text((enum session_event)i);
+    return session_event_texts[i];
 }
 
 TEST(every_action_is_used_by_some_cell)
@@ -29,7 +29,7 @@ TEST(every_action_is_used_by_some_cell)
         }
     for (size_t a = 0; a < SESSION_ACTION_COUNT; a++)
         if (!is_used[a])
-            fail_msg("no cell leads to %s", session_action_text((enum session_action)a));
+            fail_msg("no cell leads to %s", session_action_texts[a]);
 }
 
 TEST(the_end_of_a_process_is_never_ignored_where_there_is_one)
@@ -55,7 +55,7 @@ TEST(no_state_waits_for_the_users_code_for_ever)
     };
     for (size_t s = SESSION_STARTING; s < SESSION_KILLING; s++)
         if (s != SESSION_IDLE && s != SESSION_STANDING && !ends[session_table[s][EVENT_DEADLINE]])
-            fail_msg("the deadline of %s does not end it", session_state_text((enum session_state)s));
+            fail_msg("the deadline of %s does not end it", session_state_texts[s]);
 }
 
 TEST(names_are_different)

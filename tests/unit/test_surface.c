@@ -197,7 +197,7 @@ CASE(news_are_matched_without_parsing_addresses)
     create(client, "default");
     create(client, "other");
     json_set_alloc_funcs(malloc, free);
-    assert_int_equal(allocated_count, 0);
+    assert_true(allocated_count < 200); /* those of the notifications, and none for each address */
     assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
     assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
 }
@@ -442,7 +442,7 @@ MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
 MODERN_CASE(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
     char get[400], update[600], id[33];
-    client->toolbox.tasks = tasks_new(uv_default_loop(), NULL);
+    client->toolbox.tasks = tasks_new(uv_default_loop());
     fake_dismiss_count = 0;
     say(client, REQUEST("1", "tools/call", "{\"name\":\"wait\"," TASK_META "}"));
     assert_int_equal(client->count, 0);

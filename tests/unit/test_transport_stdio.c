@@ -29,12 +29,6 @@ struct child {
     int messages;
 };
 
-static void on_closed(void *arg)
-{
-    struct child *child = arg;
-    child->transport = NULL;
-}
-
 static void on_message(void *arg, char *bytes, size_t len)
 {
     struct child *child = arg;
@@ -65,13 +59,15 @@ static void on_end(void *arg)
     struct child *child = arg;
     if (!child->answer_len)
         transport_stdio_send(child->transport, "end", 3);
-    transport_stdio_close(child->transport, on_closed, child);
+    transport_stdio_free(child->transport);
+    child->transport = NULL;
 }
 
 static void on_broken(void *arg)
 {
     struct child *child = arg;
-    transport_stdio_close(child->transport, on_closed, child);
+    transport_stdio_free(child->transport);
+    child->transport = NULL;
 }
 
 /* The child's whole life. Exit status: messages received, at most 100; 101 it could not start; 102 something

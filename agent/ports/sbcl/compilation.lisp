@@ -76,49 +76,31 @@ exactly, return file:line of the top-level form."
   (let ((file (and (typep context 'sb-c::compiler-error-context)
                    (sb-c::compiler-error-context-file-name context))))
     (and (typep file '(or string pathname))
-         (let ((position (sb-c::compiler-error-context-file-position context)))
-           (if (integerp position)
-               (let ((place (source-text (namestring file) position nil)))
-                 (or (ignore-errors
-                      (place-in-form place (line-where-text-begins (namestring file) position) position
-                                     (text-of-file (sb-ext:native-namestring (translate-logical-pathname file))
-                                                   position)
-                                     (steps-of-context context)))
-                     place))
-               (source-text (namestring file) nil nil))))))
+         (let* ((position (sb-c::compiler-error-context-file-position context))
+                (namestring (namestring file))
+                (place (source-text namestring (if (integerp position) position nil) nil)))
+           (or (and (integerp position)
+                    (ignore-errors (place-in-form (native-source namestring) position (steps-of-context context))))
+               place)))))
 
 (defun steps-of-context (context)
   "Return the steps from the top-level form to the part that CONTEXT is about."
   ;; (STEP ... NUMBER-OF-THE-FORM), the last step first.
   (reverse (butlast (sb-c::compiler-error-context-original-source-path context))))
 
-(defconstant +line-octets+ 1000)
-
-(defun characters-before (native position)
-  "Return how many characters of its line come before POSITION, in octets, in the file NATIVE; NIL if that is far."
-  (let* ((from (max 0 (- position +line-octets+)))
-         (octets (make-array (- position from) :element-type '(unsigned-byte 8))))
-    (with-open-file (stream (sb-ext:parse-native-namestring native) :element-type '(unsigned-byte 8))
-      (file-position stream from)
-      (read-sequence octets stream))
-    (let ((newline (position 10 octets :from-end t)))
-      (if (or newline (zerop from))
-          (count-if (lambda (octet) (/= #x80 (logand #xc0 octet))) octets :start (if newline (1+ newline) 0))
-          nil))))
-
-(defun place-in-form (place line position text steps)
-  "PLACE is file:line of the form in TEXT, the file from POSITION on, which is in LINE; return file:line:column of what STEPS
-lead to in that form, or NIL."
-  (let* ((colon (position #\: place :from-end t))
-         (start (and colon line (place-of-part (places-in-text text 0) steps))))
-    (when start
-      (let ((newline (position #\newline text :end start :from-end t)))
-        (format nil "~a:~d~@[:~d~]" (subseq place 0 colon)
-                (+ line (count #\newline text :end start))
-                (if newline
-                    (- start newline)
-                    (let ((before (characters-before (subseq place 0 colon) position)))
-                      (and before (+ 1 before start)))))))))
+(defun place-in-form (native position steps)
+  "Return as file:line:column the place of what STEPS lead to in the form that is read from POSITION of the file NATIVE on; or
+NIL."
+  (let* ((text (text-of-file native position))
+         (start (place-of-part (places-in-text text 0) steps))
+         (newline (and start (position #\newline text :end start :from-end t))))
+    (multiple-value-bind (line next-line before) (lines-at native position)
+      (declare (ignore next-line))
+      (and start
+           line
+           (format nil "~a:~d:~d" native
+                   (+ line (count #\newline text :end start))
+                   (if newline (- start newline) (+ 1 before start)))))))
 
 (defvar *reading-failure* nil
   "What the compiler reports where it met the condition that is noted: an error of reading, if that was in #.")

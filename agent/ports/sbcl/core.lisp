@@ -42,32 +42,7 @@
   (assert (eq #'print-name (fdefinition 'sb-ext:print-symbol-with-prefix)) ()
           "names are printed by SBCL and not by the agent")
   (assert (null (rest (sb-thread:list-all-threads))) ()
-          "threads run: ~{~a~^, ~}" (sb-thread:list-all-threads))
-  (assert (equal '(:done)
-                 (let ((done '())
-                       (hooks sb-ext:*after-gc-hooks*))
-                   (setf sb-ext:*after-gc-hooks* (list (lambda () (push :done done))))
-                   (sb-ext:gc)
-                   (setf sb-ext:*after-gc-hooks* hooks)
-                   done))
-          () "hooks are not run once after a collection")
-  (let ((function #'first))
-    (unwind-protect
-         (progn
-           (sb-ext:without-package-locks
-             (setf (fdefinition 'first) (constantly :replaced)))
-           (assert (eq :replaced (funcall (compile nil '(lambda () (declare (notinline first))
-                                                         (first '(1))))))
-                   () "code that is compiled now does not call the new definition of a function")
-           (assert (eql 1 (funcall 'call-first '(1))) ()
-                   "code of the image calls the new definition of a standard function"))
-      (sb-ext:without-package-locks
-        (setf (fdefinition 'first) function)))))
-
-(defun call-first (list)
-  "Call FIRST as compiled code of the image calls a standard function; for CHECK-IMAGE."
-  (declare (notinline first))
-  (first list))
+          "threads run: ~{~a~^, ~}" (sb-thread:list-all-threads)))
 
 (implement prepare-image ()
   (remove-finalizer-thread)

@@ -134,23 +134,21 @@ positions with code only, but other definitions contain code."
    (if (gethash symbol sb-pcl::**method-combinations**) '(:method-combination) '())))
 
 (implement file-text (namestring position limit)
-  (call-with-source-file
-   namestring
-   (lambda (file)
-     (when (<= 0 position (source-file-size file))
-       (values (text-of-file (source-file-native file) position limit) (source-file-native file))))))
+  (let ((native (readable-source namestring)))
+    (when (and native (<= 0 position (file-stamp native)))
+      (values (text-of-file native position limit) native))))
 
 (implement line-of-place (place)
-  (let ((namestring (getf place :file))
-        (position (getf place :position)))
-    (when (and namestring position)
-      (call-with-source-file
-       namestring
-       (lambda (file)
-         (if (source-file-changed-p file (getf place :created)) nil (line-at file position)))))))
+  (let* ((namestring (getf place :file))
+         (position (getf place :position))
+         (native (and namestring position (readable-source namestring))))
+    (if (and native (not (source-changed-p native (getf place :created))))
+        (line-at native position)
+        nil)))
 
 (implement file-changed-p (namestring created)
-  (call-with-source-file namestring (lambda (file) (source-file-changed-p file created))))
+  (let ((native (readable-source namestring)))
+    (and native (source-changed-p native created))))
 
 ;;; References. SBCL keeps with each function what it refers to; there is no index. So all functions
 ;;; are searched, except SBCL's own, which are ten times as many.
@@ -350,5 +348,11 @@ compiled code of it."
   (if (typep slot 'sb-pcl::structure-direct-slot-definition)
       (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol slot)))
       (sb-mop:slot-definition-readers slot)))
+
+(implement structure-function-p (name)
+  (let ((transform (sb-int:info :function :source-transform name)))
+    ;; A function for other names; here it is the structure's description, with the slot or what the function does.
+    (and (consp transform)
+         (not (eq (cdr transform) :constructor)))))
 
 (define-missing-operations)

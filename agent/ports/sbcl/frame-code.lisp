@@ -147,29 +147,23 @@ always there: in a joined image threads of the person's walk all packages, and f
                     (t shown))
               (car inner)))))
 
-(defun syntax-of-file (file)
-  "Return :STANDARD, or :OTHER if FILE sets how it is read: the standard syntax may give other forms."
-  (when (eq :unknown (source-file-syntax file))
-    (setf (source-file-syntax file)
-          (if (search "readtable" (text-of-file (source-file-native file) 0) :test #'char-equal) :other :standard)))
-  (source-file-syntax file))
+(defun sets-syntax-p (native)
+  "True if the file NATIVE sets how it is read: the standard syntax may give other forms."
+  (remembered native :syntax (lambda () (and (search "readtable" (text-of-file native 0) :test #'char-equal) t))))
 
 (defun code-in-file (namestring position created form-number)
-  "Show the cons with FORM-NUMBER of the form at POSITION of a file; second, its file and line. NIL if it has changed."
-  (let ((place (source-text namestring position created))
-        (file (source-file namestring)))
-    (when (and place (not (eql #\) (char place (1- (length place)))))
-               (plusp (source-file-size file))
-               (eq :standard (syntax-of-file file)))
-      (let ((text (text-of-file (source-file-native file) position)))
+  "Show the cons with FORM-NUMBER of the form at POSITION of a file; second, its file and line. NIL if the file has changed since
+CREATED."
+  (let ((native (readable-source namestring)))
+    (unless (or (null native)
+                (source-changed-p native created)
+                (sets-syntax-p native))
+      (let ((text (text-of-file native position)))
         (multiple-value-bind (shown start) (file-form-text text form-number)
           (when shown
-            (values shown
-                    (let ((colon (position #\: place :from-end t))
-                          (line (line-where-text-begins namestring position)))
-                      (and colon line
-                           (concatenate 'string (subseq place 0 (1+ colon))
-                                        (decimal (+ line (count #\newline text :end start)))))))))))))
+            (let ((line (lines-at native position)))
+              (values shown
+                      (and line (format nil "~a:~d" native (+ line (count #\newline text :end start))))))))))))
 
 (defun part-of-code (location)
   "Return the number of the cons that LOCATION comes from, and the debug source."

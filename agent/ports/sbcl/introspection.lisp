@@ -4,7 +4,10 @@
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun mop-name (name)
-    (find-symbol (symbol-name name) "SB-MOP")))
+    (find-symbol (symbol-name name) "SB-MOP"))
+
+  (defun gray-name (name)
+    (find-symbol (symbol-name name) "SB-GRAY")))
 
 (defmacro mop (name &rest arguments)
   "Call the function NAME of the metaobject protocol."

@@ -3,21 +3,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement main-thread-p ()
-  (or *serves* (eq sb-thread:*current-thread* (session-thread *session*))))
-
-(implement serving-thread ()
-  (session-thread *session*))
-
-(implement top-package ()
-  (first (session-own-values *session*)))
-
-(defun octets-of-text (text)
-  (coerce (sb-ext:string-to-octets text :external-format :utf-8) 'octets))
-
-(defun text-of-octets (octets end)
-  (coerce (sb-ext:octets-to-string octets :external-format :utf-8 :end end) '(simple-array character (*))))
-
 (implement holds-up-others-p ()
   ;; Compiling and defining classes needs it.
   (sb-thread:holding-mutex-p sb-kernel::**world-lock**))

@@ -5,23 +5,8 @@
 ;;; The line of a position in a file. SBCL keeps positions in octets, so lines are counted in octets.
 
 (defconstant +source-limit+ (* 16 1024 1024))
-(defconstant +source-files-kept+ 8)
-(defconstant +places-kept+ 50)
 (defconstant +longest-form+ 30000
   "The most characters of a file that are read to find a form.")
-
-(defstruct (source-file (:copier nil) (:predicate nil))
-  "What was found out about a file: KEY is its true name; PLACES has for the last positions asked for what
-LINES-AT returned."
-  (namestring "" :type string)
-  (native "" :type string)
-  (key "" :type string)
-  (size 0 :type fixnum)
-  (written 0 :type integer)             ; in nanoseconds
-  (places '() :type list)
-  (syntax :unknown))                    ; :STANDARD unless the file sets how it is read
-
-(sb-ext:defglobal *source-files* '())
 
 (defun file-stamp (native)
   "Return the size of the file NATIVE in octets and its modification time in nanoseconds since 1970.
@@ -42,22 +27,6 @@ within one."
                        (sb-sys:sap-ref-32 memory 120)))
             nil)))))
 
-(defun renew-source-file (file)
-  "Forget what is known of FILE if it has changed. Returns true if the file can be read."
-  (multiple-value-bind (size written) (file-stamp (source-file-native file))
-    (let ((readable (and size (<= size +source-limit+))))
-      (unless (and readable
-                   (= size (source-file-size file)) (= written (source-file-written file)))
-        (setf (source-file-places file) '()
-              (source-file-syntax file) :unknown
-              (source-file-size file) (if readable size 0)
-              (source-file-written file) (if readable written 0)))
-      readable)))
-
-(defun date-of-source-file (file)
-  "Return when FILE was written as FILE-WRITE-DATE does."
-  (+ (floor (source-file-written file) 1000000000) sb-impl::unix-to-universal-time))
-
 ;;; Whether a file is still what was loaded. With code SBCL keeps the second in which its file was written. Of files
 ;;; that come in by ASDF or a request of the server's we remember more.
 
@@ -77,13 +46,15 @@ within one."
         (clrhash *loaded-files*))
       (setf (gethash (file-key native) *loaded-files*) stamp))))
 
-(defun source-file-changed-p (file created)
-  "True if FILE, which was renewed, is not what code was loaded from whose file was written at CREATED or NIL."
-  (let ((loaded (gethash (source-file-key file) *loaded-files*)))
-    (or (and loaded
-             (not (equal loaded (list (source-file-size file) (source-file-written file)))))
-        (and created
-             (> (date-of-source-file file) created)))))
+(defun source-changed-p (native created)
+  "True if the file NATIVE is not what code was loaded from whose file was written at CREATED or NIL."
+  (multiple-value-bind (size written) (file-stamp native)
+    (let ((loaded (gethash (file-key native) *loaded-files*)))
+      (and size
+           (or (and loaded
+                    (not (equal loaded (list size written))))
+               (and created
+                    (> (+ (floor written 1000000000) sb-impl::unix-to-universal-time) created)))))))
 
 (implement edited-since-built-p (source built)
   (flet ((written (path)
@@ -92,32 +63,17 @@ within one."
           (built (written built)))
       (and source built (> source built)))))
 
-(defun source-file (namestring)
-  "Return the known facts about the file NAMESTRING."
-  (let ((file (find namestring *source-files* :key #'source-file-namestring :test #'string=)))
-    (cond ((null file)
-           (let ((native (sb-ext:native-namestring
-                          (translate-logical-pathname (parse-namestring namestring)))))
-             (setf file (make-source-file :namestring namestring
-                                          :native native
-                                          :key (file-key native))))
-           (when (nthcdr (1- +source-files-kept+) *source-files*)
-             (setf *source-files* (butlast *source-files*))))
-          (t
-           (setf *source-files* (delete file *source-files*))))
-    (push file *source-files*)
-    file))
+(defun native-source (namestring)
+  "Return the name of the file NAMESTRING as the system writes it; second, whether the file can be read."
+  (let* ((native (sb-ext:native-namestring (translate-logical-pathname (parse-namestring namestring))))
+         (size (file-stamp native)))
+    (values native (and size (<= size +source-limit+)))))
 
-(defun call-with-source-file (namestring function)
-  "Call FUNCTION with what is known of the file NAMESTRING; return NIL if the file cannot be read."
-  (declare (type function function))
-  (call-locked
-   (lambda ()
-     (sb-sys:without-interrupts
-       (let ((file (ignore-errors (source-file namestring))))
-         (and file
-              (renew-source-file file)
-              (funcall function file)))))))
+(defun readable-source (namestring)
+  "Return the name of the file NAMESTRING as the system writes it, or NIL if the file cannot be read."
+  (handler-case (multiple-value-bind (native readable) (native-source namestring)
+                  (if readable native nil))
+    (error () nil)))
 
 (defun text-of-file (native position &optional (limit +longest-form+))
   "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
@@ -128,60 +84,69 @@ within one."
            (end (read-sequence text stream)))
       (subseq text 0 end))))
 
-(defun newlines-before (file position)
+(defun newlines-before (native position)
+  "Return how many lines of the file NATIVE end before POSITION, and how many characters of its line come before it. Signal an
+error if the file is shorter."
   (declare (type index position))
-  (with-open-file (stream (sb-ext:parse-native-namestring (source-file-native file)) :element-type '(unsigned-byte 8))
+  (with-open-file (stream (sb-ext:parse-native-namestring native) :element-type '(unsigned-byte 8))
     (let* ((octets (make-array position :element-type '(unsigned-byte 8)))
            (end (read-sequence octets stream))
            (count 0))
       (declare (type index count end))
+      (assert (= end position))
       (fast
         (loop for place of-type index below end
               when (= 10 (aref octets place))
                 do (incf count)))
-      count)))
+      (values count
+              (count-if (lambda (octet) (/= #x80 (logand #xc0 octet))) octets
+                        :start (1+ (or (position 10 octets :from-end t) -1)))))))
 
-(defun lines-at (file position)
-  "Return the line of FILE in which POSITION is, and that of the form that is read from there on, after blanks and comments;
-or NIL."
-  (let ((places (source-file-places file)))
-    (values-list
-     (or (cdr (assoc position places))
-         (ignore-errors
-          (assert (<= position (source-file-size file)))
-          (let* ((line (1+ (newlines-before file position)))
-                 (text (text-of-file (source-file-native file) position))
-                 (lines (list line (+ line (count #\newline text :end (or (code-start text) 0))))))
-            (setf (source-file-places file) (some-of (acons position lines places) 0 +places-kept+))
-            lines))))))
+(defconstant +found-kept+ 400)
+(sb-ext:defglobal *found-in-files* '()
+  "What was found in files lately: (KEY . VALUES), the newest first.")
 
-(defun line-at (file position)
-  (nth-value 1 (lines-at file position)))
+(defun remembered (native what find)
+  "Return the values of FIND, which looks at the file NATIVE. They are remembered under WHAT until the file changes."
+  (declare (type function find))
+  (let* ((key (list* what native (multiple-value-list (file-stamp native))))
+         (known (assoc key *found-in-files* :test #'equal)))
+    (unless known
+      (setf known (cons key (multiple-value-list (funcall find)))
+            *found-in-files* (some-of (cons known *found-in-files*) 0 +found-kept+)))
+    (values-list (rest known))))
 
-(defun line-where-text-begins (namestring position)
-  "Return the line of the file NAMESTRING in which POSITION is, or NIL."
-  (call-with-source-file namestring (lambda (file)
-                                      (values (lines-at file position)))))
+(defun lines-at (native position)
+  "Return the line of the file NATIVE in which POSITION is, that of the form that is read from there on, after blanks and
+comments, and how many characters of its line come before POSITION; or NIL."
+  (flet ((find-lines ()
+           (multiple-value-bind (newlines before) (newlines-before native position)
+             (let ((line (1+ newlines))
+                   (text (text-of-file native position)))
+               (values line
+                       (+ line (count #\newline text :end (or (code-start text) 0)))
+                       before)))))
+    (handler-case (remembered native position #'find-lines)
+      (error () (values nil nil nil)))))
+
+(defun line-at (native position)
+  (nth-value 1 (lines-at native position)))
 
 (defun source-text (namestring position created)
   "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
 there was made from, or NIL for what is read just now."
-  (call-locked
-   (lambda ()
-     (sb-sys:without-interrupts
-       (let* ((file (source-file namestring))
-              (readable (renew-source-file file))
-              (changed (and readable created (source-file-changed-p file created)))
-              (line (and readable
-                         position
-                         (not changed)
-                         (line-at file position))))
-         (cond (line
-                (concatenate 'string (source-file-native file) ":" (decimal line)))
-               (changed
-                (concatenate 'string (source-file-native file) " (changed since it was loaded)"))
-               (t
-                (source-file-native file))))))))
+  (multiple-value-bind (native readable) (native-source namestring)
+    (let* ((changed (and readable created (source-changed-p native created)))
+           (line (and readable
+                      position
+                      (not changed)
+                      (line-at native position))))
+      (cond (line
+             (concatenate 'string native ":" (decimal line)))
+            (changed
+             (concatenate 'string native " (changed since it was loaded)"))
+            (t
+             native)))))
 
 (defun decimal (number)
   (let ((*print-base* 10) (*print-radix* nil))

@@ -19,12 +19,12 @@
 
 (defun definition-in-file (name namestring position created)
   "Read the DEFUN of NAME at POSITION of a file; NIL if there is another form, or the file has changed since CREATED."
-  (let ((place (source-text namestring position created)))
-    (unless (eql #\) (char place (1- (length place))))
+  (let ((native (readable-source namestring)))
+    (unless (or (null native) (source-changed-p native created))
       (let ((form (let ((*readtable* (copy-readtable *standard-readtable*))
                         (*read-base* 10)
                         (*read-eval* nil))
-                    (read-from-string (text-of-file (source-file-native (source-file namestring)) position)))))
+                    (read-from-string (text-of-file native position)))))
         (and (consp form)
              (eq 'defun (first form))
              (eq name (second form))

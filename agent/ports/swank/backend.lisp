@@ -12,7 +12,7 @@
         (error "This image has neither Swank nor Slynk: there is no package ~{~a~^ or ~}." names)))
 
   (defun server-symbol (name package)
-    "Return the symbol called NAME in PACKAGE. An error if there is none: this Swank is another one than was expected."
+    "Return the symbol called NAME in PACKAGE. Signal an error if there is none, because this Swank is not the expected one."
     (multiple-value-bind (symbol found) (find-symbol name package)
       (unless found
         (error "There is no ~a::~a in this image." (package-name package) name))
@@ -51,51 +51,11 @@
     (error "~a has no threads here, and Swank serves one connection in it: the agent would have no place beside the editor."
            (lisp-implementation-type))))
 
-(defmacro define-gray-class (name input-or-output &rest slots)
-  "Define NAME as a class of character streams."
-  `(defclass ,name (,(gray-name (ecase input-or-output
-                                  (:input 'fundamental-character-input-stream)
-                                  (:output 'fundamental-character-output-stream))))
-     ,slots))
-
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun gray-name (name)
-    (server-symbol (symbol-name name) (find-package (backend gray-package-name)))))
-
-(defmacro define-gray-method (name lambda-list &body body)
-  `(defmethod ,(gray-name name) ,lambda-list ,@body))
+    (find-symbol (symbol-name name) (find-package (backend gray-package-name)))))
 
 ;;; The process
 
 (implement process-id ()
   (backend getpid))
-
-;;; Text as octets
-
-(defun octets-of-text (text)
-  (let ((octets (make-array (length text) :element-type '(unsigned-byte 8) :fill-pointer 0 :adjustable t)))
-    (flet ((put (octet)
-             (vector-push-extend octet octets)))
-      (loop for character across text
-            for code = (char-code character)
-            do (if (< code #x80)
-                   (put code)
-                   (let ((more (cond ((< code #x800) 1) ((< code #x10000) 2) (t 3))))
-                     (put (logior (ecase more (1 #xc0) (2 #xe0) (3 #xf0)) (ash code (* -6 more))))
-                     (loop for left from (1- more) downto 0
-                           do (put (logior #x80 (logand #x3f (ash code (* -6 left))))))))))
-    (coerce octets 'octets)))
-
-(defun text-of-octets (octets end)
-  "Decode OCTETS up to END, which the agent has written."
-  (let ((index 0))
-    (coerce (loop while (< index end)
-                  collect (let* ((octet (aref octets index))
-                                 (more (cond ((< octet #xc0) 0) ((< octet #xe0) 1) ((< octet #xf0) 2) (t 3)))
-                                 (code (if (zerop more) octet (logand octet (ash #x3f (- more))))))
-                            (incf index)
-                            (loop repeat more
-                                  do (setf code (logior (ash code 6) (logand #x3f (aref octets index))))
-                                     (incf index))
-                            (code-char code)))
-            '(simple-array character (*)))))

@@ -2,15 +2,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement main-thread-p ()
-  (or *serves* (eq (current-thread) (session-thread *session*))))
-
-(implement serving-thread ()
-  (session-thread *session*))
-
-(implement top-package ()
-  (first (session-own-values *session*)))
-
 ;;; What the image gets while sessions are open. What ends it does something else in the agent's threads only.
 
 (defparameter *ways-to-exit*

@@ -10,14 +10,11 @@
 #include "base/quota.h"
 #include "session/core/actions.h"
 #include "session/core/news.h"
-#include "session/core/waits.h"
+#include "session/core/host_options.h"
 #include "session/output/output_budget.h"
 #include "session/records/limits.h"
 #include "session/records/metrics.h"
 
-struct confinements;
-struct control_groups;
-struct leases;
 struct memory_watch;
 struct orphans;
 
@@ -39,25 +36,17 @@ struct sessions {
 
 /* members are used by session_host.c */
 struct session_host {
-    uv_loop_t *loop;
+    struct session_host_options options;
     session_action *const *actions; /* by enum session_action */
-    struct zygotes *zygotes;
-    const struct session_wording *wording;
     struct limits limits;
     struct session_waits waits;
     struct list owners;               /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
     struct output_budget outputs;
-    uint64_t seed;            /* for hashing names */
-    uint64_t idle_timeout_ms; /* 0: no session is suspended */
+    uint64_t seed; /* for hashing names */
     struct image_store *image_store;
-    struct confinements *confinements; /* borrowed; NULL: no session is confined */
-    struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
-    struct leases *leases;             /* borrowed; NULL: no other server has the same sessions */
-    struct orphans *orphans;           /* owned */
-    bool redacts;
-    bool announces;   /* to the person who runs an image, what is evaluated in it */
-    struct list idle; /* of struct session: the longest idle first */
+    struct orphans *orphans; /* owned */
+    struct list idle;        /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
     size_t suspended;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "proc/loop_handle.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
 
@@ -23,16 +22,16 @@ void session_look_at_queue(struct session *s)
     session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
 }
 
-void session_be_idle(struct session *s)
+void session_enter_rest(struct session *s)
 {
-    session_enter_state(s, SESSION_IDLE, 0);
-    session_look_at_queue(s);
+    bool stands = s->at_error.standing != NULL;
+    session_enter_state(s, stands ? SESSION_STANDING : SESSION_IDLE, stands ? s->host->waits.standing_ms : 0);
 }
 
-void session_then_be_idle(struct session *s, const struct sexp_document *answer)
+void session_rest(struct session *s)
 {
-    (void)answer;
-    session_be_idle(s);
+    session_enter_rest(s);
+    session_look_at_queue(s);
 }
 
 static void on_later(uv_timer_t *timer)
@@ -63,8 +62,8 @@ static bool counts_processor_time(enum session_state state, int deadline_ms)
 static pid_t process_waited_for(const struct session *s)
 {
     pid_t pid = session_core_pid(s);
-    const struct snapshot *source = pid == 0 ? snapshots_source(&s->snapshots) : NULL;
-    return source == NULL ? pid : worker_pid(source->worker);
+    const struct snapshot *source = s->snapshots.source;
+    return pid != 0 || source == NULL ? pid : worker_pid(source->worker);
 }
 
 static void on_deadline(uv_timer_t *timer)
@@ -91,7 +90,7 @@ static void on_idle_for_too_long(uv_timer_t *timer)
     struct session_host *host = timer->data;
     if (!list_is_empty(&host->idle) && host->suspending == NULL) {
         struct session *s = list_entry(host->idle.next, struct session, clock.idle_node);
-        if (s->clock.idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+        if (s->clock.idle_since + host->options.idle_timeout_ms <= uv_now(host->options.loop)) {
             note_idle(s); /* what cannot be suspended now is tried again later */
             session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE, .is_unused = true});
         }
@@ -105,18 +104,18 @@ void session_watch_idle(struct session_host *host)
         uv_is_active((uv_handle_t *)host->idle_timer))
         return;
     uint64_t due = list_entry(host->idle.next, struct session, clock.idle_node)->clock.idle_since +
-                   host->idle_timeout_ms;
-    uint64_t now = uv_now(host->loop);
+                   host->options.idle_timeout_ms;
+    uint64_t now = uv_now(host->options.loop);
     uv_timer_start(host->idle_timer, on_idle_for_too_long, due > now ? due - now : 0, 0);
 }
 
 static void note_idle(struct session *s)
 {
-    if (s->host->idle_timeout_ms == 0)
+    if (s->host->options.idle_timeout_ms == 0)
         return;
     list_remove(&s->clock.idle_node);
     list_append(&s->host->idle, &s->clock.idle_node);
-    s->clock.idle_since = uv_now(s->host->loop);
+    s->clock.idle_since = uv_now(s->host->options.loop);
     session_watch_idle(s->host);
 }
 
@@ -142,7 +141,7 @@ void session_put_first(struct session *s, struct operation *op)
 
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
-    log_debug("session %s: %s -> %s", s->id.name, session_state_text(s->state), session_state_text(state));
+    log_debug("session %s: %s -> %s", s->id.name, session_state_texts[s->state], session_state_texts[state]);
     s->host->suspended += state == SESSION_SUSPENDED;
     s->host->suspended -= s->state == SESSION_SUSPENDED;
     s->state = state;
@@ -167,6 +166,14 @@ void session_forget_standing(struct session *s)
     s->at_error.standing = NULL;
 }
 
+void session_lose_standing(struct session *s)
+{
+    struct error_record *r = s->at_error.standing;
+    if (r != NULL && r->snapshot == NULL)
+        error_record_cannot_be_entered(r, FACT_PROCESS_ENDED, NULL);
+    session_forget_standing(s);
+}
+
 void session_tell(struct session *s, enum sessions_news news)
 {
     list_each(struct sessions_watcher, w, &s->all->watchers, node)
@@ -187,13 +194,13 @@ void session_count(const struct session *s, enum metric metric)
 
 const char *session_sentence(const struct session *s, enum fact_kind kind)
 {
-    return s->host->wording->sentence(FACT(kind));
+    return s->host->options.wording->sentence(FACT(kind));
 }
 
 char *session_words(const struct session *s, const struct fact *fact)
 {
     struct strbuf text = {0};
-    s->host->wording->fact(fact, &text);
+    s->host->options.wording->fact(fact, &text);
     return strbuf_steal(&text, NULL);
 }
 
@@ -215,27 +222,6 @@ pid_t session_core_pid(const struct session *s)
 bool session_is_reply(const struct sexp_document *document, const char *kind)
 {
     return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
-}
-
-void session_core_init(struct session *s)
-{
-    list_init(&s->id.node);
-    list_init(&s->queue);
-    list_init(&s->savings);
-    list_init(&s->looks);
-    list_init(&s->clock.idle_node);
-    s->clock.timer = loop_handle_timer(s->host->loop, s);
-    s->clock.later = loop_handle_timer(s->host->loop, s);
-    s->clock.ticker = loop_handle_timer(s->host->loop, s);
-}
-
-void session_core_fini(struct session *s)
-{
-    list_remove(&s->clock.idle_node);
-    loop_handle_free(s->clock.timer);
-    loop_handle_free(s->clock.later);
-    loop_handle_free(s->clock.ticker);
-    free(s->why);
 }
 
 void session_not_before(struct session *s, uint64_t delay_ms)

@@ -5,6 +5,7 @@
 #define SESSION_CORE_CORE_H
 
 #include "lisp/worker.h"
+#include "lisp/zygotes.h"
 #include "proc/cpu_grace.h"
 #include "session/core/actions.h"
 #include "session/core/collections.h"
@@ -15,7 +16,6 @@
 #include "session/records/notices.h"
 #include "session/records/operation.h"
 #include "session/records/snapshots.h"
-#include "session/records/told_tools.h"
 #include "session/store/image_store.h"
 
 /* What it joins (joined.c). */
@@ -27,6 +27,58 @@ struct session_joined {
     char *description;      /* NULL: it is not joined */
     uint64_t person_events; /* how many there were */
     struct notices person;  /* the last of them */
+};
+
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+
+/* The current operation's time, and how it is stopped (run.c). */
+struct run {
+    uint64_t started_at; /* loop time in ms when it was sent; later by what does not count */
+    uint64_t paused_at;  /* ASKING */
+    int timeout_ms;
+    enum stop_reason stop;
+    int interrupts;         /* of the operation, or of the work after it */
+    struct strbuf progress; /* the agent's last message */
+};
+
+/* How the process is started (process.c). */
+struct process {
+    struct zygote_request request;
+    bool is_requested; /* the zygote is working on our request */
+    int attempts;
+    pid_t first; /* the pid of the last process that was not copied from another one of this session, which
+                    marks the programs of the session; 0: none */
+    struct zygote_kind kind;
+    struct control_group *group; /* NULL: none */
+};
+
+/* The cost of copies, and what follows one (copies.c). */
+struct copies {
+    void (*then)(struct session *s);    /* COPYING: what follows once the process has answered, or has not */
+    const struct sexp_document *answer; /* inside ${then}: borrowed; NULL: none has arrived */
+    int error;                          /* COPYING: the number of the error that it stands in; 0: none */
+    double ms, last_ms; /* the cost of copying the process, 0 while unknown; that of the last copy */
+    char *why_not;      /* NULL, or why the last one could not be made */
+};
+
+enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE };
+
+/* The start of a process, and the return to a usable state (becoming.c). */
+struct becoming {
+    bool is_under_way; /* between the first step and the answer at the end */
+    enum origin origin;
+    void (*lost)(struct session *s); /* FROM_IMAGE */
+    struct start_facts facts;        /* as far as they are known */
+    char *replaced, *not_held; /* by a restore: the named checkpoints that there were, and of the save */
+    char *severed;             /* the pipes and sockets that the snapshot lacks */
+    bool may_replay;
+    size_t next;                 /* index into the journal */
+    struct strbuf failures;      /* of the first replayed definitions that failed, for the reader */
+    struct error_record *record; /* the answer to the operation that died */
+    struct child_end end;
+    bool is_in_error; /* FROM_SNAPSHOT: it stands in an error, which the process has to leave */
+    int idle_ends;    /* how many have ended in a row before they were asked for anything */
+    char *killer;     /* the code during which the process died last */
 };
 
 struct session {
@@ -70,7 +122,9 @@ struct session {
         void (*then)(struct session *s); /* UNWINDING: what follows */
     } at_error;
     struct session_told {
-        struct told_tools tools, scratch_tools;
+        /* The tools that its code defines (docs/agent-protocol.md section 6): one s-expression, or empty. It
+         * is kept as it arrived, so that two reports can be compared byte by byte. */
+        struct strbuf tools, scratch_tools;
         struct notices notices; /* for the next reply */
     } told;
     struct session_flags {
@@ -84,12 +138,12 @@ struct session {
                                unasked */
     } flags;
 
-    struct run *run;           /* run.c: the current operation's time, and how it is stopped */
-    struct process *process;   /* process.c: how the process is started */
-    struct copies *copies;     /* copies.c: the cost of copies, and what follows one */
-    struct becoming *becoming; /* becoming.c: the start of a process, and the return to a usable state */
-    struct list savings;       /* saving.c: saves under way */
-    struct list looks;         /* look_ups.c: look-ups under way */
+    struct run run;
+    struct process process;
+    struct copies copies;
+    struct becoming becoming;
+    struct list savings; /* saving.c: saves under way */
+    struct list looks;   /* look_ups.c: look-ups under way */
     struct session_suspension {
         struct stored_image image; /* SUSPENDED, and until the process from it is healthy */
         uint64_t uses;             /* of the session when its image was begun */
@@ -114,19 +168,16 @@ struct session {
     char *why; /* UNAVAILABLE: why there is no process */
 };
 
-/* session_core_init(s), session_core_fini(s): the lists and timers. */
-void session_core_init(struct session *s);
-void session_core_fini(struct session *s);
-
 /* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
- * operation had been submitted. session_be_idle(s): enter IDLE, and do that. session_then_be_idle(s, answer):
- * the same, as what follows a copy. session_later(s): as session_look_at_queue(), but from the loop; or tell
- * the waiting operations why there is no process. session_not_before(s, delay_ms): as session_later(), after
+ * operation had been submitted. session_enter_rest(s): the process
+ * has nothing to do: IDLE, or STANDING if it stands in an error. session_rest(s): both. session_later(s): as
+ * session_look_at_queue(), but from the loop; or tell the waiting operations why there is no process.
+ * session_not_before(s, delay_ms): as session_later(), after
  * ${delay_ms} at the latest. */
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
-void session_be_idle(struct session *s);
-void session_then_be_idle(struct session *s, const struct sexp_document *answer);
+void session_enter_rest(struct session *s);
+void session_rest(struct session *s);
 void session_later(struct session *s);
 void session_not_before(struct session *s, uint64_t delay_ms);
 
@@ -143,8 +194,10 @@ void session_set_deadline(struct session *s, int deadline_ms);
 /* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */
 void session_watch_idle(struct session_host *host);
 
-/* session_forget_standing(s): the process no longer stands in an error. */
+/* session_forget_standing(s): the process no longer stands in an error; session_lose_standing(s): it has
+ * ended there. */
 void session_forget_standing(struct session *s);
+void session_lose_standing(struct session *s);
 
 /* session_tell(s, news), session_tell_event(s, event): notify the watchers of the collection.
  * session_count(s, metric): increment it. */

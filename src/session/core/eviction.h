@@ -15,8 +15,10 @@ void eviction_for_memory(struct session_host *host);
 
 /* eviction_for_process(s): drop a snapshot of this owner, or of any owner if that allows ${s} another
  * process; false if there is none. Each session keeps its newest while another has more than that.
- * eviction_for_copy(s): the same, but each session keeps its newest: for a copy that is needed less. */
+ * eviction_for_copy(s): the same, but each session keeps its newest: for a copy that is needed less.
+ * eviction_of_own(s): drop the oldest snapshot of ${s} itself. */
 bool eviction_for_process(struct session *s);
+bool eviction_of_own(struct session *s);
 bool eviction_for_copy(struct session *s);
 
 #endif

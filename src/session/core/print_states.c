@@ -9,15 +9,15 @@ static void print_table(void)
 {
     printf("| |");
     for (int e = 0; e < SESSION_EVENT_COUNT; e++)
-        printf(" %s |", session_event_text((enum session_event)e));
+        printf(" %s |", session_event_texts[e]);
     printf("\n| --- |");
     for (int e = 0; e < SESSION_EVENT_COUNT; e++)
         printf(" --- |");
     for (int s = 0; s < SESSION_STATE_COUNT; s++) {
-        printf("\n| **%s** |", session_state_text((enum session_state)s));
+        printf("\n| **%s** |", session_state_texts[s]);
         for (int e = 0; e < SESSION_EVENT_COUNT; e++)
             printf(" %s |",
-                   session_table[s][e] == ACTION_ignore ? "" : session_action_text(session_table[s][e]));
+                   session_table[s][e] == ACTION_ignore ? "" : session_action_texts[session_table[s][e]]);
     }
     printf("\n");
 }

@@ -32,32 +32,20 @@ const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT
 };
 /* clang-format on */
 
-const char *session_state_text(enum session_state state)
-{
-    static const char *const texts[] = {
+const char *const session_state_texts[SESSION_STATE_COUNT] = {
 #define X(name, text, meaning) [SESSION_##name] = text,
-        SESSION_STATES(X)
+    SESSION_STATES(X)
 #undef X
-    };
-    return texts[state];
-}
+};
 
-const char *session_event_text(enum session_event event)
-{
-    static const char *const texts[] = {
+const char *const session_event_texts[SESSION_EVENT_COUNT] = {
 #define X(name, text, meaning) [EVENT_##name] = text,
-        SESSION_EVENTS(X)
+    SESSION_EVENTS(X)
 #undef X
-    };
-    return texts[event];
-}
+};
 
-const char *session_action_text(enum session_action action)
-{
-    static const char *const texts[] = {
+const char *const session_action_texts[SESSION_ACTION_COUNT] = {
 #define X(name, file, effect) [ACTION_##name] = #name,
-        SESSION_ACTIONS(X)
+    SESSION_ACTIONS(X)
 #undef X
-    };
-    return texts[action];
-}
+};

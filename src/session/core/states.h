@@ -67,9 +67,9 @@ enum session_event {
     X(give_up, "life/becoming.c", "Answer every operation with the reason why there is no process.") \
     X(refuse_all, "life/suspension.c", "The image cannot be started now: answer every queued operation with the reason.") \
     X(rest, "life/suspension.c", "Make the snapshot that was put off and drop old ones; or, after the idle timeout, write the image to suspend the session.") \
-    X(ask, "work/asking.c", "Pass the question on to the operation's caller. Without a caller that can be asked, the input ends.") \
-    X(give_answer, "work/asking.c", "Send the operation the answer.")                                                \
-    X(decline, "work/asking.c", "No answer came within ten minutes: the operation reads end of file.")          \
+    X(ask, "work/run.c", "Pass the question on to the operation's caller. Without a caller that can be asked, the input ends.") \
+    X(give_answer, "work/run.c", "Send the operation the answer.")                                                \
+    X(decline, "work/run.c", "No answer came within ten minutes: the operation reads end of file.")          \
     X(finish, "life/finish.c", "Answer the operation. After an evaluation a snapshot is made, or put off if copies are expensive.") \
     X(fail, "errors/failure.c", "Record the error and answer with it: the process stands in it. One that continues after errors (run-tests) is copied first, and answered later.") \
     X(end_standing, "errors/standing.c", "Copy the process unless a current copy exists, and unwind.")                 \
@@ -94,10 +94,9 @@ enum session_action {
 /* Every cell is filled. */
 extern const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT];
 
-/* session_state_text(state), session_event_text(event), session_action_text(action): the name as in
- * docs/states.md. */
-const char *session_state_text(enum session_state state);
-const char *session_event_text(enum session_event event);
-const char *session_action_text(enum session_action action);
+/* The names, as in docs/states.md. */
+extern const char *const session_state_texts[SESSION_STATE_COUNT];
+extern const char *const session_event_texts[SESSION_EVENT_COUNT];
+extern const char *const session_action_texts[SESSION_ACTION_COUNT];
 
 #endif

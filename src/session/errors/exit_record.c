@@ -13,6 +13,7 @@
 #include "session/core/core.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
+#include "session/work/run.h"
 
 /* The last 64 KiB of what the process printed. */
 static char *end_of(const struct capture *c)
@@ -41,7 +42,7 @@ static char *take_crash_frames(struct capture *out)
 
 struct error_record *exit_record_new(struct session *s, const struct child_end *end)
 {
-    char *words = end_of(session_output_stream(&s->output, WORKER_STDERR));
+    char *words = end_of(&s->output.streams[WORKER_STDERR]);
     struct exit_facts facts = {
         .end = end,
         .exhaustion = last_words_name_stack(words)  ? EXHAUSTION_STACK
@@ -49,17 +50,17 @@ struct error_record *exit_record_new(struct session *s, const struct child_end *
                                                     : EXHAUSTION_NONE,
     };
     struct strbuf message = {0};
-    s->host->wording->exit(&facts, &message);
+    s->host->options.wording->exit(&facts, &message);
     const char *type = facts.exhaustion != EXHAUSTION_NONE ? "STORAGE-CONDITION"
                        : end->signal != 0                  ? "PROCESS-KILLED"
                                                            : "PROCESS-EXITED";
-    char *frames = last_words_are_fatal(words)
-                       ? take_crash_frames(session_output_stream(&s->output, WORKER_STDOUT))
-                       : NULL;
+    char *frames = last_words_are_fatal(words) ? take_crash_frames(&s->output.streams[WORKER_STDOUT]) : NULL;
     struct error_record *r =
         error_record_make(type, strbuf_string(&message), frames != NULL ? frames : words);
     r->session = s;
     error_record_cannot_be_entered(r, FACT_PROCESS_ENDED, NULL);
+    if (s->state == SESSION_KILLING)
+        run_note_stop(s, r);
     free(frames);
     free(words);
     strbuf_fini(&message);
@@ -68,7 +69,7 @@ struct error_record *exit_record_new(struct session *s, const struct child_end *
 
 bool exit_record_shows_damage(struct session *s, const struct child_end *end)
 {
-    char *words = end_of(session_output_stream(&s->output, WORKER_STDERR));
+    char *words = end_of(&s->output.streams[WORKER_STDERR]);
     bool is_fault = end->signal == SIGSEGV || end->signal == SIGBUS || end->signal == SIGILL ||
                     end->signal == SIGFPE || end->signal == SIGTRAP;
     bool is_shown = is_fault || last_words_show_damage(words);

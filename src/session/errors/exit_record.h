@@ -10,8 +10,8 @@ struct child_end;
 struct error_record;
 struct session;
 
-/* exit_record_new(s, end): given. The frames that the process printed as it died are removed from the
- * output of the current operation. */
+/* exit_record_new(s, end): given; it describes the stop if the operation was stopped by SIGKILL. The frames
+ * that the process printed as it died are removed from the output of the current operation. */
 struct error_record *exit_record_new(struct session *s, const struct child_end *end);
 
 /* exit_record_shows_damage(s, end): the process seems to have died of earlier damage to its state, rather

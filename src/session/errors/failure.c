@@ -24,11 +24,6 @@ static void go_on(struct session *s)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-static void then_go_on(struct session *s, const struct sexp_document *answer)
-{
-    go_on(s);
-}
-
 /* An error after which the operation continues: it is recorded like any other and can be entered, but the
  * session cannot return to it. */
 static void put_aside(struct session *s, struct error_record *r)
@@ -37,7 +32,7 @@ static void put_aside(struct session *s, struct error_record *r)
     r->met = ++s->current->errors_met;
     r->evaluation = s->numbers.evaluations;
     answer_add_error(s, r);
-    if (copies_snapshot(s, r, NULL, then_go_on, &err)) {
+    if (copies_snapshot(s, r, NULL, go_on, &err)) {
         r->snapshot->is_aside = true;
     } else {
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);
@@ -69,11 +64,14 @@ static void stay_in_thread(struct session *s, struct error_record *r)
     checkpointing_settle_down(s, is_evaluation);
 }
 
-/* The error is of a value or of code that was given with an entry into a thread's error. It is reported, but
- * replaces nothing: the error that was entered still stands. */
+/* The error is of a value or of code that was given with an entry. It is reported, but replaces nothing: the
+ * error that was entered, here or in a thread, still stands. */
 static void fail_in_entry(struct session *s, struct error_record *r)
 {
+    if (s->at_error.standing != NULL)
+        standing_note_effects(s);
     history_note_failed_entry(s, s->current, r->condition);
+    uv_timer_stop(s->clock.timer);
     answer_error_of_entry(s, r);
     checkpointing_settle_down(s, false);
 }
@@ -94,7 +92,7 @@ static void count_evaluation(struct session *s, struct error_record *r)
     r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
     thread_errors_note_standing(s, r);
     if (is_stopped)
-        run_word_stop(s, r, false);
+        run_note_stop(s, r);
 }
 
 /* The process waits: it stands in the error, or leaves it. */
@@ -142,7 +140,7 @@ void session_action_fail(struct session *s, struct event *e)
     if (s->scratch != NULL)
         scratch_fail(s, r);
     else if (standing_is_entry(s, r->condition))
-        standing_fail_entry(s, r);
+        fail_in_entry(s, r);
     else
         fail_in_operation(s, r);
 }

@@ -8,7 +8,6 @@
 #include "session/core/eviction.h"
 #include "session/core/wording.h"
 #include "session/errors/exit_record.h"
-#include "session/errors/standing.h"
 #include "session/process/process.h"
 #include "session/process/thread_errors.h"
 #include "session/records/error_record.h"
@@ -24,7 +23,7 @@ static void on_scratch_reply(void *arg, struct sexp_document *reply)
     struct session *s = arg;
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
-        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
+        process_read_tools(s, tools);
     bool is_error = session_is_reply(reply, "error");
     session_dispatch(s, &(struct event){.kind = is_error ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
@@ -41,39 +40,23 @@ static bool copy(struct session *s, struct snapshot *sn, struct err *err)
     events.on_gone = on_scratch_gone;
     events.on_reply = on_scratch_reply;
     session_enter_state(s, SESSION_SCRATCH, SCRATCH_MS);
-    if (sn != NULL)
-        sn->is_source = true; /* it must not give way to its own copy */
-    do
-        s->scratch = copies_of(sn == NULL ? s->worker : sn->worker, &events, err);
-    while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
-    if (sn != NULL)
-        sn->is_source = false;
+    s->snapshots.source = sn; /* it must not give way to its own copy */
+    s->scratch = copies_of(s, sn == NULL ? s->worker : sn->worker, &events, eviction_for_copy, err);
+    s->snapshots.source = NULL;
     return s->scratch != NULL;
-}
-
-/* The process is where it was before; its answer about the scratch copy may be on its way. */
-static void rest(struct session *s)
-{
-    if (s->at_error.standing != NULL)
-        standing_resume(s);
-    else
-        checkpointing_settle_down(s, false);
 }
 
 /* Nothing was asked for. The next operation has its turn from the loop: thousands may be refused in a row. */
 static void await_turn(struct session *s)
 {
-    if (s->at_error.standing != NULL)
-        session_enter_state(s, SESSION_STANDING, s->host->waits.standing_ms);
-    else
-        session_enter_state(s, SESSION_IDLE, 0);
+    session_enter_rest(s);
     session_later(s);
 }
 
 /* ${r} may be NULL: it is no longer kept. */
 static void answer_not_entered(struct session *s, const struct error_record *r)
 {
-    const char *why = r == NULL ? NULL : s->host->wording->sentence(error_record_why_not(r));
+    const char *why = r == NULL ? NULL : s->host->options.wording->sentence(error_record_why_not(r));
     answer_fact(s, s->current,
                 FACT(why == NULL ? FACT_NO_LONGER_ENTERABLE : FACT_CANNOT_BE_ENTERED, .texts = {why}));
 }
@@ -134,7 +117,7 @@ static void leave(struct session *s)
         session_enter_state(s, SESSION_IDLE, 0);
         session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
     } else {
-        rest(s);
+        checkpointing_settle_down(s, false); /* its answer about the copy may be on its way */
     }
 }
 
@@ -146,8 +129,7 @@ static void promote(struct session *s)
     s->scratch = NULL;
     struct worker_events events = process_events(s);
     worker_set_events(s->worker, &events);
-    if (told_tools_take(&s->told.tools, &s->told.scratch_tools))
-        session_tell(s, SESSIONS_TOOLS);
+    process_take_tools(s);
 }
 
 /* Code evaluated in the copy of an error may use streams that were open there. */
@@ -207,10 +189,7 @@ static void keep_where_it_stands(struct session *s, struct error_record *r)
         sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
     op->keeps_record = op->keeps_record && !is_settled;
     if (op->kind == OPERATION_CONTINUE && op->keeps_record && is_inside) {
-        struct snapshot *sn =
-            snapshots_add(&s->snapshots, s->scratch, s->numbers.evaluations + 1, session_core_package(s));
-        struct worker_events events = copies_events(sn);
-        worker_set_events(s->scratch, &events);
+        struct snapshot *sn = copies_adopt(s, s->scratch, s->numbers.evaluations + 1);
         s->scratch = NULL;
         sn->is_aside = true; /* the session stays where it is */
         snapshot_stands_in(sn, r);
@@ -223,8 +202,7 @@ void scratch_fail(struct session *s, struct error_record *r)
     note_streams(s, op);
     thread_errors_note_in_copy(s, r->condition);
     keep_where_it_stands(s, r);
-    if (run_is_stopped(s))
-        run_word_stop(s, r, false);
+    run_note_stop(s, r);
     answer_write_journal(s, op, JOURNAL_ERROR, r->condition);
     r->evaluation = s->numbers.evaluations; /* all definitions up to now were evaluated in it */
     answer_error(s, op, r);
@@ -244,7 +222,7 @@ void session_action_refuse_scratch(struct session *s, struct event *e)
     struct error_record *r = error_history_find(&s->errors, s->current->sequence);
     if (e->kind == EVENT_DEADLINE && r != NULL && r->snapshot != NULL)
         snapshot_drop(r->snapshot, FACT_COPY_SILENT);
-    const char *why = copies_why_not(s);
+    const char *why = s->copies.why_not;
     if (s->current->sequence > 0 && (r == NULL || !error_record_is_enterable(r)))
         answer_not_entered(s, r);
     else
@@ -258,8 +236,6 @@ void scratch_end(struct session *s, const struct child_end *end)
 {
     struct operation *op = s->current;
     struct error_record *r = exit_record_new(s, end);
-    if (run_is_stopped(s) && s->state == SESSION_KILLING)
-        run_word_stop(s, r, true);
     r->session_note =
         xstrdup(session_sentence(s, op->sequence == 0 ? FACT_DIED_IN_COPY : FACT_DIED_IN_ERROR_COPY));
     answer_write_journal(s, op, JOURNAL_DIED, NULL);

@@ -10,15 +10,13 @@
 #include <stdbool.h>
 
 struct error_record;
-struct event;
 struct operation;
 struct session;
 struct sexp;
 
-/* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING. standing_resume(s): an entry has
- * ended: STANDING, once the process has answered for a pending copy. */
+/* standing_begin(s, r): the process stands in ${r}; borrowed: STANDING, once it has answered for a pending
+ * copy. */
 void standing_begin(struct session *s, struct error_record *r);
-void standing_resume(struct session *s);
 
 /* standing_continued(s): if an error stood, a restart has continued from there. */
 void standing_continued(struct session *s);
@@ -30,11 +28,9 @@ void standing_enter(struct session *s, struct operation *op);
 
 /* standing_is_entry(s, reply): the process still stands in the error in which the current operation ended
  * with
- * ${reply}. standing_finish_entry(s, e), standing_fail_entry(s, r): answer it; the document of ${e} and ${r}
- * are taken. */
+ * ${reply}. standing_note_effects(s): what the operation has changed there is not in the error's snapshot. */
 bool standing_is_entry(const struct session *s, const struct sexp *reply);
-void standing_finish_entry(struct session *s, struct event *e);
-void standing_fail_entry(struct session *s, struct error_record *r);
+void standing_note_effects(struct session *s);
 
 /* standing_end(s): copy the process unless a current copy exists, and unwind: COPYING, EXAMINING, UNWINDING.
  */

@@ -63,7 +63,11 @@ void session_action_unwind(struct session *s, struct event *e)
 /* A cleanup form failed, or did not end in time. */
 static void note_failed_cleanup(struct session *s, const struct sexp *reply)
 {
-    session_notify(s, FACT(FACT_CLEANUP_FAILED, .numbers = {(uint64_t)s->at_error.unwound->sequence},
+    struct error_record *r = s->at_error.unwound;
+    /* The session must not return to its snapshot: the form would run again. */
+    if (r->snapshot != NULL)
+        snapshot_set_aside(r->snapshot);
+    session_notify(s, FACT(FACT_CLEANUP_FAILED, .numbers = {(uint64_t)r->sequence},
                            .texts = {sexp_string(sexp_get(reply, 2, "type"), NULL),
                                      sexp_string(sexp_get(reply, 2, "message"), NULL)}));
 }

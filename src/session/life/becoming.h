@@ -11,18 +11,10 @@
 
 #include "session/core/wording.h"
 
-struct becoming;
 struct child_end;
 struct error_record;
 struct session;
 struct snapshot;
-
-/* becoming_new(): nothing under way; given. becoming_free(b). */
-struct becoming *becoming_new(void);
-void becoming_free(struct becoming *b);
-
-/* becoming_is_under_way(s): between the first step and the answer at the end. */
-bool becoming_is_under_way(const struct session *s);
 
 /* becoming_fresh(s): a new session starts a process: STARTING. */
 void becoming_fresh(struct session *s);
@@ -33,10 +25,6 @@ void becoming_snapshot(struct session *s, struct snapshot *sn);
 /* becoming_image(s, cause, lost): a process from an image was started, by a restore or a resume: STARTING.
  * ${lost}: what to do if it turns out not to work; NULL: continue in a fresh process. */
 void becoming_image(struct session *s, enum start_cause cause, void (*lost)(struct session *s));
-
-/* becoming_note_replaced(s, replaced, not_held): for the report of a restore that has begun; borrowed,
- * copied. */
-void becoming_note_replaced(struct session *s, const struct replaced_facts *replaced, const char *not_held);
 
 /* becoming_survivor(s, cause, r, end): the process died. ${r}, taken, becomes the answer once the session has
  * a process; NULL if no operation waits for one. Evaluations that no snapshot holds are replayed. With

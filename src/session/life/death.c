@@ -14,15 +14,6 @@
 #include "session/work/answer.h"
 #include "session/work/run.h"
 
-/* The error record that answers the operation that ran. */
-static struct error_record *record_of(struct session *s, const struct child_end *end)
-{
-    struct error_record *r = exit_record_new(s, end);
-    if (run_is_stopped(s) && s->state == SESSION_KILLING)
-        run_word_stop(s, r, true);
-    return r;
-}
-
 /* The process had ended before the operation was sent; one that has met an error had begun. */
 static bool has_not_begun(const struct session *s)
 {
@@ -55,8 +46,8 @@ static struct error_record *record_of_loss(struct session *s, const char *why)
     free(text);
     r->session = s;
     error_record_cannot_be_entered(r, FACT_IMAGE_LEFT, NULL);
-    if (run_is_stopped(s) && s->state == SESSION_KILLING)
-        run_word_stop(s, r, true);
+    if (s->state == SESSION_KILLING)
+        run_note_stop(s, r);
     return r;
 }
 
@@ -82,7 +73,7 @@ void session_action_die(struct session *s, struct event *e)
         scratch_end(s, e->end);
         return;
     }
-    if (becoming_is_under_way(s)) {
+    if (s->becoming.is_under_way) {
         session_action_lose(s, e);
         return;
     }
@@ -96,7 +87,7 @@ void session_action_die(struct session *s, struct event *e)
     if (is_put_back)
         run_put_back(s);
     enum start_cause cause = cause_of(s, is_put_back);
-    struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
+    struct error_record *r = s->current == NULL ? NULL : exit_record_new(s, e->end);
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_DIED,
                                                    .operation = s->current,
                                                    .text = r == NULL ? NULL : r->message});

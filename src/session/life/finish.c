@@ -28,21 +28,25 @@ static void keep_output_of_thread(struct session *s)
 {
     char bytes[4096];
     for (enum worker_stream stream = WORKER_STDOUT; stream <= WORKER_STDERR; stream++) {
-        struct capture *printed = session_output_stream(&s->output, stream);
+        struct capture *printed = &s->output.streams[stream];
         size_t n;
         for (uint64_t at = 0; (n = capture_read(printed, at, bytes, sizeof bytes)) > 0; at += n)
             session_output_add(&s->output, false, stream, bytes, n);
     }
 }
 
-static void answer_finished(struct session *s, struct event *e, bool is_evaluation)
+static void answer_finished(struct session *s, struct event *e, bool is_evaluation, bool still_stands)
 {
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
     bool ok = session_is_reply(e->document, "ok");
-    answer_note_package(s, reply);
+    if (still_stands) {
+        standing_note_effects(s);
+    } else {
+        answer_note_package(s, reply);
+        standing_continued(s);
+    }
     answer_keep_examination(s, &e->document);
-    standing_continued(s);
     if (continues_thread(reply))
         keep_output_of_thread(s);
     if (is_evaluation)
@@ -57,15 +61,12 @@ void session_action_finish(struct session *s, struct event *e)
 {
     if (s->scratch != NULL && !scratch_finish(s, e))
         return; /* it has ended in a copy that was discarded */
-    if (standing_is_entry(s, sexp_root(e->document))) {
-        standing_finish_entry(s, e);
-        return;
-    }
-    bool is_evaluation = s->current->keeps_record && session_is_reply(e->document, "ok");
+    bool still_stands = standing_is_entry(s, sexp_root(e->document));
+    bool is_evaluation = !still_stands && s->current->keeps_record && session_is_reply(e->document, "ok");
     /* The session does not become idle before the answer is delivered: operations that the callback
      * submits wait until this function is done. */
     uv_timer_stop(s->clock.timer);
-    answer_finished(s, e, is_evaluation);
+    answer_finished(s, e, is_evaluation, still_stands);
     checkpointing_settle_down(s, is_evaluation);
 }
 

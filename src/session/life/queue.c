@@ -33,7 +33,7 @@ static uint64_t next_number(struct session *s)
 
 static uint64_t waited_ms(const struct session *s, const struct operation *op)
 {
-    return uv_now(s->host->loop) - op->submitted_ms;
+    return uv_now(s->host->options.loop) - op->submitted_ms;
 }
 
 static void word_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
@@ -48,9 +48,9 @@ static void word_behind(const struct session *s, const struct operation *op, enu
     for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
          node = node->next)
         between++;
-    s->host->wording->fact(FACT(kind, .texts = {strbuf_string(&name)}, .numbers = {between},
-                                .seconds = first == s->current ? run_elapsed_s(s) : -1),
-                           out);
+    s->host->options.wording->fact(FACT(kind, .texts = {strbuf_string(&name)}, .numbers = {between},
+                                        .seconds = first == s->current ? run_elapsed_s(s) : -1),
+                                   out);
     strbuf_fini(&name);
 }
 
@@ -139,7 +139,7 @@ static void on_tick(uv_timer_t *timer)
 
 void queue_add(struct session *s, struct operation *op)
 {
-    op->submitted_ms = uv_now(s->host->loop);
+    op->submitted_ms = uv_now(s->host->options.loop);
     operation_weigh(op, &s->all->operation_bytes);
     if (op->keeps_record)
         op->number = next_number(s);
@@ -196,7 +196,7 @@ static void run(struct session *s, struct operation *op)
 static void save(struct session *s, struct operation *op)
 {
     if (saving_start(s, op))
-        copies_await(s, COPY_MS, session_then_be_idle);
+        copies_await(s, COPY_MS, session_rest);
 }
 
 static void reset(struct session *s, struct operation *op)

@@ -11,7 +11,6 @@
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/core/core.h"
-#include "session/core/eviction.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
 #include "session/process/programs.h"
@@ -44,10 +43,10 @@ void rollback_clear(struct session *s)
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
     notices_clear(&s->place.joined.person);
-    capture_fini(session_output_between(&s->output));
+    capture_fini(&s->output.between);
     xstrset(&s->package, NULL);
-    copies_refuse(s, NULL);
-    copies_forget_cost(s);
+    xstrset(&s->copies.why_not, NULL);
+    s->copies.ms = s->copies.last_ms = 0;
     process_note_tools(s, NULL);
     session_tell(s, SESSIONS_CLEARED);
     session_tell(s, SESSIONS_STATE);
@@ -134,18 +133,13 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     answer_unavailable(s, op, why);
 }
 
-static void refuse_fact(struct session *s, struct operation *op, enum fact_kind kind, const char *why)
-{
-    char *text = session_words(s, FACT(kind, .texts = {op->name, why}));
-    refuse(s, op, text);
-    free(text);
-}
-
 /* The old state was given up for the save, whose image did not start. */
 static void refuse_empty(struct session *s, struct operation *op, const char *why)
 {
     rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
-    refuse_fact(s, op, FACT_NOT_RESTORED, why);
+    char *text = session_words(s, FACT(FACT_NOT_RESTORED, .texts = {op->name, why}));
+    refuse(s, op, text);
+    free(text);
 }
 
 /* The image did not start: the session is empty now. */
@@ -171,7 +165,7 @@ static bool take_place(struct session *s, const struct saved *saved, struct err 
                        "The saved session %s cannot be started: its directory %s does not exist.",
                        saved->name, saved->directory);
     const struct confinement *confinement = s->place.confinement;
-    if (!confinements_tighten(s->host->confinements, &confinement, saved->sandbox, saved->network,
+    if (!confinements_tighten(s->host->options.confinements, &confinement, saved->sandbox, saved->network,
                               saved->directory, &why))
         return err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s",
                        saved->name, why.message);
@@ -200,8 +194,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     char *named = snapshots_names(&s->snapshots);
-    struct replaced_facts replaced = {
-        .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
+    struct replaced_facts replaced = {.at = s->at, .errors = error_history_made(&s->errors)};
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
@@ -212,19 +205,16 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     s->numbers.saved = strcmp(op->name, s->id.name) == 0 ? s->at : 0;
     s->numbers.skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
-    bool is_started;
-    do
-        is_started = process_start_image(s, saved->image, NULL, saved->heap_mib, &err);
-    while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
-    if (!is_started) {
+    if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
         free(named);
         refuse_empty(s, op, err.message);
         return;
     }
     run_take_up(s, op);
     becoming_image(s, START_RESTORE, restore_lost);
-    becoming_note_replaced(s, &replaced, saved->checkpoints);
-    free(named);
+    s->becoming.facts.replaced = replaced;
+    s->becoming.replaced = named;
+    s->becoming.not_held = xstrdup(saved->checkpoints);
 }
 
 void rollback_restore(struct session *s, struct operation *op)
@@ -234,8 +224,8 @@ void rollback_restore(struct session *s, struct operation *op)
     struct journal journal;
     journal_init(&journal);
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
-    if (s->all->store == NULL ||
-        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->options.zygotes),
+                                             &saved, &journal, &err)) {
         refuse(s, op, err.message);
         return;
     }

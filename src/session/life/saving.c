@@ -33,10 +33,11 @@ struct saving {
     struct operation *op;    /* NULL when it was cancelled */
     struct worker *worker;   /* the copy; NULL once it has ended */
     uv_timer_t *timer;
-    enum fact_kind late; /* what the timer's end means */
-    struct saved saved;
-    char *draft;            /* path under which the copy writes the image; NULL: under its final name */
-    struct journal journal; /* as it was when the copy was made */
+    enum fact_kind late;  /* what the timer's end means */
+    char *name, *image;   /* of the save, which may be another session's; the image's path */
+    json_t *description;  /* the session as it was when the copy was made; NULL: this is not a save */
+    uint64_t evaluations; /* in that state */
+    char *draft;          /* path under which the copy writes the image; NULL: under its final name */
     uint64_t started_at;
     char *refusal;
     bool is_written; /* the image is complete */
@@ -56,9 +57,10 @@ static void commit_first(struct session *s)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
-            bool is_own = s->id.lease != NULL && strcmp(v->saved.name, s->id.name) == 0;
-            saved_commit(s->all->store, &v->saved, &v->journal, is_own ? lease_holder(s->id.lease) : NULL,
-                         on_committed, v);
+            bool is_own = s->id.lease != NULL && strcmp(v->name, s->id.name) == 0;
+            saved_commit(s->all->store, v->name, v->image, v->description,
+                         is_own ? lease_holder(s->id.lease) : NULL, on_committed, v);
+            v->description = NULL;
         }
         return;
     }
@@ -99,10 +101,10 @@ static bool is_open_elsewhere(const char *path)
 static bool take_image(struct saving *v)
 {
     if (v->draft == NULL)
-        return access(v->saved.image, R_OK) == 0;
-    if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0 || !is_plain_file(v->saved.image))
+        return access(v->image, R_OK) == 0;
+    if (!is_plain_file(v->draft) || rename(v->draft, v->image) != 0 || !is_plain_file(v->image))
         return false;
-    if (is_open_elsewhere(v->saved.image))
+    if (is_open_elsewhere(v->image))
         v->refusal = xstrdup(session_sentence(v->session, FACT_SAVE_OPEN_ELSEWHERE));
     return v->refusal == NULL;
 }
@@ -115,8 +117,9 @@ static void saving_free(struct saving *v)
     worker_free(v->worker);
     loop_handle_free(v->timer);
     drop_draft(v);
-    saved_fini(&v->saved);
-    journal_fini(&v->journal);
+    json_decref(v->description);
+    free(v->name);
+    free(v->image);
     free(v->refusal);
     if (v->stored != NULL) {
         v->host->suspending = NULL;
@@ -129,11 +132,11 @@ static void saving_free(struct saving *v)
 static void tell_stored(struct saving *v, bool ok)
 {
     struct session *s = v->session;
-    char *image = ok ? v->saved.image : NULL;
+    char *image = ok ? v->image : NULL;
     if (ok) {
-        v->saved.image = NULL;
+        v->image = NULL;
     } else {
-        unlink(v->saved.image);
+        unlink(v->image);
         log_info("session %s: %s", s->id.name,
                  v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
     }
@@ -172,14 +175,13 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
         answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
         return;
     }
-    if (strcmp(v->saved.name, v->session->id.name) == 0) {
+    if (strcmp(v->name, v->session->id.name) == 0) {
         v->session->flags.is_unrestored = false; /* its earlier save is replaced */
-        v->session->numbers.saved = v->saved.evaluations;
+        v->session->numbers.saved = v->evaluations;
     }
     answer_with(v, OUTCOME_OK,
-                FACT(FACT_SAVED, .texts = {v->saved.name, v->saved.image},
-                     .numbers = {v->saved.evaluations, size},
-                     .seconds = (double)(uv_now(v->host->loop) - v->started_at) / 1000.0));
+                FACT(FACT_SAVED, .texts = {v->name, v->image}, .numbers = {v->evaluations, size},
+                     .seconds = (double)(uv_now(v->host->options.loop) - v->started_at) / 1000.0));
 }
 
 static void on_late(uv_timer_t *timer)
@@ -201,12 +203,9 @@ static void on_ready(void *arg, const struct sexp *hello)
     struct saving *v = arg;
     struct strbuf request = {0};
     await(v, SAVE_MS, FACT_SAVE_LATE);
-    sexp_write_symbol(&request, "save");
-    sexp_write_symbol(&request, "path");
-    const char *path = v->draft != NULL ? v->draft : v->saved.image;
+    strbuf_adds(&request, ":save :compressed t :path ");
+    const char *path = v->draft != NULL ? v->draft : v->image;
     sexp_write_string(&request, path, strlen(path));
-    sexp_write_symbol(&request, "compressed");
-    sexp_write_boolean(&request, true);
     worker_call(v->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -224,17 +223,11 @@ static void on_reply(void *arg, struct sexp_document *reply)
     worker_kill(v->worker);
 }
 
-static void on_progress(void *arg, const struct sexp *event)
-{
-    (void)arg;
-    (void)event;
-}
-
 /* Its copy has not written the image. */
 static void answer_failure(struct saving *v, const struct child_end *end)
 {
     const char *why = v->refusal;
-    if (why == NULL && !end->is_known && (why = copies_why_not(v->session)) == NULL)
+    if (why == NULL && !end->is_known && (why = v->session->copies.why_not) == NULL)
         why = session_sentence(v->session, FACT_SAVE_COPY_FAILED);
     if (why != NULL)
         answer_with(v, OUTCOME_UNAVAILABLE, FACT(FACT_NOT_SAVED, .texts = {why}));
@@ -261,7 +254,7 @@ static void on_gone(void *arg, const struct child_end *end)
         commit_first(v->session);
         return;
     }
-    unlink(v->saved.image);
+    unlink(v->image);
     answer_failure(v, end);
 }
 
@@ -277,41 +270,50 @@ static char *new_draft(const struct session *s)
     return strbuf_steal(&b, NULL);
 }
 
+/* What the save called ${name} is to hold besides the image; given. */
+static json_t *describe(const struct session *s, const char *name, const char *image)
+{
+    struct saved saved = {.name = xstrdup(name),
+                          .image = xstrdup(image),
+                          .lisp = xstrdup(zygotes_lisp(s->host->options.zygotes)),
+                          .package = xstrdup(session_core_package(s)),
+                          .sandbox = xstrdup(confinement_mode(s->place.confinement)),
+                          .network = xstrdup(confinement_network(s->place.confinement)),
+                          .directory = xstrdup(s->place.directory),
+                          .checkpoints = snapshots_names(&s->snapshots),
+                          .limits = s->limits,
+                          .heap_mib = s->process.kind.heap_mib,
+                          .evaluations = s->at};
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
+    json_t *description = saved_description_write(&saved, &s->journal);
+    saved_fini(&saved);
+    return description;
+}
+
 /* ${image} is taken. The current state is saved under ${name}. */
 static struct saving *new_saving(struct session *s, const char *name, char *image)
 {
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->host = s->host;
-    v->started_at = uv_now(s->host->loop);
-    v->saved = (struct saved){.name = xstrdup(name),
-                              .image = image,
-                              .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
-                              .package = xstrdup(session_core_package(s)),
-                              .sandbox = xstrdup(confinement_mode(s->place.confinement)),
-                              .network = xstrdup(confinement_network(s->place.confinement)),
-                              .directory = xstrdup(s->place.directory),
-                              .checkpoints = snapshots_names(&s->snapshots),
-                              .limits = s->limits,
-                              .heap_mib = process_heap_mib(s),
-                              .evaluations = s->at};
-    for (size_t i = 0; i < LIMIT_COUNT; i++)
-        v->saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
-    journal_copy(&v->journal, &s->journal);
+    v->started_at = uv_now(s->host->options.loop);
+    v->name = xstrdup(name);
+    v->image = image;
+    v->evaluations = s->at;
     v->draft = new_draft(s);
-    v->timer = loop_handle_timer(s->host->loop, v);
+    v->timer = loop_handle_timer(s->host->options.loop, v);
     list_init(&v->node);
     list_append(&s->savings, &v->node);
     return v;
 }
 
 /* Request the copy that is to write the image. */
-static bool ask_for_copy(struct saving *v, struct err *err)
+static bool ask_for_copy(struct saving *v, bool (*evict)(struct session *s), struct err *err)
 {
     struct session *s = v->session;
-    struct worker_events events = {
-        .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
-    v->worker = copies_of(s->worker, &events, err);
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_gone = on_gone, .arg = v};
+    v->worker = copies_of(s, s->worker, &events, evict, err);
     if (v->worker == NULL)
         return false;
     await(v, COPY_MS, FACT_SAVE_COPY_FAILED);
@@ -329,11 +331,15 @@ static char *prepare(const struct session *s, const char *name, struct err *err)
     return s->all->store == NULL ? NULL : saved_prepare(s->all->store, name, err);
 }
 
-static void take_out_of_queue(struct operation *op, struct saving *v)
+/* The save that ${op} asks for; ${image} is taken. */
+static struct saving *begin(struct session *s, struct operation *op, char *image)
 {
+    struct saving *v = new_saving(s, name_of(op), image);
+    v->description = describe(s, v->name, v->image);
     list_remove(&op->node);
     op->saving = v;
     v->op = op;
+    return v;
 }
 
 bool saving_start(struct session *s, struct operation *op)
@@ -344,13 +350,8 @@ bool saving_start(struct session *s, struct operation *op)
         answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
         return false;
     }
-    struct saving *v = new_saving(s, name_of(op), path);
-    take_out_of_queue(op, v);
-    bool is_asked;
-    do
-        is_asked = ask_for_copy(v, &err);
-    while (!is_asked && err.code == ERR_LIMIT && eviction_for_process(s));
-    if (!is_asked) {
+    struct saving *v = begin(s, op, path);
+    if (!ask_for_copy(v, eviction_for_process, &err)) {
         answer(v, OUTCOME_UNAVAILABLE, err.message);
         return false;
     }
@@ -360,7 +361,8 @@ bool saving_start(struct session *s, struct operation *op)
 bool saving_start_suspension(struct session *s, char *image, saving_stored *stored, struct err *err)
 {
     struct saving *v = new_saving(s, s->id.name, image);
-    if (!ask_for_copy(v, err)) {
+    /* Its own old snapshots end with its suspension anyway. */
+    if (!ask_for_copy(v, eviction_of_own, err)) {
         saving_free(v);
         return false;
     }
@@ -378,8 +380,7 @@ bool saving_start_suspended(struct session *s, struct operation *op)
     }
     /* The link has the image's time, and old files are taken for leftovers. */
     utimensat(AT_FDCWD, path, NULL, 0);
-    struct saving *v = new_saving(s, name_of(op), path);
-    take_out_of_queue(op, v);
+    struct saving *v = begin(s, op, path);
     v->is_written = true;
     commit_first(s);
     return true;
@@ -400,7 +401,7 @@ void saving_cancel(struct saving *v)
 {
     v->op = NULL;
     if (!v->is_committing) {
-        unlink(v->saved.image);
+        unlink(v->image);
         saving_free(v);
     }
 }

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "proc/process.h"
 #include "session/core/core.h"
-#include "session/core/eviction.h"
 #include "session/life/becoming.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
@@ -36,17 +35,6 @@ static bool begin_image(struct session *s, struct err *err)
     return image != NULL && saving_start_suspension(s, image, on_stored, err);
 }
 
-/* At the process limit, drop the session's own old snapshots, which end with its suspension anyway, so
- * that the copy that writes the image has room. */
-static bool begin_image_with_room(struct session *s, struct err *err)
-{
-    bool is_begun;
-    do
-        is_begun = begin_image(s, err);
-    while (!is_begun && err->code == ERR_LIMIT && snapshots_evict_oldest(&s->snapshots));
-    return is_begun;
-}
-
 /* Its image is complete, and it was not used since that was begun: end its processes. */
 static void suspend(struct session *s)
 {
@@ -67,14 +55,14 @@ static void begin(struct session *s)
         suspend(s);
         return;
     }
-    if (!begin_image_with_room(s, &err)) {
+    if (!begin_image(s, &err)) {
         log_warning("session %s was not suspended: %s", s->id.name, err.message);
         return;
     }
     s->host->suspending = s;
     s->suspension.uses = s->clock.uses;
     s->suspension.pid = session_core_pid(s);
-    copies_await(s, COPY_MS, session_then_be_idle);
+    copies_await(s, COPY_MS, session_rest);
 }
 
 static bool was_used(const struct session *s)
@@ -107,10 +95,7 @@ void session_action_rest(struct session *s, struct event *e)
 
 static bool start_image(struct session *s, struct err *err)
 {
-    bool is_started;
-    do
-        is_started = process_start_image(s, s->suspension.image.path, s->suspension.image.directory, 0, err);
-    while (!is_started && err->code == ERR_LIMIT && eviction_for_process(s));
+    bool is_started = process_start_image(s, s->suspension.image.path, s->suspension.image.directory, 0, err);
     if (!is_started && s->suspension.image.directory != NULL && err->code != ERR_LIMIT)
         is_started = process_start_image(s, s->suspension.image.path, NULL, 0,
                                          err); /* its directory no longer exists */

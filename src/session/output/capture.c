@@ -51,6 +51,11 @@ size_t capture_bytes(const struct capture *c)
     return c->head.capacity + (c->tail != NULL ? c->part : 0);
 }
 
+bool capture_is_blank(const struct capture *c)
+{
+    return c->tail == NULL && strspn(strbuf_string(&c->head), " \t\r\n") == c->head.len;
+}
+
 static void add_to_tail(struct capture *c, const char *bytes, size_t len)
 {
     if (c->tail == NULL)

@@ -37,6 +37,9 @@ void capture_copy(struct capture *to, const struct capture *from);
 /* capture_bytes(c): the memory that it occupies. */
 size_t capture_bytes(const struct capture *c);
 
+/* capture_is_blank(c): is it empty, or white space? */
+bool capture_is_blank(const struct capture *c);
+
 /* capture_add(c, bytes, len): append what was printed. */
 void capture_add(struct capture *c, const char *bytes, size_t len);
 

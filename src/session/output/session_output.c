@@ -33,16 +33,6 @@ void session_output_add(struct session_output *o, bool is_running, enum worker_s
     o->last = stream;
 }
 
-struct capture *session_output_stream(struct session_output *o, enum worker_stream stream)
-{
-    return &o->streams[stream];
-}
-
-struct capture *session_output_between(struct session_output *o)
-{
-    return &o->between;
-}
-
 void session_output_clear(struct session_output *o)
 {
     capture_fini(&o->streams[0]);
@@ -67,11 +57,6 @@ int session_output_keep(struct session_output *o, struct capture *capture)
     kept_output_drop(slot);
     output_budget_keep(o->budget, slot, capture, reference);
     return reference;
-}
-
-int session_output_next_reference(const struct session_output *o)
-{
-    return o->last_reference + 1;
 }
 
 const struct capture *session_output_kept(const struct session_output *o, int reference)

@@ -15,7 +15,6 @@
 
 struct strbuf;
 
-/* Only session_output.c uses the members. */
 struct session_output {
     struct capture streams[2]; /* by enum worker_stream */
     enum worker_stream last;   /* the stream that was written to last */
@@ -34,10 +33,6 @@ void session_output_fini(struct session_output *o);
 void session_output_add(struct session_output *o, bool is_running, enum worker_stream stream,
                         const char *bytes, size_t len);
 
-/* session_output_stream(o, stream), session_output_between(o): borrowed; may be moved or cut. */
-struct capture *session_output_stream(struct session_output *o, enum worker_stream stream);
-struct capture *session_output_between(struct session_output *o);
-
 /* session_output_clear(o): the operation has ended. */
 void session_output_clear(struct session_output *o);
 
@@ -46,11 +41,9 @@ void session_output_clear(struct session_output *o);
 uint64_t session_output_progress(const struct session_output *o, struct strbuf *line, bool redacts);
 uint64_t session_output_printed(const struct session_output *o);
 
-/* session_output_keep(o, capture): ${capture} is moved out. Returns its reference.
- * session_output_next_reference(o): the reference that the next one will get. session_output_kept(o,
+/* session_output_keep(o, capture): ${capture} is moved out. Returns its reference. session_output_kept(o,
  * reference): borrowed; NULL if it is unknown or was dropped. */
 int session_output_keep(struct session_output *o, struct capture *capture);
-int session_output_next_reference(const struct session_output *o);
 const struct capture *session_output_kept(const struct session_output *o, int reference);
 
 #endif

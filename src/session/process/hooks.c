@@ -4,15 +4,14 @@
  */
 #include "session/process/hooks.h"
 
-#include <string.h>
-
 #include "session/core/core.h"
 #include "session/records/error_record.h"
 #include "session/records/operation.h"
 
 /* The next reply reports the failures. */
-static void add_failures(const char *macro, const struct outcome *o)
+static void on_called(void *arg, const struct outcome *o)
 {
+    const char *macro = arg;
     if (o->kind == OUTCOME_ERROR)
         session_notify(o->session,
                        FACT(FACT_HOOKS_UNFINISHED, .texts = {macro, o->error->type, o->error->message}));
@@ -24,18 +23,6 @@ static void add_failures(const char *macro, const struct outcome *o)
             o->session,
             FACT(FACT_HOOK_FAILED, .texts = {macro, sexp_string(sexp_nth(sexp_nth(failures, i), 0), NULL),
                                              sexp_string(sexp_nth(sexp_nth(failures, i), 1), NULL)}));
-}
-
-static void on_returned(void *arg, const struct outcome *o)
-{
-    (void)arg;
-    add_failures("on-return", o);
-}
-
-static void on_started(void *arg, const struct outcome *o)
-{
-    (void)arg;
-    add_failures("on-start", o);
 }
 
 void hooks_note(struct session *s, const struct sexp *reply)
@@ -53,20 +40,18 @@ void hooks_note(struct session *s, const struct sexp *reply)
     strbuf_fini(&names);
 }
 
-void hooks_call(struct session *s, const char *reason)
+void hooks_call(struct session *s, bool is_start)
 {
     if (!s->flags.has_hooks)
         return;
     s->flags.has_hooks = false;
-    bool is_start = strcmp(reason, "start") == 0;
     struct strbuf request = {0};
-    sexp_write_symbol(&request, "call-hooks");
-    sexp_write_symbol(&request, "reason");
-    sexp_write_string(&request, reason, strlen(reason));
+    strbuf_addf(&request, ":call-hooks :reason \"%s\"", is_start ? "start" : "return");
     struct operation_options options = {
         .request = &request,
         .what = is_start ? "code registered with cl-mcp:on-start" : "code registered with cl-mcp:on-return",
-        .done = is_start ? on_started : on_returned,
+        .done = on_called,
+        .arg = (void *)(uintptr_t)(is_start ? "on-start" : "on-return"),
     };
     session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
     strbuf_fini(&request);

@@ -44,11 +44,11 @@ void joined_begin(struct session *s, const struct worker_events *events)
 {
     on_progress(s, "joining the image");
     s->place.joined.image = image_join(&(struct image_options){
-        .loop = s->host->loop,
+        .loop = s->host->options.loop,
         .address = s->place.joined.address,
         .directory = s->place.joined.directory,
         .session = s->id.name,
-        .is_announced = s->host->announces,
+        .is_announced = s->host->options.announces,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,
@@ -71,8 +71,9 @@ void joined_came(struct session *s)
     session_enter_state(s, SESSION_IDLE, 0);
 }
 
-void joined_note_person(struct session *s, const struct sexp *event)
+void joined_note_person(void *session, const struct sexp *event)
 {
+    struct session *s = session;
     size_t len;
     const char *text = sexp_string(sexp_get(event, 2, "text"), &len);
     if (text == NULL)

@@ -22,9 +22,9 @@ void joined_begin(struct session *s, const struct worker_events *events);
 void joined_cancel(struct session *s);
 void joined_came(struct session *s);
 
-/* joined_note_person(s, event): the next reply tells what the person who runs the image has done there; of
- * that the last twenty. */
-void joined_note_person(struct session *s, const struct sexp *event);
+/* joined_note_person(session, event): an event of its worker: the next reply tells what the person who runs
+ * the image has done there; of that the last twenty. */
+void joined_note_person(void *session, const struct sexp *event);
 
 /* joined_refuse(s, op): answer ${op} with the reason why there is nothing of the kind in an image that was
  * joined. False if it can be performed. */

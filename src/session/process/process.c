@@ -4,7 +4,9 @@
 #include "session/process/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
@@ -21,34 +23,38 @@
 
 #define START_ATTEMPTS 3
 #define LONGEST_PROGRESS 400
-#define MOST_TASKS 4096 /* of a session: processes and threads; --control-groups */
+#define LONGEST_TOOLS ((size_t)1 << 20) /* longer text is not a list of tools */
+#define MOST_TASKS 4096                 /* of a session: processes and threads; --control-groups */
 
-struct process {
-    struct zygote_request request;
-    bool is_requested; /* the zygote is working on our request */
-    int attempts;
-    pid_t first; /* the pid of the first process, which marks the programs of the session; 0: none */
-    struct zygote_kind kind;
-    struct control_group *group; /* NULL: none */
-};
-
-struct process *process_new(void)
+void process_read_tools(struct session *s, const struct sexp *tools)
 {
-    struct process *p = xcalloc(1, sizeof *p);
-    list_init(&p->request.node);
-    return p;
+    struct strbuf *text = &s->told.scratch_tools;
+    strbuf_fini(text);
+    strbuf_init(text, LONGEST_TOOLS);
+    if (sexp_count(tools) > 0)
+        sexp_write_value(text, tools);
+    if (text->is_overflown) {
+        log_warning("the code of session %s defines tools of more than %zu bytes; they are left out",
+                    s->id.name, LONGEST_TOOLS);
+        strbuf_clear(text);
+    }
 }
 
-void process_free(struct process *p)
+void process_take_tools(struct session *s)
 {
-    control_group_free(p->group);
-    free(p);
+    struct strbuf had = s->told.tools, *now = &s->told.scratch_tools;
+    bool is_news = had.len != now->len || (had.len > 0 && memcmp(had.bytes, now->bytes, had.len) != 0);
+    s->told.tools = *now;
+    *now = (struct strbuf){0};
+    strbuf_fini(&had);
+    if (is_news)
+        session_tell(s, SESSIONS_TOOLS);
 }
 
 void process_note_tools(struct session *s, const struct sexp *tools)
 {
-    if (told_tools_set(&s->told.tools, tools, s->id.name))
-        session_tell(s, SESSIONS_TOOLS);
+    process_read_tools(s, tools);
+    process_take_tools(s);
 }
 
 /* A scratch copy has the same events as the process, except for replies and the end. */
@@ -56,10 +62,9 @@ static void on_ready(void *arg, const struct sexp *hello)
 {
     struct session *s = arg;
     const struct sexp *tools = sexp_get(hello, 2, "tools");
-    if (s->scratch != NULL)
-        told_tools_set(&s->told.scratch_tools, tools, s->id.name);
-    else
-        process_note_tools(s, tools);
+    process_read_tools(s, tools);
+    if (s->scratch == NULL)
+        process_take_tools(s);
     session_dispatch(s, &(struct event){.kind = EVENT_READY});
 }
 
@@ -69,7 +74,7 @@ static void note_refusal(struct session *s, struct sexp_document *reply)
 {
     const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
     if (session_is_reply(reply, "refused") && why != NULL)
-        copies_refuse(s, why);
+        xstrset(&s->copies.why_not, why);
     sexp_document_free(reply);
 }
 
@@ -106,11 +111,6 @@ static void on_input(void *arg, int64_t question)
         session_dispatch(s, &(struct event){.kind = EVENT_INPUT, .question = question});
 }
 
-static void on_person(void *arg, const struct sexp *event)
-{
-    joined_note_person(arg, event);
-}
-
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
@@ -133,7 +133,7 @@ struct worker_events process_events(struct session *s)
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
                                   .on_input = on_input,
-                                  .on_person = s->place.joined.address == NULL ? NULL : on_person,
+                                  .on_person = s->place.joined.address == NULL ? NULL : joined_note_person,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};
@@ -150,7 +150,7 @@ void process_call(struct session *s, const char *request)
 static void on_worker(void *arg, struct worker *worker)
 {
     struct session *s = arg;
-    s->process->is_requested = false;
+    s->process.is_requested = false;
     s->worker = worker;
     session_set_deadline(s, s->host->waits.hello_ms);
 }
@@ -161,10 +161,10 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
     if (err->code == ERR_LIMIT && eviction_for_process(s)) {
-        zygotes_fork(s->host->zygotes, &s->process->request);
+        zygotes_fork(s->host->options.zygotes, &s->process.request);
         return;
     }
-    s->process->is_requested = false;
+    s->process.is_requested = false;
     xstrset(&s->why, err->message);
     session_later(s);
 }
@@ -193,7 +193,7 @@ static bool find_directory(struct session *s)
 
 static void request(struct session *s)
 {
-    struct process *p = s->process;
+    struct process *p = &s->process;
     session_enter_state(s, SESSION_STARTING, 0);
     if (!find_directory(s))
         return;
@@ -210,23 +210,23 @@ static void request(struct session *s)
                                          .kind = p->kind,
                                          .quota = &s->all->processes};
     p->is_requested = true;
-    zygotes_fork(s->host->zygotes, &p->request);
+    zygotes_fork(s->host->options.zygotes, &p->request);
 }
 
 void process_request(struct session *s)
 {
-    s->process->attempts = 0;
+    s->process.attempts = 0;
     request(s);
 }
 
 bool process_request_again(struct session *s)
 {
     process_forget(s);
-    if (++s->process->attempts < START_ATTEMPTS) {
+    if (++s->process.attempts < START_ATTEMPTS) {
         request(s);
         return true;
     }
-    const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
+    const char *why = zygotes_why(s->host->options.zygotes, &s->process.kind);
     xstrset(&s->why, why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
@@ -234,12 +234,12 @@ bool process_request_again(struct session *s)
 /* It has not run any code of the session yet, so nothing that the session starts is outside. */
 static void join_group(struct session *s)
 {
-    struct process *p = s->process;
-    if (s->host->groups == NULL)
+    struct process *p = &s->process;
+    if (s->host->options.groups == NULL)
         return;
     if (p->group == NULL)
         p->group = control_group_new(
-            s->host->groups,
+            s->host->options.groups,
             &(struct control_group_limits){.most_bytes = memory_watch_most(s->host->memory_watch),
                                            .most_tasks = MOST_TASKS});
     if (p->group != NULL)
@@ -248,13 +248,8 @@ static void join_group(struct session *s)
 
 void process_is_first(struct session *s)
 {
-    s->process->first = session_core_pid(s);
+    s->process.first = session_core_pid(s);
     join_group(s);
-}
-
-pid_t process_first(const struct session *s)
-{
-    return s->process->first;
 }
 
 void process_came(struct session *s)
@@ -264,16 +259,10 @@ void process_came(struct session *s)
         return;
     }
     process_is_first(s);
-    zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
-    const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
+    const char *notices = zygotes_notices(s->host->options.zygotes, &s->process.kind);
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
         session_notify(s, FACT(FACT_STARTED, .texts = {notices}));
-}
-
-int process_heap_mib(const struct session *s)
-{
-    return s->process->kind.heap_mib;
 }
 
 bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
@@ -281,27 +270,27 @@ bool process_start_image(struct session *s, const char *image, const char *direc
 {
     struct worker_events events = process_events(s);
     if (least_heap_mib > 0) {
-        s->process->kind = kind_of(s);
-        if (s->process->kind.heap_mib < least_heap_mib)
-            s->process->kind.heap_mib = least_heap_mib;
+        s->process.kind = kind_of(s);
+        if (s->process.kind.heap_mib < least_heap_mib)
+            s->process.kind.heap_mib = least_heap_mib;
     }
-    s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image,
-                                    directory != NULL ? directory : s->place.directory, &events, err);
+    do
+        s->worker = zygotes_start_image(s->host->options.zygotes, &s->process.kind, &s->all->processes, image,
+                                        directory != NULL ? directory : s->place.directory, &events, err);
+    while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;
 }
 
 void process_forget(struct session *s)
 {
-    if (s->process->is_requested)
-        zygote_fork_cancel(&s->process->request);
-    s->process->is_requested = false;
+    if (s->process.is_requested)
+        zygote_fork_cancel(&s->process.request);
+    s->process.is_requested = false;
     joined_cancel(s);
-    if (s->worker != NULL)
-        zygotes_disown(s->host->zygotes, s->worker);
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
-    session_forget_standing(s);
+    session_lose_standing(s);
     if (s->snapshots.making != NULL)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;

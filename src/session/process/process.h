@@ -8,12 +8,7 @@
 
 #include "lisp/worker.h"
 
-struct process;
 struct session;
-
-/* process_new(): none yet; given. process_free(p): its control group ends, too. */
-struct process *process_new(void);
-void process_free(struct process *p);
 
 /* process_request(s): ask the zygote for a process: STARTING. process_request_again(s): one ended before it
  * was ready; false, with the reason for give_up, if that was the third. process_came(s): its hello has
@@ -22,14 +17,8 @@ void process_request(struct session *s);
 bool process_request_again(struct session *s);
 void process_came(struct session *s);
 
-/* process_is_first(s): note that the process is not a copy of another one of this session.
- * process_first(s): the pid of the last such process, which marks the programs that the session has
- * started; 0: none. */
+/* process_is_first(s): note that the process is not a copy of another one of this session. */
 void process_is_first(struct session *s);
-pid_t process_first(const struct session *s);
-
-/* process_heap_mib(s): the heap size of the process, or of the last one. */
-int process_heap_mib(const struct session *s);
 
 /* process_start_image(s, image, directory, least_heap_mib, err): start the process from that file. It gets
  * the sandbox of the session and the heap size of its limits, or ${least_heap_mib} if that is more; with 0
@@ -46,7 +35,11 @@ struct worker_events process_events(struct session *s);
 /* process_call(s, request): send it a request of the server's own. */
 void process_call(struct session *s, const char *request);
 
-/* process_note_tools(s, tools): it has reported the tools that its code defines; NULL: none. */
+/* process_read_tools(s, tools): a scratch copy has reported the tools that its code defines; NULL: none. A
+ * list that is too long is left out, and logged. process_take_tools(s): they are those of the process now.
+ * process_note_tools(s, tools): both. */
+void process_read_tools(struct session *s, const struct sexp *tools);
+void process_take_tools(struct session *s);
 void process_note_tools(struct session *s, const struct sexp *tools);
 
 #endif

@@ -16,15 +16,15 @@
 /* False if the session has had no process. */
 static bool mark_of(const struct session *s, char mark[48])
 {
-    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)process_first(s));
-    return process_first(s) != 0;
+    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)s->process.first);
+    return s->process.first != 0;
 }
 
 void programs_end(struct session *s)
 {
     char mark[48];
     if (mark_of(s, mark))
-        orphans_end(s->host->orphans, zygotes_children(s->host->zygotes), mark);
+        orphans_end(s->host->orphans, zygotes_children(s->host->options.zygotes), mark);
 }
 
 size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
@@ -34,6 +34,6 @@ size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
     if (session_core_pid(s) > 0)
         n = tree_children(session_core_pid(s), out, capacity);
     if (mark_of(s, mark))
-        n += orphans_list(zygotes_children(s->host->zygotes), mark, out + n, capacity - n);
+        n += orphans_list(zygotes_children(s->host->options.zygotes), mark, out + n, capacity - n);
     return n;
 }

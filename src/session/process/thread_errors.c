@@ -19,24 +19,25 @@ static struct error_record *find_standing(struct session *s, int64_t number)
     return NULL;
 }
 
-void thread_errors_note_standing(struct session *s, struct error_record *r)
+static void stand(struct session *s, struct error_record *r, int64_t number)
 {
-    int64_t number = sexp_integer(sexp_get(r->condition, 2, "standing"), 0);
-    if (number <= 0)
-        return;
-    r->session = s;
     r->standing = number;
     r->process = &s->worker;
     r->standing_in = worker_identity(s->worker);
+}
+
+void thread_errors_note_standing(struct session *s, struct error_record *r)
+{
+    int64_t number = sexp_integer(sexp_get(r->condition, 2, "standing"), 0);
+    if (number > 0)
+        stand(s, r, number);
 }
 
 /* The entry is the error report without its head. */
 static struct error_record *record_of(struct session *s, const struct sexp *entry)
 {
     struct strbuf text = {.limit = SEXP_MAX_PAYLOAD};
-    sexp_write_open(&text);
-    sexp_write_integer(&text, 0);
-    sexp_write_symbol(&text, "error");
+    strbuf_adds(&text, "(0 :error");
     for (size_t i = 0; i < sexp_count(entry); i++)
         sexp_write_value(&text, sexp_nth(entry, i));
     sexp_write_close(&text);
@@ -59,9 +60,7 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
         r->was_left = true;
         error_record_cannot_be_entered(r, FACT_THREAD_ENDED, NULL);
     } else {
-        r->standing = number;
-        r->process = &s->worker;
-        r->standing_in = worker_identity(s->worker);
+        stand(s, r, number);
     }
     return r;
 }

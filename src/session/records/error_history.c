@@ -119,13 +119,6 @@ size_t error_history_made(const struct error_history *h)
     return h->made;
 }
 
-bool error_history_succeed(struct error_history *h)
-{
-    bool had_last = h->has_last;
-    h->has_last = false;
-    return had_last;
-}
-
 void error_history_clear(struct error_history *h)
 {
     for (size_t i = 0; i < ERROR_HISTORY_KEPT; i++)

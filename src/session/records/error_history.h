@@ -49,10 +49,6 @@ struct error_record *error_history_find(const struct error_history *h, int seque
 size_t error_history_kept(const struct error_history *h);
 size_t error_history_made(const struct error_history *h);
 
-/* error_history_succeed(h): an evaluation succeeded: there is no last error now. Returns whether there was
- * one. */
-bool error_history_succeed(struct error_history *h);
-
 /* error_history_clear(h): as in a new session. */
 void error_history_clear(struct error_history *h);
 

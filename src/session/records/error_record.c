@@ -137,20 +137,13 @@ static size_t write_crash_frames(struct strbuf *out, const char *text)
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text)
 {
     struct strbuf text = {0};
-    sexp_write_open(&text);
-    sexp_write_integer(&text, 1);
-    sexp_write_symbol(&text, "error");
-    sexp_write_symbol(&text, "type");
+    strbuf_adds(&text, "(1 :error :type");
     sexp_write_string(&text, type, strlen(type));
-    sexp_write_symbol(&text, "message");
+    strbuf_adds(&text, " :message");
     sexp_write_string(&text, message, strlen(message));
-    sexp_write_symbol(&text, "frames");
-    sexp_write_open(&text);
+    strbuf_adds(&text, " :frames (");
     size_t frames = write_crash_frames(&text, crash_text);
-    sexp_write_close(&text);
-    sexp_write_symbol(&text, "total-frames");
-    sexp_write_integer(&text, (int64_t)frames);
-    sexp_write_close(&text);
+    strbuf_addf(&text, ") :total-frames %zu)", frames);
     struct err err;
     struct sexp_document *document = sexp_parse(text.bytes, text.len, &err);
     CHECK(document != NULL);

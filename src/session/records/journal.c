@@ -114,29 +114,6 @@ uint64_t journal_skipped(const struct journal *j)
     return journal_at(j, j->count - 1)->evaluation - journal_at(j, 0)->evaluation + 1 - j->count;
 }
 
-void journal_copy(struct journal *to, const struct journal *from)
-{
-    journal_init(to);
-    for (size_t i = 0; i < from->count; i++) {
-        const struct journal_entry *e = journal_at(from, i);
-        struct journal_entry *copy =
-            journal_add(to, e->evaluation, e->parent, e->code, e->code_len, e->package, e->outcome);
-        copy->is_undone = e->is_undone;
-        copy->is_in_state = e->is_in_state;
-        copy->is_in_pieces = e->is_in_pieces;
-        copy->has_origin = e->has_origin;
-        copy->origin = e->origin;
-        copy->additions = xstrdup(e->additions);
-        copy->when = e->when;
-        for (size_t k = 0; k < e->piece_count; k++) {
-            const struct journal_piece *p = &e->pieces[k];
-            journal_add_piece(copy, p->evaluation, p->start, p->end, p->package, p->calls)->depth = p->depth;
-        }
-        journal_weigh(to, copy);
-    }
-    to->dropped += from->dropped;
-}
-
 const char *journal_code_between(const struct journal_entry *e, size_t from, size_t to, size_t *len)
 {
     size_t start = utf8_byte_of(e->code, e->code_len, from), end = utf8_byte_of(e->code, e->code_len, to);

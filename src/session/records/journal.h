@@ -60,10 +60,9 @@ void journal_fini(struct journal *j);
 
 /* journal_add(j, evaluation, parent, code, len, package, outcome): code and package are copied. Returns it,
  * borrowed until the next is added.
- * journal_copy(to, from): ${to} is initialised here. */
+ */
 struct journal_entry *journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code,
                                   size_t len, const char *package, enum journal_outcome outcome);
-void journal_copy(struct journal *to, const struct journal *from);
 
 /* journal_at(j, n): 0 for the oldest that is kept; borrowed; NULL past the end. */
 struct journal_entry *journal_at(const struct journal *j, size_t n);

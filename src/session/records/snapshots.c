@@ -17,12 +17,6 @@ static struct snapshot *snapshot_at(const struct list *node)
     return list_entry(node, struct snapshot, node);
 }
 
-void snapshots_init(struct snapshots *c)
-{
-    *c = (struct snapshots){0};
-    list_init(&c->all);
-}
-
 void snapshot_drop(struct snapshot *sn, enum fact_kind why)
 {
     if (sn->record != NULL) {
@@ -33,6 +27,8 @@ void snapshot_drop(struct snapshot *sn, enum fact_kind why)
     list_remove(&sn->node);
     if (sn->owner->making == sn)
         sn->owner->making = NULL;
+    if (sn->owner->source == sn)
+        sn->owner->source = NULL;
     worker_free(sn->worker);
     free(sn->name);
     free(sn->package);
@@ -81,7 +77,8 @@ void snapshot_let_age(struct snapshot *sn, enum fact_kind why)
 
 void snapshot_set_aside(struct snapshot *sn)
 {
-    sn->is_source = false;
+    if (sn->owner->source == sn)
+        sn->owner->source = NULL;
     sn->is_aside = true;
     if (!sn->is_error_recent)
         snapshot_drop(sn, FACT_SUPERSEDED);
@@ -109,14 +106,6 @@ struct snapshot *snapshots_next(const struct snapshots *c, const struct snapshot
     return node == &c->all ? NULL : snapshot_at(node);
 }
 
-struct snapshot *snapshots_source(const struct snapshots *c)
-{
-    list_each(struct snapshot, sn, &c->all, node)
-        if (sn->is_source)
-            return sn;
-    return NULL;
-}
-
 size_t snapshots_count(const struct snapshots *c)
 {
     size_t n = 0;
@@ -128,7 +117,7 @@ size_t snapshots_count(const struct snapshots *c)
 /* Kept only because of the limit on checkpoints: its name, its error or a return to it does not hold it. */
 static bool is_loose(const struct snapshot *sn)
 {
-    return sn->name == NULL && !sn->is_source && !sn->is_error_recent && sn->worker != NULL;
+    return sn->name == NULL && sn->owner->source != sn && !sn->is_error_recent && sn->worker != NULL;
 }
 
 static size_t count_loose(const struct snapshots *c)
@@ -152,12 +141,17 @@ bool snapshots_have_named(const struct snapshots *c)
     return false;
 }
 
-/* The oldest of those before ${end}. */
-static bool evict(const struct snapshots *c, bool takes_errors, const struct list *end)
+bool snapshots_evict(struct snapshots *c, enum snapshots_worth worth)
 {
-    for (struct list *node = c->all.next; node != end; node = node->next) {
-        struct snapshot *sn = snapshot_at(node);
-        bool may_go = is_loose(sn) || (takes_errors && sn->name == NULL && !sn->is_source);
+    const struct snapshot *newest = worth == SNAPSHOTS_SPARE ? snapshots_next(c, NULL) : NULL;
+    if (newest != NULL && newest == c->making) /* which may fail */
+        newest = snapshots_next(c, newest);
+    if (worth == SNAPSHOTS_SPARE && newest == NULL)
+        return false;
+    list_each(struct snapshot, sn, &c->all, node) {
+        if (sn == newest)
+            return false;
+        bool may_go = is_loose(sn) || (worth == SNAPSHOTS_OF_ERRORS && sn->name == NULL && c->source != sn);
         if (!may_go || sn->worker == NULL)
             continue;
         /* If it is being made, the process answers all the same. */
@@ -165,24 +159,6 @@ static bool evict(const struct snapshots *c, bool takes_errors, const struct lis
         return true;
     }
     return false;
-}
-
-bool snapshots_evict_oldest(struct snapshots *c)
-{
-    return evict(c, false, &c->all);
-}
-
-bool snapshots_evict_error(struct snapshots *c)
-{
-    return evict(c, true, &c->all);
-}
-
-bool snapshots_evict_spare(struct snapshots *c)
-{
-    const struct snapshot *newest = snapshots_next(c, NULL);
-    if (newest != NULL && newest == c->making) /* which may fail */
-        newest = snapshots_next(c, newest);
-    return newest != NULL && evict(c, false, &newest->node);
 }
 
 bool snapshots_delete(struct snapshots *c, const char *name)
@@ -198,9 +174,8 @@ bool snapshots_delete(struct snapshots *c, const char *name)
 
 size_t snapshots_keep_newest(struct snapshots *c)
 {
-    for (const struct snapshot *sn = NULL; (sn = snapshots_next(c, sn)) != NULL;)
-        if (sn->is_source)
-            return 0;
+    if (c->source != NULL)
+        return 0;
     size_t before = snapshots_count(c);
     if (c->making == NULL)
         snapshots_thin(c, 1);
@@ -211,7 +186,7 @@ size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_recor
 {
     size_t dropped = 0;
     list_each(struct snapshot, sn, &c->all, node) {
-        if (!sn->is_error_recent || sn->record == keep || sn == c->making || sn->is_source ||
+        if (!sn->is_error_recent || sn->record == keep || sn == c->making || sn == c->source ||
             sn->name != NULL)
             continue;
         snapshot_drop(sn, why);

@@ -33,7 +33,6 @@ struct snapshot {
     char *package;        /* the session's package in that state */
     char *severed;        /* NULL, or the pipes and sockets that the copy lacks: "pipe (descriptor 5), ..." */
     char *files;          /* NULL, or the files that were open for writing at the error */
-    bool is_source;       /* the session is returning to it, or is about to copy it; it is kept meanwhile */
     struct timespec when;
 };
 
@@ -41,14 +40,15 @@ struct snapshot {
 struct snapshots {
     struct list all;
     struct snapshot *making; /* borrowed: requested, not yet confirmed by the process */
-    bool is_one_owed;        /* the one after the last evaluation was put off */
-    bool was_source_killed;  /* the one that the session was returning to was killed from outside */
-    uint64_t asked_at_ns;    /* when the last one was requested */
+    struct snapshot
+        *source; /* borrowed: the session is returning to it, or is about to copy it; it is kept meanwhile */
+    bool is_one_owed;       /* the one after the last evaluation was put off */
+    bool was_source_killed; /* the one that the session was returning to was killed from outside */
+    uint64_t asked_at_ns;   /* when the last one was requested */
 };
 
-/* snapshots_init(c): none yet. snapshots_clear(c, why): drop all of them, as with
+/* snapshots_clear(c, why): drop all of them, as with
  * snapshot_drop(). */
-void snapshots_init(struct snapshots *c);
 void snapshots_clear(struct snapshots *c, enum fact_kind why);
 
 /* snapshots_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to
@@ -75,10 +75,8 @@ void snapshot_set_aside(struct snapshot *sn);
 void snapshot_confirm(struct snapshot *sn, int64_t pid);
 
 /* snapshots_next(c, after): the next state that can be returned to, from the newest to the oldest; ${after}
- * NULL: the newest. NULL at the end. snapshots_source(c): the one that the session is returning to, or NULL.
- * snapshots_count(c): how many states there are. */
+ * NULL: the newest. NULL at the end. snapshots_count(c): how many states there are. */
 struct snapshot *snapshots_next(const struct snapshots *c, const struct snapshot *after);
-struct snapshot *snapshots_source(const struct snapshots *c);
 size_t snapshots_count(const struct snapshots *c);
 
 /* snapshots_thin(c, most): drop unnamed ones until at most ${most} are left beside those of the newest
@@ -90,16 +88,18 @@ bool snapshots_are_too_many(const struct snapshots *c, size_t most);
 /* snapshots_have_named(c): at least one has a name. */
 bool snapshots_have_named(const struct snapshots *c);
 
-/* snapshots_evict_oldest(c): drop the oldest unnamed one that no recent error needs; false if there is none.
- * snapshots_evict_spare(c): the same, but never the newest state. snapshots_evict_error(c): the oldest
- * unnamed one, also of a recent error. snapshots_delete(c, name): drop the one of that name; false if there
- * is none. If it is being made or returned to, it only loses its name. snapshots_keep_newest(c): drop the
- * other unnamed states unless the session is returning to one. Returns how many were dropped.
- * snapshots_drop_older_errors(c, keep, why): drop those that stand in recent errors other than ${keep}.
- * Returns how many. snapshots_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means
- * the newest state that was given it. */
-typedef bool snapshots_evict(struct snapshots *c);
-snapshots_evict snapshots_evict_oldest, snapshots_evict_spare, snapshots_evict_error;
+/* snapshots_evict(c, worth): drop the oldest unnamed one of the kind; false if there is none.
+ * snapshots_delete(c, name): drop the one of that name; false if there is none. If it is being made or
+ * returned to, it only loses its name. snapshots_keep_newest(c): drop the other unnamed states unless the
+ * session is returning to one. Returns how many were dropped. snapshots_drop_older_errors(c, keep, why): drop
+ * those that stand in recent errors other than ${keep}. Returns how many. snapshots_drop_namesakes(c, keep):
+ * drop the others with the name of ${keep}: a name means the newest state that was given it. */
+enum snapshots_worth {
+    SNAPSHOTS_SPARE,     /* no recent error needs it, and it is not the newest state */
+    SNAPSHOTS_OLD,       /* no recent error needs it */
+    SNAPSHOTS_OF_ERRORS, /* any */
+};
+bool snapshots_evict(struct snapshots *c, enum snapshots_worth worth);
 bool snapshots_delete(struct snapshots *c, const char *name);
 size_t snapshots_keep_newest(struct snapshots *c);
 size_t snapshots_drop_older_errors(struct snapshots *c, const struct error_record *keep, enum fact_kind why);

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "base/memory.h"
 #include "session/core/core.h"
 #include "session/snapshots/copies.h"
 #include "session/work/answer.h"
@@ -26,26 +27,26 @@ void checkpointing_thin(struct session *s)
 
 /* The process is at rest. Ending several snapshots in a row is cheaper than ending one beside each copy that
  * is being made. */
-static void then_rest(struct session *s, const struct sexp_document *answer)
+static void then_rest(struct session *s)
 {
     size_t most = most_snapshots(s);
     if (snapshots_are_too_many(&s->snapshots, most + most / 2))
         checkpointing_thin(s);
-    session_be_idle(s);
+    session_rest(s);
 }
 
 static void make(struct session *s)
 {
     struct err err;
     if (!copies_snapshot(s, NULL, NULL, then_rest, &err))
-        copies_refuse(s, err.message);
+        xstrset(&s->copies.why_not, err.message);
 }
 
 /* There are pauses between expensive copies. */
 static bool is_to_wait(const struct session *s)
 {
     double since_ms = (double)(uv_hrtime() - s->snapshots.asked_at_ns) / 1e6;
-    return copies_are_expensive(s) && since_ms < DEFERRED_COPY_INTERVAL * copies_cost_ms(s);
+    return copies_are_expensive(s) && since_ms < DEFERRED_COPY_INTERVAL * s->copies.ms;
 }
 
 void checkpointing_settle_down(struct session *s, bool has_new_state)
@@ -55,7 +56,7 @@ void checkpointing_settle_down(struct session *s, bool has_new_state)
         return;
     }
     if (!has_new_state) {
-        session_be_idle(s);
+        session_rest(s);
         return;
     }
     bool is_kept = most_snapshots(s) > 0 && worker_is_alive(s->worker);
@@ -67,16 +68,17 @@ void checkpointing_settle_down(struct session *s, bool has_new_state)
     session_look_at_queue(s);
 }
 
-static void then_answer(struct session *s, const struct sexp_document *answer)
+static void then_answer(struct session *s)
 {
+    const struct sexp_document *answer = s->copies.answer;
     if (s->current != NULL && answer == NULL)
-        answer_unavailable(s, s->current, copies_why_not(s));
+        answer_unavailable(s, s->current, s->copies.why_not);
     else if (s->current != NULL)
         answer_deliver(
             s, s->current,
             &(struct outcome){.kind = session_is_reply(answer, "ok") ? OUTCOME_OK : OUTCOME_REFUSED,
                               .reply = sexp_root(answer)});
-    session_be_idle(s);
+    session_rest(s);
 }
 
 void checkpointing_perform(struct session *s, struct operation *op)
@@ -85,7 +87,7 @@ void checkpointing_perform(struct session *s, struct operation *op)
     run_take_up(s, op);
     if (copies_snapshot(s, NULL, op->name, then_answer, &err))
         return;
-    copies_refuse(s, err.message);
+    xstrset(&s->copies.why_not, err.message);
     answer_unavailable(s, op, err.message);
 }
 
@@ -93,13 +95,10 @@ void checkpointing_retire(struct session *s)
 {
     /* A process with threads cannot be copied, so it could not be returned to. */
     if (s->worker != NULL && worker_is_alive(s->worker) && !s->flags.has_threads &&
-        snapshots_find(&s->snapshots, s->at) == NULL) {
-        struct snapshot *sn = snapshots_add(&s->snapshots, s->worker, s->at, session_core_package(s));
-        struct worker_events events = copies_events(sn);
-        worker_set_events(s->worker, &events);
-    } else {
+        snapshots_find(&s->snapshots, s->at) == NULL)
+        copies_adopt(s, s->worker, s->at);
+    else
         worker_free(s->worker);
-    }
     s->worker = NULL;
     s->flags.has_threads = false;
 }

@@ -21,37 +21,28 @@
 #define MOST_LISTED 20
 #define LONGEST_LISTED 150
 
-struct copies {
-    copies_then *then;  /* COPYING: what the process is copied for */
-    int error;          /* COPYING: the number of the error that it stands in; 0: none */
-    double ms, last_ms; /* the cost of copying the process, and that of the last copy */
-    char *why_not;      /* NULL, or why the last one could not be made */
-};
-
-struct copies *copies_new(void)
-{
-    return xcalloc(1, sizeof(struct copies));
-}
-
-void copies_free(struct copies *c)
-{
-    free(c->why_not);
-    free(c);
-}
-
-struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
+static struct worker *request(struct worker *original, const struct worker_events *events, struct err *err)
 {
     int channel;
-    if (worker_is_carried(original)) {
-        err_set(err, ERR_INVALID, "An image that was joined is not copied.");
-        return NULL;
-    }
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL ||
         worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, err))
         return copy;
     worker_free(copy);
     return NULL;
+}
+
+struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
+                         bool (*evict)(struct session *s), struct err *err)
+{
+    struct worker *copy = NULL;
+    if (worker_is_carried(original))
+        err_set(err, ERR_INVALID, "An image that was joined is not copied.");
+    else
+        do
+            copy = request(original, events, err);
+        while (copy == NULL && err->code == ERR_LIMIT && evict(s));
+    return copy;
 }
 
 static struct session *session_of(const struct snapshot *sn)
@@ -65,10 +56,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
     sexp_document_free(reply);
 }
 
-static void on_progress(void *arg, const struct sexp *event)
-{
-}
-
 static void on_gone(void *arg, const struct child_end *end)
 {
     struct snapshot *sn = arg;
@@ -77,27 +64,34 @@ static void on_gone(void *arg, const struct child_end *end)
      * from the channel. */
     if (s->snapshots.making == sn && s->state == SESSION_COPYING)
         session_set_deadline(s, COPY_ANSWER_MS);
-    if (sn->is_source)
+    if (s->snapshots.source == sn)
         s->snapshots.was_source_killed = s->snapshots.was_source_killed || end->signal == SIGKILL;
     snapshot_drop(sn, s->snapshots.making == sn ? FACT_NONE : FACT_COPY_ENDED);
 }
 
-struct worker_events copies_events(struct snapshot *sn)
+static struct worker_events events_of(struct snapshot *sn)
 {
-    return (struct worker_events){
-        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = sn};
+    return (struct worker_events){.on_reply = on_reply, .on_gone = on_gone, .arg = sn};
 }
 
-void copies_await(struct session *s, int deadline_ms, copies_then *then)
+struct snapshot *copies_adopt(struct session *s, struct worker *worker, uint64_t evaluation)
 {
-    s->copies->then = then;
-    s->copies->error = 0;
+    struct snapshot *sn = snapshots_add(&s->snapshots, worker, evaluation, session_core_package(s));
+    struct worker_events events = events_of(sn);
+    worker_set_events(worker, &events);
+    return sn;
+}
+
+void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s))
+{
+    s->copies.then = then;
+    s->copies.error = 0;
     s->snapshots.asked_at_ns = uv_hrtime();
     session_enter_state(s, SESSION_COPYING, deadline_ms);
 }
 
-bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
-                     struct err *err)
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name,
+                     void (*then)(struct session *s), struct err *err)
 {
     if (r != NULL && r->snapshot != NULL)
         snapshot_drop(r->snapshot, FACT_NONE);
@@ -105,13 +99,11 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         return err_set(err, ERR_LIMIT, "%s", session_sentence(s, FACT_COPIES_OFF));
     memory_watch_wake(s->host->memory_watch);
     struct snapshot *sn = snapshots_add(&s->snapshots, NULL, s->at, session_core_package(s));
-    struct worker_events events = copies_events(sn);
+    struct worker_events events = events_of(sn);
     s->snapshots.making = sn;
     err_set(err, ERR_GONE, "%s", session_sentence(s, FACT_PROCESS_ENDED));
-    do
-        sn->worker = worker_is_alive(s->worker) ? copies_of(s->worker, &events, err) : NULL;
-    while (sn->worker == NULL && err->code == ERR_LIMIT &&
-           (r != NULL ? eviction_for_copy(s) : snapshots_evict_oldest(&s->snapshots)));
+    if (worker_is_alive(s->worker))
+        sn->worker = copies_of(s, s->worker, &events, r != NULL ? eviction_for_copy : eviction_of_own, err);
     if (sn->worker == NULL) {
         snapshot_drop(sn, FACT_NONE);
         return false;
@@ -121,7 +113,7 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
         snapshot_stands_in(sn, r);
     s->snapshots.is_one_owed = false;
     copies_await(s, COPY_MS, then);
-    s->copies->error = r == NULL ? 0 : r->sequence;
+    s->copies.error = r == NULL ? 0 : r->sequence;
     return true;
 }
 
@@ -172,10 +164,10 @@ static void confirm(struct session *s, const struct sexp_document *answer)
     bool ok = session_is_reply(answer, "ok");
     s->snapshots.making = NULL;
     if (answer != NULL)
-        note_cost(s->copies, answer);
+        note_cost(&s->copies, answer);
     session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
-    copies_refuse(s, ok ? NULL : reason_of(s, answer));
-    struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies->error);
+    xstrset(&s->copies.why_not, ok ? NULL : reason_of(s, answer));
+    struct error_record *r = ok ? NULL : error_history_find(&s->errors, s->copies.error);
     if (r != NULL)
         error_record_cannot_be_entered(r, FACT_TEXT, reason_of(s, answer));
     if (sn != NULL && !ok)
@@ -190,10 +182,12 @@ static void confirm(struct session *s, const struct sexp_document *answer)
 
 void session_action_copied(struct session *s, struct event *e)
 {
-    copies_then *then = s->copies->then;
-    s->copies->then = NULL;
+    void (*then)(struct session * s) = s->copies.then;
+    s->copies.then = NULL;
     confirm(s, e->document);
-    then(s, e->document);
+    s->copies.answer = e->document;
+    then(s);
+    s->copies.answer = NULL;
     sexp_document_free(e->document);
 }
 
@@ -207,29 +201,7 @@ void session_action_forgo(struct session *s, struct event *e)
     session_action_copied(s, e);
 }
 
-const char *copies_why_not(const struct session *s)
-{
-    return s->copies->why_not;
-}
-
-void copies_refuse(struct session *s, const char *why)
-{
-    char *copied = xstrdup(why); /* it may be the present reason */
-    free(s->copies->why_not);
-    s->copies->why_not = copied;
-}
-
-double copies_cost_ms(const struct session *s)
-{
-    return s->copies->ms;
-}
-
 bool copies_are_expensive(const struct session *s)
 {
-    return s->copies->ms > EXPENSIVE_MS;
-}
-
-void copies_forget_cost(struct session *s)
-{
-    s->copies->ms = s->copies->last_ms = 0;
+    return s->copies.ms > EXPENSIVE_MS;
 }

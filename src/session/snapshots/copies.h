@@ -11,21 +11,15 @@
 #define COPY_MS 30000       /* for copying the process */
 #define COPY_ANSWER_MS 2000 /* for the process to report why there is no copy */
 
-struct copies;
 struct error_record;
 struct session;
 struct snapshot;
 
-/* copies_new(): no copy yet; given. copies_free(c). */
-struct copies *copies_new(void);
-void copies_free(struct copies *c);
-
-/* copies_of(original, events, err): ask ${original} for a copy of itself, a silent one if nothing waits
- * for its hello: given; NULL with ${err} set. */
-struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err);
-
-/* What happens when the process has answered for the copy. ${answer}: borrowed; NULL: it has not answered. */
-typedef void copies_then(struct session *s, const struct sexp_document *answer);
+/* copies_of(s, original, events, evict, err): ask ${original} for a copy of itself, a silent one if nothing
+ * waits for its hello: given; NULL with ${err} set. At the limit on processes ${evict} drops a snapshot, as
+ * those of eviction.h do. */
+struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
+                         bool (*evict)(struct session *s), struct err *err);
 
 /*
  * copies_snapshot(s, r, name, then, err):
@@ -36,25 +30,18 @@ typedef void copies_then(struct session *s, const struct sexp_document *answer);
  * Returns     false with ${err} set if none can be requested; nothing else has changed then
  * States      COPYING, then what ${then} leads to
  */
-bool copies_snapshot(struct session *s, struct error_record *r, const char *name, copies_then *then,
-                     struct err *err);
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name,
+                     void (*then)(struct session *s), struct err *err);
 
 /* copies_await(s, deadline_ms, then): the process has been asked for a copy that is not a snapshot: wait
  * until it has answered. States: COPYING. */
-void copies_await(struct session *s, int deadline_ms, copies_then *then);
+void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s));
 
-/* copies_events(sn): the events of a waiting snapshot. */
-struct worker_events copies_events(struct snapshot *sn);
+/* copies_adopt(s, worker, evaluation): ${worker}, a copy of the process or the process itself, waits as a
+ * snapshot of that state from now on: taken. Returns it, borrowed. */
+struct snapshot *copies_adopt(struct session *s, struct worker *worker, uint64_t evaluation);
 
-/* copies_why_not(s): why the last one could not be made, or NULL. copies_refuse(s, why): record that one
- * could not be made because of ${why}, which is copied; NULL clears this. */
-const char *copies_why_not(const struct session *s);
-void copies_refuse(struct session *s, const char *why);
-
-/* copies_cost_ms(s): the cost of recent copies; 0 while unknown. copies_are_expensive(s): they cost too much
- * to make one after each evaluation. copies_forget_cost(s): the session has got another process. */
-double copies_cost_ms(const struct session *s);
+/* copies_are_expensive(s): they cost too much to make one after each evaluation. */
 bool copies_are_expensive(const struct session *s);
-void copies_forget_cost(struct session *s);
 
 #endif

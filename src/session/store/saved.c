@@ -28,7 +28,7 @@
 #define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600                     /* no save takes that long */
 #define LARGEST_DESCRIPTION ((size_t)64 << 20) /* the history contains up to 8 MiB of code */
-#define LONGEST_LOSS 2000                      /* bytes of the note about a session that was not saved */
+#define LONGEST_NOTE 2000                      /* bytes: that a session will be saved, or was not */
 #define HASHED ((size_t)64 << 10)              /* bytes that are hashed at each end of the image */
 
 struct saved_store {
@@ -48,12 +48,9 @@ struct commit {
     struct list node;
     bool is_begun;             /* no earlier commit of this name is unfinished */
     struct saved_store *store; /* NULL after saved_store_free() */
-    char *description;         /* path */
-    char *image;               /* path */
-    char *announcement;        /* path of a file that may be missing */
-    char *loss;                /* likewise */
-    char *lease;               /* path */
-    char *holder;              /* what it must contain; NULL: there is no lease */
+    char *directory, *name;
+    char *image;  /* path */
+    char *holder; /* what the lease must contain; NULL: there is no lease */
     json_t *content;
     uint64_t size;
     struct err err;
@@ -66,11 +63,9 @@ static void commit_free(struct commit *c)
 {
     list_remove(&c->node);
     json_decref(c->content);
-    free(c->description);
+    free(c->directory);
+    free(c->name);
     free(c->image);
-    free(c->announcement);
-    free(c->loss);
-    free(c->lease);
     free(c->holder);
     free(c);
 }
@@ -109,11 +104,23 @@ const char *saved_store_directory(const struct saved_store *store)
     return store->directory;
 }
 
-static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
+static char *path_in(const char *directory, const char *name, const char *suffix)
 {
     struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%s%s", store->directory, name, suffix);
+    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
     return strbuf_steal(&b, NULL);
+}
+
+static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
+{
+    return path_in(store->directory, name, suffix);
+}
+
+static void remove_file(const char *directory, const char *name, const char *suffix)
+{
+    char *path = path_in(directory, name, suffix);
+    unlink(path);
+    free(path);
 }
 
 void saved_unique_suffix(char out[SAVED_SUFFIX])
@@ -185,21 +192,20 @@ static json_t *load_description(const char *path, struct err *err)
     return description;
 }
 
-/* The image that the description names, if the description belongs to the same session: another session's
+/* The image that the description of ${session} names, if it belongs to the same session: another session's
  * image is never removed. */
-static char *old_image(const char *description, const char *session)
+static char *old_image(const char *directory, const char *session)
 {
     struct err err;
+    char *description = path_in(directory, session, ".json");
     json_t *old = load_description(description, &err);
     const char *image = json_string_value(json_object_get(old, "image"));
     const char *name = json_string_value(json_object_get(old, "name"));
     char *path = NULL;
-    if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL) {
-        struct strbuf b = {0};
-        strbuf_addf(&b, "%.*s/%s", (int)(strrchr(description, '/') - description), description, image);
-        path = strbuf_steal(&b, NULL);
-    }
+    if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL)
+        path = path_in(directory, image, "");
     json_decref(old);
+    free(description);
     return path;
 }
 
@@ -207,20 +213,20 @@ static char *old_image(const char *description, const char *session)
 
 static bool write_description(struct commit *c, struct err *err)
 {
-    struct strbuf b = {0};
     /* A name that no other server uses, even one with the same pid that is still exiting. */
-    strbuf_addf(&b, "%s" UNFINISHED, c->image);
-    const char *temporary = strbuf_string(&b);
+    char *temporary = path_in(c->directory, strrchr(c->image, '/') + 1, UNFINISHED);
+    char *description = path_in(c->directory, c->name, ".json");
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
               err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
     if (ok && chmod(temporary, 0600) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
     ok = ok && sync_path(temporary, O_RDONLY, err);
-    if (ok && rename(temporary, c->description) != 0)
+    if (ok && rename(temporary, description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
     if (!ok)
         unlink(temporary);
-    strbuf_fini(&b);
+    free(description);
+    free(temporary);
     return ok;
 }
 
@@ -254,15 +260,15 @@ static bool is_dropped(const struct commit *c, int directory, const char *file)
     if (len == 0 || strcmp(file, strrchr(c->image, '/') + 1) == 0)
         return false;
     snprintf(description, sizeof description, "%.*s.json", (int)len, file);
-    return strcmp(description, strrchr(c->description, '/') + 1) == 0 ||
+    return (strlen(c->name) == len && strncmp(file, c->name, len) == 0) ||
            (faccessat(directory, description, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
 }
 
 /* Removes what servers that were killed while saving have left behind. Another server may be saving now, so
  * only old files are removed. */
-static void drop_attempts(const struct commit *c, const char *directory)
+static void drop_attempts(const struct commit *c)
 {
-    DIR *entries = opendir(directory);
+    DIR *entries = opendir(c->directory);
     if (entries == NULL)
         return;
     time_t now = time(NULL);
@@ -279,8 +285,11 @@ static void drop_attempts(const struct commit *c, const char *directory)
 /* This server may have been stopped for so long that another has restored the earlier save. */
 static bool is_ours(const struct commit *c, struct err *err)
 {
-    return c->holder == NULL || lease_is_held(c->lease, c->holder) ||
-           err_set(err, ERR_BUSY, "It was not saved: another server has the session now.");
+    char *lease = path_in(c->directory, c->name, ".lease");
+    bool is_ours = c->holder == NULL || lease_is_held(lease, c->holder) ||
+                   err_set(err, ERR_BUSY, "It was not saved: another server has the session now.");
+    free(lease);
+    return is_ours;
 }
 
 static void commit_work(uv_work_t *work)
@@ -292,27 +301,26 @@ static void commit_work(uv_work_t *work)
              err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) &&
             sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
     if (c->ok) {
-        char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
+        char *old = old_image(c->directory, c->name);
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
         json_object_set_new(c->content, "hash", json_string(hash));
         c->ok = is_ours(c, &c->err) && write_description(c, &c->err);
         if (c->ok && old != NULL && strcmp(old, c->image) != 0)
             unlink(old);
         free(old);
-        if (c->ok) {
-            char *directory = xstrdup(c->description);
-            *strrchr(directory, '/') = '\0';
-            drop_attempts(c, directory);
-            /* The rename itself. Not every file system can sync a directory. */
-            sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err);
-            free(directory);
-        }
     }
-    unlink(c->ok ? c->loss : c->image);
-    unlink(c->announcement);
+    if (c->ok) {
+        drop_attempts(c);
+        /* The rename itself. Not every file system can sync a directory. */
+        sync_path(c->directory, O_RDONLY | O_DIRECTORY, &c->err);
+        remove_file(c->directory, c->name, ".lost");
+    } else {
+        unlink(c->image);
+    }
+    remove_file(c->directory, c->name, ".coming");
 }
 
-static void begin_next_commit(struct saved_store *store, const char *description);
+static void begin_next_commit(struct saved_store *store, const char *name);
 
 static void commit_done(uv_work_t *work, int status)
 {
@@ -321,16 +329,16 @@ static void commit_done(uv_work_t *work, int status)
     struct saved_store *store = c->store;
     if (store != NULL) {
         list_remove(&c->node);
-        begin_next_commit(store, c->description);
+        begin_next_commit(store, c->name);
         c->done(c->arg, c->size, c->ok ? NULL : &c->err);
     }
     commit_free(c);
 }
 
-static void begin_next_commit(struct saved_store *store, const char *description)
+static void begin_next_commit(struct saved_store *store, const char *name)
 {
     list_each(struct commit, c, &store->commits, node) {
-        if (strcmp(c->description, description) != 0)
+        if (strcmp(c->name, name) != 0)
             continue;
         if (!c->is_begun) {
             c->is_begun = true;
@@ -340,65 +348,30 @@ static void begin_next_commit(struct saved_store *store, const char *description
     }
 }
 
-void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
+void saved_commit(struct saved_store *store, const char *name, const char *image, json_t *description,
                   const char *holder, saved_done *done, void *arg)
 {
     struct commit *c = xcalloc(1, sizeof *c);
     c->work.data = c;
     c->store = store;
-    c->description = path_of(store, s->name, ".json");
-    c->announcement = path_of(store, s->name, ".coming");
-    c->loss = path_of(store, s->name, ".lost");
-    c->lease = path_of(store, s->name, ".lease");
-    c->holder = holder == NULL ? NULL : xstrdup(holder);
-    c->image = xstrdup(s->image);
+    c->directory = xstrdup(store->directory);
+    c->name = xstrdup(name);
+    c->image = xstrdup(image);
+    c->holder = xstrdup(holder);
+    c->content = description;
     c->done = done;
     c->arg = arg;
-    c->content = saved_description_write(s, journal);
     list_init(&c->node);
     list_append(&store->commits, &c->node);
-    begin_next_commit(store, c->description);
+    begin_next_commit(store, c->name);
 }
 
-void saved_announce(struct saved_store *store, const char *name)
+/* A file beside the saves, in place of an earlier one. */
+static void write_note(const struct saved_store *store, const char *name, const char *suffix,
+                       const char *text)
 {
     struct err err;
-    char *path = path_of(store, name, ".coming");
-    int fd = user_directory_make(store->directory, &err)
-                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
-                 : -1;
-    if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
-        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will report the error */
-    if (fd >= 0)
-        close(fd);
-    free(path);
-}
-
-void saved_withdraw(struct saved_store *store, const char *name)
-{
-    char *path = path_of(store, name, ".coming");
-    unlink(path);
-    free(path);
-}
-
-bool saved_is_announced(const struct saved_store *store, const char *name)
-{
-    char text[sizeof store->self] = "";
-    struct stat status;
-    char *path = path_of(store, name, ".coming");
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_read =
-        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read(fd, text, sizeof text - 1) > 0;
-    if (fd >= 0)
-        close(fd);
-    free(path);
-    return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
-}
-
-void saved_note_loss(struct saved_store *store, const char *name, const char *text)
-{
-    struct err err;
-    char *path = path_of(store, name, ".lost");
+    char *path = path_of(store, name, suffix);
     unlink(path);
     if (!user_directory_make(store->directory, &err) ||
         !regular_file_create(path, 0600, text, strlen(text), &err))
@@ -406,29 +379,60 @@ void saved_note_loss(struct saved_store *store, const char *name, const char *te
     free(path);
 }
 
-bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text)
+static bool read_note(const struct saved_store *store, const char *name, const char *suffix,
+                      struct regular_file *note)
 {
     struct err err;
-    struct regular_file file;
-    char *path = path_of(store, name, ".lost");
-    bool is_there = regular_file_read(&file, path, LONGEST_LOSS, &err);
-    if (is_there)
-        strbuf_add(text, file.text.bytes, utf8_floor(file.text.bytes, file.text.len, file.text.len));
-    regular_file_fini(&file);
-    if (is_there)
-        unlink(path);
+    char *path = path_of(store, name, suffix);
+    bool is_there = regular_file_read(note, path, LONGEST_NOTE, &err);
     free(path);
+    return is_there;
+}
+
+void saved_announce(struct saved_store *store, const char *name)
+{
+    write_note(store, name, ".coming", store->self);
+}
+
+void saved_withdraw(struct saved_store *store, const char *name)
+{
+    remove_file(store->directory, name, ".coming");
+}
+
+bool saved_is_announced(const struct saved_store *store, const char *name)
+{
+    struct regular_file note;
+    bool is_announced = read_note(store, name, ".coming", &note) && note.text.len > 0 &&
+                        strcmp(strbuf_string(&note.text), store->self) != 0 &&
+                        time(NULL) - note.status.st_mtime < OLD_ANNOUNCEMENT_S;
+    regular_file_fini(&note);
+    return is_announced;
+}
+
+void saved_note_loss(struct saved_store *store, const char *name, const char *text)
+{
+    write_note(store, name, ".lost", text);
+}
+
+bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text)
+{
+    struct regular_file note;
+    bool is_there = read_note(store, name, ".lost", &note);
+    if (is_there) {
+        strbuf_add(text, note.text.bytes, utf8_floor(note.text.bytes, note.text.len, note.text.len));
+        remove_file(store->directory, name, ".lost");
+    }
+    regular_file_fini(&note);
     return is_there;
 }
 
 void saved_remove(struct saved_store *store, const char *name)
 {
-    char *description = path_of(store, name, ".json"), *image = old_image(description, name);
-    unlink(description);
+    char *image = old_image(store->directory, name);
+    remove_file(store->directory, name, ".json");
     if (image != NULL)
         unlink(image);
     free(image);
-    free(description);
 }
 
 bool saved_exists(const struct saved_store *store, const char *name)
@@ -444,8 +448,9 @@ static bool check_image(const struct saved_store *store, const json_t *d, struct
 {
     char hash[20], *path = path_of(store, s->image, "");
     struct err why;
+    uint64_t found;
     json_int_t size = json_integer_value(json_object_get(d, "size"));
-    bool is_same = hash_ends(path, &s->size, hash, &why) && s->size == (uint64_t)size &&
+    bool is_same = hash_ends(path, &found, hash, &why) && found == (uint64_t)size &&
                    strcmp(json_string_value(json_object_get(d, "hash")), hash) == 0;
     free(s->image);
     s->image = path;

@@ -38,18 +38,18 @@ void saved_unique_suffix(char out[SAVED_SUFFIX]);
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err);
 
 /*
- * saved_commit(store, s, journal, holder, done, arg):
- * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the old
- * image. Runs in a thread of libuv's pool, since syncing takes time.
+ * saved_commit(store, name, image, description, holder, done, arg):
+ * Make the image at that path the saved state of ${name}: sync it, write the description, drop the old image.
+ * Runs in a thread of libuv's pool, since syncing takes time.
  *
- * s           borrowed, copied; all but ${size} and ${when} is read
- * journal     borrowed, copied; may be NULL
- * holder      borrowed, copied: the lease of ${s->name} must still be theirs, as lease_is_held(); NULL:
- * there is no lease done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not
- * called after saved_store_free()
+ * description taken: as from saved_description_write()
+ * holder      borrowed, copied: the lease of ${name} must still be theirs, as lease_is_held(); NULL: there is
+ *             no lease
+ * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after
+ *             saved_store_free()
  */
 typedef void saved_done(void *arg, uint64_t size, const struct err *err);
-void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
+void saved_commit(struct saved_store *store, const char *name, const char *image, json_t *description,
                   const char *holder, saved_done *done, void *arg);
 
 /*

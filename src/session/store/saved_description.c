@@ -4,7 +4,6 @@
  */
 #include "session/store/saved_description.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -185,7 +184,6 @@ bool saved_description_read(const json_t *d, const char *name, const char *lisp,
                         .directory = copy_of(json_object_get(d, "directory")),
                         .checkpoints = xstrdup(json_string_value(json_object_get(d, "checkpoints"))),
                         .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
-    snprintf(s->when, sizeof s->when, "%.31s", json_string_value(json_object_get(d, "when")));
     read_limits(d, s);
     return true;
 }

@@ -26,8 +26,6 @@ struct saved {
     bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */
     int heap_mib;                /* the heap size with which its process ran */
     uint64_t evaluations;
-    uint64_t size; /* bytes of the image */
-    char when[32]; /* ISO 8601, UTC */
 };
 
 /*
@@ -44,8 +42,8 @@ json_t *saved_description_write(const struct saved *s, const struct journal *jou
  * Check that ${d} describes a save of the session ${name}, and read it.
  *
  * lisp        the Lisp that would run it; "" if not known yet: it is not checked then
- * s           out: its image is the name of a file in the same directory, its size is 0; call saved_fini() if
- *             true was returned
+ * s           out: its image is the name of a file in the same directory; call saved_fini() if true was
+ *             returned
  * Errors      ERR_INVALID
  */
 bool saved_description_read(const json_t *d, const char *name, const char *lisp, struct saved *s,

@@ -19,8 +19,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     capture_init(&nothing[0]);
     capture_init(&nothing[1]);
     outcome->session = s;
-    outcome->output[0] = was_current ? session_output_stream(&s->output, WORKER_STDOUT) : &nothing[0];
-    outcome->output[1] = was_current ? session_output_stream(&s->output, WORKER_STDERR) : &nothing[1];
+    outcome->output[0] = was_current ? &s->output.streams[WORKER_STDOUT] : &nothing[0];
+    outcome->output[1] = was_current ? &s->output.streams[WORKER_STDERR] : &nothing[1];
     if (was_current)
         run_put_back(s);
     list_remove(&op->node);
@@ -53,11 +53,6 @@ void answer_fact(struct session *s, struct operation *op, const struct fact *why
     free(text);
 }
 
-void answer_text(struct session *s, struct operation *op, const char *text)
-{
-    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
-}
-
 void answer_add_error(struct session *s, struct error_record *r)
 {
     error_history_add(
@@ -71,8 +66,9 @@ void answer_add_error(struct session *s, struct error_record *r)
 
 void answer_clear_error(struct session *s)
 {
-    if (error_history_succeed(&s->errors))
+    if (s->errors.has_last)
         session_tell(s, SESSIONS_ERROR);
+    s->errors.has_last = false;
 }
 
 void answer_error(struct session *s, struct operation *op, struct error_record *r)
@@ -87,8 +83,7 @@ void answer_error(struct session *s, struct operation *op, struct error_record *
 
 void answer_error_of_entry(struct session *s, struct error_record *r)
 {
-    if (run_is_stopped(s))
-        run_word_stop(s, r, false);
+    run_note_stop(s, r);
     s->current->keeps_record = false;
     answer_error(s, s->current, r);
 }

@@ -14,11 +14,9 @@ struct fact;
 /* answer_deliver(s, op, outcome): call the operation's callback and free the operation. */
 void answer_deliver(struct session *s, struct operation *op, struct outcome *outcome);
 
-/* answer_unavailable(s, op, why), answer_fact(s, op, why): it could not be performed. answer_text(s, op,
- * text): it was performed, and ${text} is the result. */
+/* answer_unavailable(s, op, why), answer_fact(s, op, why): it could not be performed. */
 void answer_unavailable(struct session *s, struct operation *op, const char *why);
 void answer_fact(struct session *s, struct operation *op, const struct fact *why);
-void answer_text(struct session *s, struct operation *op, const char *text);
 
 /* answer_error(s, op, r): ${r} is taken. It becomes the session's last error if the operation keeps a record;
  * otherwise it is freed after delivery. answer_add_error(s, r): add an error to the history without answering

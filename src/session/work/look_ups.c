@@ -18,17 +18,6 @@
 #define ENDING_MS 1000 /* for a copy that has answered, to end */
 #define MOST_LOOKS 4   /* of a session at the same time */
 
-struct look {
-    struct list node; /* in ${session->looks} */
-    struct session *session;
-    struct operation *op;  /* NULL: it was answered or cancelled */
-    struct worker *worker; /* NULL: it could not be started */
-    bool has_reacted;      /* the process has copied itself, or answered */
-    bool is_overdue;       /* the process did not react in time: later look-ups are refused until it does */
-    char *moment, *refusal;
-    uv_timer_t *timer;
-};
-
 static void drop(struct look *look)
 {
     list_remove(&look->node);
@@ -117,12 +106,6 @@ static void on_reply(void *arg, struct sexp_document *reply)
     sexp_document_free(reply);
 }
 
-static void on_progress(void *arg, const struct sexp *event)
-{
-    (void)arg;
-    (void)event;
-}
-
 /* The process ended before it could answer: the operation waits for the next process. */
 static void put_back(struct look *look)
 {
@@ -165,37 +148,27 @@ static struct look *new_look(struct session *s, struct operation *op)
     op->look = look;
     list_remove(&op->node);
     list_append(&s->looks, &look->node);
-    look->timer = loop_handle_timer(s->host->loop, look);
+    look->timer = loop_handle_timer(s->host->options.loop, look);
     make_moment(look);
     return look;
 }
 
-/* Answer it from the loop, not inside the caller's call. */
-static void refuse(struct session *s, struct operation *op, const char *why)
-{
-    struct look *look = new_look(s, op);
-    look->has_reacted = true;
-    look->refusal = xstrdup(why);
-    uv_timer_start(look->timer, on_time_over, 0, 0);
-}
-
-static void begin(struct session *s, struct operation *op)
+/* One that cannot be sent, or because of ${refusal} is not to be, is answered from the loop, not inside the
+ * caller's call. */
+static void begin(struct session *s, struct operation *op, const char *refusal)
 {
     struct err err;
     struct look *look = new_look(s, op);
-    struct worker_events events = {.on_ready = on_ready,
-                                   .on_reply = on_reply,
-                                   .on_progress = on_progress,
-                                   .on_gone = on_gone,
-                                   .arg = look};
-    do
-        look->worker = worker_look(s->worker, &op->request, &events, &err);
-    while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
-    if (look->worker == NULL) {
-        look->has_reacted = true;
-        look->refusal = xstrdup(err.message);
-    }
-    uv_timer_start(look->timer, on_time_over, look->worker == NULL ? 0 : (uint64_t)s->host->waits.patience_ms,
+    struct worker_events events = {
+        .on_ready = on_ready, .on_reply = on_reply, .on_gone = on_gone, .arg = look};
+    if (refusal == NULL)
+        do
+            look->worker = worker_look(s->worker, &op->request, &events, &err);
+        while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
+    look->has_reacted = look->worker == NULL;
+    if (look->has_reacted)
+        look->refusal = xstrdup(refusal != NULL ? refusal : err.message);
+    uv_timer_start(look->timer, on_time_over, look->has_reacted ? 0 : (uint64_t)s->host->waits.patience_ms,
                    0);
 }
 
@@ -235,9 +208,9 @@ void session_action_look(struct session *s, struct event *e)
         }
         const struct look *ahead = unread(s);
         if (ahead != NULL && ahead->is_overdue)
-            refuse(s, op, session_sentence(s, FACT_LOOK_UNANSWERED));
+            begin(s, op, session_sentence(s, FACT_LOOK_UNANSWERED));
         else if (ahead == NULL && list_count(&s->looks) < MOST_LOOKS)
-            begin(s, op);
+            begin(s, op, NULL);
     }
 }
 
@@ -259,11 +232,4 @@ void looks_cancel(struct session *s)
         }
         drop(look);
     }
-}
-
-void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
-{
-    list_each(struct look, look, &s->looks, node)
-        if (look->worker != NULL && worker_pid(look->worker) > 0)
-            visit(arg, worker_pid(look->worker));
 }

@@ -5,16 +5,28 @@
 #ifndef SESSION_WORK_LOOK_UPS_H
 #define SESSION_WORK_LOOK_UPS_H
 
-#include <sys/types.h>
+#include <stdbool.h>
+#include <uv.h>
 
-struct look;
+#include "base/list.h"
+
+struct operation;
 struct session;
+struct worker;
+
+struct look {
+    struct list node; /* in ${session->looks} */
+    struct session *session;
+    struct operation *op;  /* NULL: it was answered or cancelled */
+    struct worker *worker; /* NULL: it could not be started */
+    bool has_reacted;      /* the process has copied itself, or answered */
+    bool is_overdue;       /* the process did not react in time: later look-ups are refused until it does */
+    char *moment, *refusal;
+    uv_timer_t *timer;
+};
 
 /* look_cancel(look): its answer is no longer wanted. looks_cancel(s): the session is being closed. */
 void look_cancel(struct look *look);
 void looks_cancel(struct session *s);
-
-/* looks_for_each_process(s, visit, arg): the copies that are answering now. */
-void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
 
 #endif

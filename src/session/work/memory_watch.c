@@ -21,8 +21,6 @@
 #define LOOK_MS 1000
 #define REST_SHARE 4    /* the rest between measurements, in multiples of the last one's duration */
 #define DEFAULT_SHARE 4 /* the divisor of the machine's memory without --max-memory */
-/* Of one session. Only named checkpoints can exceed this; the excess is not counted. */
-#define MOST_PROCESSES 256
 
 struct memory_watch {
     struct session_host *host;
@@ -33,17 +31,10 @@ struct memory_watch {
     uint64_t most_bytes; /* for one session */
 
     struct session *session; /* being measured; NULL if it was closed meanwhile */
-    pid_t pids[MOST_PROCESSES];
+    pid_t pids[PROCESSES_MOST];
     size_t count;
     uint64_t bytes, took_ms; /* written by the thread while it measures */
 };
-
-static void add_process(void *watch, pid_t pid)
-{
-    struct memory_watch *w = watch;
-    if (w->count < MOST_PROCESSES)
-        w->pids[w->count++] = pid;
-}
 
 static bool has_copies(const struct session *s)
 {
@@ -61,10 +52,8 @@ static bool is_to_be_measured(const struct memory_watch *w, const struct session
 static struct session *next_session(const struct memory_watch *w, bool *are_copies)
 {
     *are_copies = false;
-    const struct list *owners = &w->host->owners;
-    for (const struct list *owner = owners->next; owner != owners; owner = owner->next) {
-        const struct list *all = &list_entry(owner, struct sessions, node)->all;
-        list_each(struct session, s, all, id.node) {
+    list_each(struct sessions, all, &w->host->owners, node) {
+        list_each(struct session, s, &all->all, id.node) {
             *are_copies = *are_copies || has_copies(s);
             if (is_to_be_measured(w, s))
                 return s;
@@ -131,11 +120,10 @@ static void on_time(uv_timer_t *timer)
             look_again(w, LOOK_MS);
         return;
     }
-    w->count = 0;
-    processes_visit(s, add_process, w);
+    w->count = processes_list(s, w->pids, PROCESSES_MOST);
     w->session = s;
     w->is_measuring = true;
-    CHECK(uv_queue_work(w->host->loop, &w->work, measure, on_measured) == 0);
+    CHECK(uv_queue_work(w->host->options.loop, &w->work, measure, on_measured) == 0);
 }
 
 static void look_again(struct memory_watch *w, uint64_t after_ms)
@@ -153,7 +141,7 @@ struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib
     w->host = host;
     w->round = 1;
     w->work.data = w;
-    w->timer = loop_handle_timer(host->loop, w);
+    w->timer = loop_handle_timer(host->options.loop, w);
     return w;
 }
 
@@ -185,6 +173,8 @@ void memory_watch_forget(struct memory_watch *w, const struct session *s)
 
 bool memory_watch_bytes(const struct session *s, uint64_t *bytes)
 {
-    *bytes = s->footprint.bytes;
-    return s->footprint.is_known && s->footprint.uses == s->clock.uses && s->current == NULL;
+    bool is_current = s->footprint.is_known && s->footprint.uses == s->clock.uses && s->current == NULL;
+    if (is_current)
+        *bytes = s->footprint.bytes;
+    return is_current;
 }

@@ -6,17 +6,20 @@
 #include "session/core/core.h"
 #include "session/work/look_ups.h"
 
-static void visit_worker(const struct worker *w, void (*visit)(void *arg, pid_t pid), void *arg)
+static size_t add(const struct worker *w, pid_t *out, size_t n, size_t capacity)
 {
-    if (w != NULL && worker_pid(w) > 0)
-        visit(arg, worker_pid(w));
+    if (w != NULL && worker_pid(w) > 0 && n < capacity)
+        out[n++] = worker_pid(w);
+    return n;
 }
 
-void processes_visit(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
+size_t processes_list(const struct session *s, pid_t *out, size_t capacity)
 {
-    visit_worker(s->worker, visit, arg);
-    visit_worker(s->scratch, visit, arg);
+    size_t n = add(s->worker, out, 0, capacity);
+    n = add(s->scratch, out, n, capacity);
     list_each(struct snapshot, sn, &s->snapshots.all, node)
-        visit_worker(sn->worker, visit, arg);
-    looks_for_each_process(s, visit, arg);
+        n = add(sn->worker, out, n, capacity);
+    list_each(struct look, look, &s->looks, node)
+        n = add(look->worker, out, n, capacity);
+    return n;
 }

@@ -1,5 +1,6 @@
 /*
- * Responsible for sending an operation, for its progress, and for stopping it.
+ * Responsible for sending an operation, for its progress, for its questions and for stopping it. A line of
+ * input that it waits for is asked of its caller; the caller's own way to a person is not known here.
  */
 #include "session/work/run.h"
 
@@ -11,42 +12,18 @@
 #include "session/records/error_record.h"
 
 #define LONGEST_PROGRESS 400
-
-enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
-
-struct run {
-    struct session *session;
-    uint64_t started_at; /* loop time in ms when it was sent; later by what does not count */
-    uint64_t paused_at;  /* ASKING */
-    int timeout_ms;
-    enum stop_reason stop;
-    int interrupts;         /* of the operation, or of the work after it */
-    struct strbuf progress; /* the agent's last message */
-};
-
-struct run *run_new(struct session *s)
-{
-    struct run *run = xcalloc(1, sizeof *run);
-    run->session = s;
-    strbuf_init(&run->progress, 500);
-    return run;
-}
-
-void run_free(struct run *run)
-{
-    strbuf_fini(&run->progress);
-    free(run);
-}
+/* Of one operation. The agent asks less; more are forged by the user's code and not answered. */
+#define MOST_QUESTIONS 200
 
 static uint64_t now_ms(const struct session *s)
 {
-    return uv_now(s->host->loop);
+    return uv_now(s->host->options.loop);
 }
 
 /* How long it has run: the time that it has waited for its caller does not count. */
 static uint64_t elapsed_ms(const struct session *s)
 {
-    return (s->state == SESSION_ASKING ? s->run->paused_at : now_ms(s)) - s->run->started_at;
+    return (s->state == SESSION_ASKING ? s->run.paused_at : now_ms(s)) - s->run.started_at;
 }
 
 double run_elapsed_s(const struct session *s)
@@ -62,32 +39,32 @@ static int deadline_ms(const struct run *run)
 
 uint64_t run_progress(const struct session *s, struct strbuf *line)
 {
-    if (s->run->progress.len == 0)
-        return session_output_progress(&s->output, line, s->host->redacts);
-    strbuf_add(line, s->run->progress.bytes, s->run->progress.len);
+    if (s->run.progress.len == 0)
+        return session_output_progress(&s->output, line, s->host->options.redacts);
+    strbuf_add(line, s->run.progress.bytes, s->run.progress.len);
     return session_output_printed(&s->output);
 }
 
 double run_limit_s(const struct session *s)
 {
-    return (double)deadline_ms(s->run) / 1000.0;
+    return (double)deadline_ms(&s->run) / 1000.0;
 }
 
 void run_note_progress(struct session *s, const char *message, size_t len)
 {
     if (s->current == NULL)
         return;
-    strbuf_clear(&s->run->progress);
-    strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
+    strbuf_clear(&s->run.progress);
+    strbuf_add(&s->run.progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_NOTED,
                                                    .operation = s->current,
-                                                   .text = strbuf_string(&s->run->progress)});
+                                                   .text = strbuf_string(&s->run.progress)});
 }
 
 /* Its turn has come. If that took long, its reply reports the wait. */
 static void note_waited(struct session *s, const struct operation *op)
 {
-    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
+    uint64_t waited_ms = uv_now(s->host->options.loop) - op->submitted_ms;
     if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
         session_notify(s, FACT(FACT_WAITED, .texts = {strbuf_string(&op->behind)},
                                .seconds = (double)waited_ms / 1000.0));
@@ -95,7 +72,7 @@ static void note_waited(struct session *s, const struct operation *op)
 
 void run_take_up(struct session *s, struct operation *op)
 {
-    struct run *run = s->run;
+    struct run *run = &s->run;
     s->current = op;
     if (op->number > 0 && op->number <= s->numbers.evaluations)
         op->number = s->numbers.evaluations + 1; /* the journal was replaced meanwhile */
@@ -120,7 +97,7 @@ static struct worker *runner(const struct session *s)
 
 void run_send(struct session *s)
 {
-    struct run *run = s->run;
+    struct run *run = &s->run;
     struct operation *op = s->current;
     run->started_at = now_ms(s);
     run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
@@ -131,12 +108,10 @@ void run_send(struct session *s)
     strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
         /* The agent labels the definitions of this evaluation with its number in the journal. */
-        sexp_write_symbol(&request, "evaluation");
-        sexp_write_integer(&request, (int64_t)(op->number > 0 ? op->number : s->numbers.evaluations + 1));
-        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
-            sexp_write_symbol(&request, "thread-errors");
-            sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
-        }
+        uint64_t number = op->number > 0 ? op->number : s->numbers.evaluations + 1;
+        strbuf_addf(&request, " :evaluation %llu", (unsigned long long)number);
+        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0)
+            strbuf_addf(&request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
     }
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BEGAN, .operation = op});
     worker_call(runner(s), &request, NULL, 0);
@@ -151,7 +126,7 @@ void run_send(struct session *s)
 static int time_left_ms(const struct session *s)
 {
     uint64_t spent_ms = elapsed_ms(s);
-    int limit_ms = deadline_ms(s->run);
+    int limit_ms = deadline_ms(&s->run);
     if (limit_ms > 0)
         limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
     return limit_ms;
@@ -162,53 +137,80 @@ void run_go_on(struct session *s)
     session_enter_state(s, SESSION_RUNNING, time_left_ms(s));
 }
 
-void run_pause(struct session *s)
-{
-    s->run->paused_at = now_ms(s);
-}
-
 static void end_pause(struct session *s)
 {
     if (s->state == SESSION_ASKING)
-        s->run->started_at += now_ms(s) - s->run->paused_at;
+        s->run.started_at += now_ms(s) - s->run.paused_at;
 }
 
-void run_resume(struct session *s)
+void session_action_ask(struct session *s, struct event *e)
 {
+    struct operation *op = s->current;
+    if (op == NULL || op->on_question == NULL || op->questions == MOST_QUESTIONS || run_is_stopped(s))
+        return;
+    op->questions++;
+    s->current->question = e->question;
+    s->run.paused_at = now_ms(s);
+    session_enter_state(s, SESSION_ASKING, s->host->waits.asking_ms);
+    struct strbuf prompt = {0};
+    session_output_progress(&s->output, &prompt, s->host->options.redacts);
+    op->on_question(op->arg, s->current->question, strbuf_string(&prompt));
+    strbuf_fini(&prompt);
+}
+
+static void give(struct session *s, const char *text, size_t len)
+{
+    worker_give_input(runner(s), s->current->question, text, len);
     int limit_ms = time_left_ms(s);
     end_pause(s);
     session_enter_state(s, SESSION_RUNNING, limit_ms);
 }
 
+void session_action_decline(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    give(s, NULL, 0);
+    session_notify(s, FACT(FACT_NO_INPUT));
+    if (op != NULL && op->on_question != NULL)
+        op->on_question(op->arg, s->current->question, NULL);
+}
+
+void session_action_give_answer(struct session *s, struct event *e)
+{
+    give(s, e->text, e->text_len);
+}
+
 void run_limit(struct session *s)
 {
-    if (s->current == NULL || s->run->timeout_ms >= 0)
+    if (s->current == NULL || s->run.timeout_ms >= 0)
         return;
-    s->run->timeout_ms = limits_timeout_ms(&s->limits);
-    if (s->state == SESSION_RUNNING && s->run->interrupts == 0)
+    s->run.timeout_ms = limits_timeout_ms(&s->limits);
+    if (s->state == SESSION_RUNNING && s->run.interrupts == 0)
         run_go_on(s);
 }
 
 bool run_is_stopped(const struct session *s)
 {
-    return s->run->stop != STOP_NONE;
+    return s->run.stop != STOP_NONE;
 }
 
-void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
+void run_note_stop(struct session *s, struct error_record *r)
 {
+    if (!run_is_stopped(s))
+        return;
     struct strbuf text = {0};
     struct stop_facts facts = {
-        .is_limit = s->run->stop == STOP_TIMEOUT,
-        .limit_ms = s->run->timeout_ms,
+        .is_limit = s->run.stop == STOP_TIMEOUT,
+        .limit_ms = s->run.timeout_ms,
         .ran_ms = (int)elapsed_ms(s),
-        .interrupts = s->run->interrupts,
-        .was_killed = was_killed,
+        .interrupts = s->run.interrupts,
+        .was_killed = s->state == SESSION_KILLING,
         .is_joined = s->place.joined.address != NULL,
         .still_running = sexp_string(sexp_get(r->condition, 2, "still-running"), NULL),
         .is_look_up = s->current != NULL && !s->current->keeps_record,
         .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
     };
-    s->host->wording->stop(&facts, &text);
+    s->host->options.wording->stop(&facts, &text);
     free(r->type);
     free(r->message);
     r->type = xstrdup(facts.is_limit ? "TIMEOUT" : "CANCELLED");
@@ -217,7 +219,7 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
 
 void run_begin_work(struct session *s, enum session_state state, int deadline_ms)
 {
-    s->run->interrupts = 0;
+    s->run.interrupts = 0;
     session_enter_state(s, state, deadline_ms);
 }
 
@@ -225,7 +227,7 @@ bool run_is_pressed(const struct session *s)
 {
     bool can_be =
         s->state == SESSION_RUNNING || s->state == SESSION_EXAMINING || s->state == SESSION_UNWINDING;
-    return can_be && s->run->interrupts > 0;
+    return can_be && s->run.interrupts > 0;
 }
 
 void run_kill(struct session *s)
@@ -240,7 +242,7 @@ void run_kill(struct session *s)
  * which it leaves the operation alone. Other work is interrupted once. */
 void session_action_press(struct session *s, struct event *e)
 {
-    struct run *run = s->run;
+    struct run *run = &s->run;
     bool is_operation = s->state == SESSION_RUNNING || s->state == SESSION_ASKING;
     int most = !is_operation ? 1 : s->place.joined.address == NULL ? 2 : 3;
     if (e->kind == EVENT_CANCEL && run->interrupts > 0)

@@ -13,7 +13,6 @@
 
 struct error_record;
 struct operation;
-struct run;
 struct session;
 struct strbuf;
 struct worker;
@@ -21,10 +20,6 @@ struct worker;
 /* How long a look-up waits for the running operation to end: a client that sends a call and a look-up
  * together expects the call to run first. */
 #define RUN_ALONE_MS 100
-
-/* run_new(s): given; ${s} is borrowed. run_free(run). */
-struct run *run_new(struct session *s);
-void run_free(struct run *run);
 
 /* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun, and is at the head of
  * the queue again; or it was answered. */
@@ -35,10 +30,6 @@ void run_put_back(struct session *s);
  * remaining time: RUNNING. */
 void run_send(struct session *s);
 void run_go_on(struct session *s);
-
-/* run_pause(s), run_resume(s): the time between them does not count; the second: RUNNING. */
-void run_pause(struct session *s);
-void run_resume(struct session *s);
 
 /* run_limit(s): if it has no time limit, the session's applies; the time that it has run counts. */
 void run_limit(struct session *s);
@@ -63,9 +54,9 @@ void run_kill(struct session *s);
 /* run_is_pressed(s): what the process is doing was interrupted, and has not ended yet. */
 bool run_is_pressed(const struct session *s);
 
-/* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_word_stop(s, r,
- * was_killed): describe the stop in the record. */
+/* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_note_stop(s, r): if
+ * it was, the record describes that. */
 bool run_is_stopped(const struct session *s);
-void run_word_stop(struct session *s, struct error_record *r, bool was_killed);
+void run_note_stop(struct session *s, struct error_record *r);
 
 #endif

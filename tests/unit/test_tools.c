@@ -1,6 +1,5 @@
 /*
- * The list of tools, the page that is printed from it, and the guide that speaks of them: nothing is missing,
- * nothing is invented.
+ * The list of tools, and the guide that speaks of them: nothing is missing, nothing is invented.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,31 +8,9 @@
 #include "../assert_between.h"
 #include "base/utf8.h"
 #include "strbuf_test.h"
-#include "tools/document.h"
 #include "tools/registry.h"
 #include "tools/toolbox.h"
 #include "tools/listing.h"
-
-#define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
-
-STRBUF_TEST(page, the_document_is_what_the_tables_print)
-{
-    struct err err;
-    if (!tools_document(page, TEST_DATA "/tools", &err))
-        fail_msg("%s", err.message);
-    FILE *f = fopen(DOCUMENT, "re");
-    if (f == NULL)
-        fail_msg("cannot read %s", DOCUMENT);
-    char *text = calloc(1, page->len + 2);
-    size_t n = fread(text, 1, page->len + 1, f), same = 0;
-    fclose(f);
-    while (same < n && same < page->len && text[same] == page->bytes[same])
-        same++;
-    if (n != page->len || same != n)
-        fail_msg("%s is not what print_tools prints, from here on: \"%.60s\", not \"%.60s\"", DOCUMENT,
-                 text + same, page->bytes + same);
-    free(text);
-}
 
 static size_t count_sentences(const char *text)
 {
