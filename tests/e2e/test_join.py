@@ -462,10 +462,19 @@ class InterruptedBothWays(ImageTest):
         self.assertEqual("t", self.emacs("(and (await #'slime-connected-p) t)"))
         self.s.evaluate("(defparameter *stop* nil)")
 
+    def waits(self, number):
+        """Code that waits for NUMBER in *STOP* and tells when it begins: interrupted before its first form, a thread can
+        only be ended, and SLIME's buffer stays."""
+        self.s.evaluate("(defparameter *has-begun* nil)")
+        return "(progn (setf *has-begun* t) %s)" % (self.WAITS % number)
+
+    def await_begin(self):
+        self.assertEqual("t", self.emacs("""(await (lambda () (slime-eval 'cl-user::*has-begun*)))"""))
+
     def begin(self, **arguments):
         """Have the agent evaluate what waits."""
-        running = self.s.start_call("evaluate-lisp", code=self.WAITS % 1, **arguments)
-        mcp.wait_until(lambda: "running for" in self.s.call("session-info").text, 10, "the evaluation to run")
+        running = self.s.start_call("evaluate-lisp", code=self.waits(1), **arguments)
+        self.await_begin()
         return running
 
     def interrupt_the_agents(self):
@@ -480,8 +489,9 @@ class InterruptedBothWays(ImageTest):
         self.assertEqual("t", self.emacs("(await (lambda () (null (sldb-buffers))))"))
 
     def test_each_interrupts_its_own(self):
-        self.emacs("(slime-eval-async '(swank:interactive-eval \"%s\") #'ignore)" % (self.WAITS % 2))
-        running = self.begin(timeout=2)
+        self.emacs("(slime-eval-async '(swank:interactive-eval \"%s\") #'ignore)" % self.waits(2))
+        self.await_begin()
+        running = self.begin(timeout=int(2 * mcp.STRETCH))
         self.emacs("(slime-interrupt)")
         self.assertIn("sldb", self.emacs("(mapcar #'buffer-name (await #'sldb-buffers))"))
         self.assertErrorReport(running.reply(), "TIMEOUT")
@@ -493,7 +503,8 @@ class InterruptedBothWays(ImageTest):
     def test_the_person_interrupts_the_agents_evaluation_and_lets_it_go_on(self):
         running = self.begin()
         self.interrupt_the_agents()
-        self.assertIn("An error stands in the person's debugger: Interrupt from Emacs", self.s.call("session-info").text)
+        note = "An error stands in the person's debugger: Interrupt from Emacs"
+        mcp.wait_until(lambda: note in self.s.call("session-info").text, 10, "the note")
         self.emacs("""(slime-eval '(swank:interactive-eval "(setf *stop* 1)"))""")
         self.leave("sldb-continue")
         self.assertValue(running.reply(), ":STOPPED")
@@ -510,7 +521,7 @@ class InterruptedBothWays(ImageTest):
                 self.assertOperational()
 
     def test_a_time_limit_comes_while_the_person_looks(self):
-        running = self.begin(timeout=5)
+        running = self.begin(timeout=int(5 * mcp.STRETCH))
         self.interrupt_the_agents()
         report = self.assertErrorReport(running.reply(), "TIMEOUT")
         self.assertOperational()
