@@ -97,6 +97,8 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *reply = o->kind == OUTCOME_OK      ? o->reply
                                : o->kind == OUTCOME_ERROR ? o->error->condition
+    else if (o->kind == OUTCOME_ERROR && o->error->session_note == NULL)
+        error_note_copy(o);
                                                           : NULL;
     const struct sexp *left = sexp_get(reply, 2, "left");
     error_note_unchanged(call, o);
