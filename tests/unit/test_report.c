@@ -568,6 +568,20 @@ CASE(the_first_of_many_restarts_and_the_last_are_shown)
 
 CASE(last_error_is_described_with_restarts_and_five_frames)
 {
+/* The Lisp prints its symbol then. */
+CASE(a_restart_without_a_report_has_its_name_once)
+{
+    reply(f, "(1 :error :type \"E\" :message \"m\" :restarts ((\"SKIP\" \"SHOP::SKIP\" t) (\"ABORT\" "
+             "\"ABORT\" nil) "
+             "(\"GO\" \"Use :GO\" nil) (\"ON\" \"UPON\" nil)))");
+    report_evaluation(&f->out, &f->outcome, 16384);
+    assert_non_null(
+        strstr(text_of(f), "\n1. [SKIP] (takes a value)\n2. [ABORT]\n3. [GO] Use :GO\n4. [ON] UPON\n"));
+    strbuf_clear(&f->out);
+    report_last_error(&f->out, f->record);
+    assert_non_null(strstr(text_of(f), "\n  1. SKIP\n  2. ABORT\n  3. GO - Use :GO\n  4. ON - UPON\n"));
+}
+
     reply(f, division);
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
@@ -743,7 +757,26 @@ CASE(definitions_are_listed_by_kind_in_a_fixed_order)
                                     "[Classes]\n- POINT (X Y)\n\n"
                                     "[Methods]\n- AREA ((S SQUARE))\n\n"
                                     "[Packages]\n- MY-APP\n\n"
-                                    "[Loaded Systems]\n- alexandria");
+                                    "[Loaded Systems]\nalexandria");
+}
+
+CASE(loaded_systems_are_one_line_cut_unless_they_were_asked_for)
+{
+    static const char *const beginnings[] = {"(1 :ok :functions nil :systems (", "(1 :ok :systems ("};
+    for (size_t k = 0; k < 2; k++) {
+        struct strbuf text = {0};
+        strbuf_adds(&text, beginnings[k]);
+        for (int i = 0; i < 30; i++)
+            strbuf_addf(&text, "\"s%d\" ", i);
+        strbuf_adds(&text, "))");
+        reply(f, strbuf_string(&text));
+        strbuf_clear(&f->out);
+        report_definitions(&f->out, f->outcome.reply);
+        assert_memory_equal(text_of(f), "[Loaded Systems]\ns0, s1, s2, ", 29);
+        assert_ends(f, k == 0 ? ", s18, s19, …; type: systems shows all" : ", s28, s29");
+        assert_null(strchr(text_of(f) + 17, '\n'));
+        strbuf_fini(&text);
+    }
 }
 
 CASE(a_new_session_has_no_definitions)
