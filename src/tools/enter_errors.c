@@ -151,7 +151,6 @@ const struct tool tool_evaluate_in_frame = {
     .description = "Evaluate code in a frame of an error; it can set the frame's variables. After the next "
                    "evaluation it runs in a copy.",
     .search_hint = "debugger, local variables",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
     .arguments = {ENTERED_FRAME_ARGUMENT,

@@ -380,6 +380,8 @@ static const struct {
     {"{side?{side} {,side}}", "1500 1,500"},
     {"{note>  }|{note/    }", "  a\n  b|a\n    b|"},
     {"{0?{1?{0}}}{missing}{missing!.}", "AREA.."},
+    {"{1:4}{missing:3}{side:6ms}|", "   2  0 1.500|   0  0 0.000|"},
+    {"{0=SIDE?{side=x?y}{1}}{0=SID?x}{missing=?x}|", "|-1|"},
 };
 
 TEST(a_template_is_filled_in_with_the_values_of_a_list)
@@ -566,8 +568,6 @@ CASE(the_first_of_many_restarts_and_the_last_are_shown)
     assert_null(strstr(report, "\n1500. "));
 }
 
-CASE(last_error_is_described_with_restarts_and_five_frames)
-{
 /* The Lisp prints its symbol then. */
 CASE(a_restart_without_a_report_has_its_name_once)
 {
@@ -582,6 +582,8 @@ CASE(a_restart_without_a_report_has_its_name_once)
     assert_non_null(strstr(text_of(f), "\n  1. SKIP\n  2. ABORT\n  3. GO - Use :GO\n  4. ON - UPON\n"));
 }
 
+CASE(last_error_is_described_with_restarts_and_five_frames)
+{
     reply(f, division);
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
@@ -662,7 +664,7 @@ CASE(backtrace_shows_locals_under_each_frame)
                      "... 1 more frame, not kept");
     assert_backtrace(f, 0, 1, false,
                      "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n"
-                     "... frame 1 not shown; use max-frames and from\n... 1 more frame, not kept");
+                     "... more frames; max-frames and from show them\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)
@@ -673,7 +675,7 @@ CASE(backtrace_shows_the_requested_part)
         const char *text;
     } rows[] = {
         {100, 250, 10, 2,
-         "(250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 not shown; use max-frames and from\n"
+         "(250 frames):\n10: (F10)\n11: (F11)\n... more frames; max-frames and from show them\n"
          "... 150 more frames, not kept"},
         {100, 250, 99, 20, "(250 frames):\n99: (F99)\n... 150 more frames, not kept"},
         {100, 250, 100, 20, "(250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept"},
