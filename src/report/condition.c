@@ -4,7 +4,6 @@
 #include "report/report.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -172,6 +171,18 @@ static bool is_repeated(const struct sexp *restarts, size_t n)
     "{more-restarts?({more-restarts} more have no number; invoke one by name unless an inner restart "       \
     "shares it)\n}"
 
+/* Without a report the Lisp describes it by its symbol, which has the same name. */
+static bool has_report(const struct sexp *restart)
+{
+    size_t len, text_len;
+    const char *name = sexp_string(sexp_nth(restart, 0), &len);
+    const char *text = sexp_string(sexp_nth(restart, 1), &text_len);
+    if (name == NULL || text == NULL || len == 0 || text_len < len || memchr(text, ' ', text_len) != NULL ||
+        memcmp(text + text_len - len, name, len) != 0)
+        return true;
+    return text_len > len && text[text_len - len - 1] != ':';
+}
+
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
@@ -182,7 +193,8 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
         if (is_full ? !is_last : is_repeated(restarts, i))
             continue;
         strbuf_addf(out, "%zu. ", i + 1);
-        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
+        reply_fill(out, restart,
+                   has_report(restart) ? "[{0}] {1}{2? (takes a value)}\n" : "[{0}]{2? (takes a value)}\n");
     }
     reply_fill(out, r->condition, MORE_RESTARTS);
     section_end(out);
@@ -235,7 +247,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
 {
     section_begin(out, NULL);
     size_t len = strlen(r->message);
-    size_t shown_len = len <= MOST_MESSAGE_BYTES ? len : utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
+    size_t shown_len = utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
     strbuf_addf(out, "[ERROR] %s\n", r->type);
     strbuf_add(out, r->message, shown_len);
     if (shown_len < len)
@@ -276,7 +288,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_fill(out, sexp_nth(restarts, i), "{0} - {1}\n");
+        reply_fill(out, sexp_nth(restarts, i), has_report(sexp_nth(restarts, i)) ? "{0} - {1}\n" : "{0}\n");
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");
@@ -313,25 +325,15 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     int total = error_record_total_frames(r);
     strbuf_addf(out, "Backtrace of error %d (%s%s):", r->sequence, total < 0 ? "more than " : "",
                 text_count((uint64_t)(total < 0 ? -(int64_t)total : total), "frame").text);
-    size_t i = from;
-    for (; i < kept && i - from < count; i++) {
-        const struct sexp *frame = sexp_nth(frames, i);
-        strbuf_addc(out, '\n');
-        section_add_frame(out, i, frame);
-        if (locals && !section_add_locals(out, frame))
-            strbuf_adds(out, "\n     (no locals known)");
-    }
-    if (i == from)
+    size_t end = from < kept && count < kept - from ? from + count : kept;
+    section_add_stack(out, frames, from, end, from, locals);
+    if (from >= end)
         strbuf_addf(out, "\n(no frame from %zu on is kept)", from);
-    if (i < kept) {
-        strbuf_addf(out, "\n... frame%s %zu", i + 1 < kept ? "s" : "", i);
-        if (i + 1 < kept)
-            strbuf_addf(out, " to %zu", kept - 1);
-        strbuf_adds(out, " not shown; use max-frames and from");
-    }
+    if (end < kept)
+        strbuf_adds(out, "\n... more frames; max-frames and from show them");
     add_left_out(out, r, kept,
                  !error_record_is_enterable(r) ? ", not kept"
-                 : i < kept                    ? ""
+                 : end < kept                  ? ""
                                                : "; use max-frames and from");
 }
 
@@ -344,7 +346,7 @@ static void add_in_one_line(struct strbuf *out, const char *message)
     size_t len = strcspn(message, "\n");
     if (len > 0 && message[len - 1] == ':')
         len = strlen(message);
-    size_t end = utf8_floor(message, len, len < LISTED_BYTES ? len : LISTED_BYTES);
+    size_t end = utf8_floor(message, len, LISTED_BYTES);
     for (size_t i = 0; i < end; i++) {
         if (message[i] != '\n') {
             strbuf_addc(out, message[i]);

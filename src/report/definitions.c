@@ -22,8 +22,9 @@ static const struct {
     {"methods", "[Methods]", " "},
     {"tools", "[User Tools]", ""},
     {"packages", "[Packages]", ""},
-    {"systems", "[Loaded Systems]", ""},
 };
+
+#define SYSTEMS_SHOWN 20 /* beside other kinds: a library loads many */
 
 /* How much of the list named ${key} was omitted, and how to see it. */
 static void add_left_out(struct strbuf *out, const struct sexp *left_out, const char *key)
@@ -34,6 +35,25 @@ static void add_left_out(struct strbuf *out, const struct sexp *left_out, const 
         if (name != NULL && strcmp(name, key) == 0)
             reply_fill(out, item, "… {,1} more; from: {2} shows them\n");
     }
+}
+
+/* In one line. */
+static void add_systems(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *systems = reply_get(reply, "systems");
+    bool is_alone = reply_get(reply, "functions") == NULL;
+    size_t count = sexp_count(systems), shown = is_alone || count < SYSTEMS_SHOWN ? count : SYSTEMS_SHOWN;
+    if (count == 0)
+        return;
+    section_begin(out, "[Loaded Systems]");
+    for (size_t i = 0; i < shown; i++)
+        reply_fill(out, sexp_nth(systems, i), i == 0 ? "{}" : ", {}");
+    if (shown < count)
+        strbuf_adds(out, ", …; type: systems shows all");
+    strbuf_addc(out, '\n');
+    if (is_alone)
+        add_left_out(out, reply_get(reply, "left-out"), "systems");
+    section_end(out);
 }
 
 bool report_definitions(struct strbuf *out, const struct sexp *reply)
@@ -52,5 +72,6 @@ bool report_definitions(struct strbuf *out, const struct sexp *reply)
         add_left_out(out, reply_get(reply, "left-out"), kinds[i].key);
         section_end(out);
     }
+    add_systems(out, reply);
     return out->len > 0;
 }

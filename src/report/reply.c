@@ -126,6 +126,26 @@ static void fill_each(struct strbuf *out, const struct sexp *lists, const char *
     }
 }
 
+/* ${width}: 15 or 15ms */
+static void add_column(struct strbuf *out, int64_t n, const char *width)
+{
+    char *unit;
+    int columns = (int)strtol(width, &unit, 10);
+    strbuf_adds(out, *unit == 'm' ? text_ms(n, columns).text : text_column(n, columns).text);
+}
+
+/* ${at}: WORD?TEXT */
+static void fill_if_word(struct strbuf *out, const struct sexp *list, const struct sexp *value,
+                         const char *at, const char *end)
+{
+    const char *mark = memchr(at, '?', (size_t)(end - at));
+    CHECK(mark != NULL);
+    bool is_word = value != NULL && (value->type == SEXP_STRING || value->type == SEXP_SYMBOL);
+    if (is_word && value->text.len == (size_t)(mark - at) &&
+        memcmp(value->text.bytes, at, value->text.len) == 0)
+        fill(out, list, mark + 1, end);
+}
+
 /* What is between two braces that belong together. */
 static void fill_braces(struct strbuf *out, const struct sexp *list, const char *at, const char *end)
 {
@@ -145,6 +165,10 @@ static void fill_braces(struct strbuf *out, const struct sexp *list, const char 
         add_indented(out, value, rest, end, sign == '/');
     else if (sign == '*')
         fill_each(out, value, rest, end);
+    else if (sign == ':')
+        add_column(out, sexp_integer(value, 0), rest);
+    else if (sign == '=')
+        fill_if_word(out, list, value, rest, end);
     else if (is_true(value) == (sign == '?'))
         fill(out, list, rest, end);
 }

@@ -41,6 +41,8 @@ bool reply_is_same(const struct sexp *a, const struct sexp *b);
  *   {NAME/  }    the string, each of its lines but the first after "  "
  *   {NAME?TEXT}  TEXT, which is a template, if the value is true: not nil, "", 0 or less
  *   {NAME!TEXT}  TEXT if it is not
+ *   {NAME=WORD?TEXT}  TEXT if the value is that string or keyword
+ *   {NAME:15}    the integer in a column of 15 characters; {NAME:15ms}: microseconds as milliseconds
  *   {NAME*, |TEXT}  TEXT for each item of the list, with ", " between two
  */
 void reply_fill(struct strbuf *out, const struct sexp *list, const char *template);

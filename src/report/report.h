@@ -35,6 +35,14 @@ void report_values(struct strbuf *out, const struct outcome *outcome, size_t max
  * head and tail, and keep it for get-output. */
 void report_cut(struct strbuf *out, struct session *session, const char *text, size_t len, size_t most);
 
+/* report_cut_whole(text, session, most): the same in place. */
+void report_cut_whole(struct strbuf *text, struct session *session, size_t most);
+
+/* report_put_aside(out, outcome, most): if a stream of the output has more than ${most} bytes, keep it for
+ * get-output and append a line that says so, or the stream itself if that is as short; it is not in the
+ * report then. */
+void report_put_aside(struct strbuf *out, const struct outcome *outcome, size_t most);
+
 /* report_structured(outcome, max_output): the same as data; given. Values, each output and the warnings have
  * at most ${max_output} bytes of text, the parts of an error a fixed number. Call it before
  * report_evaluation(), which clears some of it. */

@@ -29,7 +29,7 @@ void section_add_first_line(struct strbuf *out, const char *text, size_t len, si
     size_t line = 0;
     while (line < len && text[line] != '\n' && text[line] != '\0')
         line++;
-    size_t shown = utf8_floor(text, line, line < most ? line : most);
+    size_t shown = utf8_floor(text, line, most);
     strbuf_add(out, text, shown);
     if (shown < len)
         strbuf_adds(out, " ...");
@@ -55,7 +55,8 @@ void section_add_frame(struct strbuf *out, size_t index, const struct sexp *fram
     }
 }
 
-bool section_add_locals(struct strbuf *out, const struct sexp *frame)
+/* The part of its code that the frame is at, and its variables, a line each. */
+static void add_locals(struct strbuf *out, const struct sexp *frame)
 {
     size_t count = sexp_count(frame);
     for (size_t i = 2; i < count; i++) {
@@ -65,5 +66,17 @@ bool section_add_locals(struct strbuf *out, const struct sexp *frame)
         strbuf_adds(out, sexp_is_nil(name) ? "in " : " = ");
         reply_add_string(out, sexp_nth(sexp_nth(frame, i), 1));
     }
-    return count > 2;
+    if (count <= 2)
+        strbuf_adds(out, "\n     (no locals known)");
+}
+
+void section_add_stack(struct strbuf *out, const struct sexp *frames, size_t from, size_t end, size_t number,
+                       bool locals)
+{
+    for (size_t i = from; i < end; i++) {
+        strbuf_addc(out, '\n');
+        section_add_frame(out, number + i - from, sexp_nth(frames, i));
+        if (locals)
+            add_locals(out, sexp_nth(frames, i));
+    }
 }

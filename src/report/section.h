@@ -27,8 +27,9 @@ void section_add_place(struct strbuf *out, const struct sexp *place);
 /* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame);
 
-/* section_add_locals(out, frame): the part of its code that the frame is at, and its variables, a line each.
- * Returns false if there are none. */
-bool section_add_locals(struct strbuf *out, const struct sexp *frame);
+/* section_add_stack(out, frames, from, end, number, locals): those frames, the first one under that number,
+ * each on a new line; ${locals}: with their variables and the parts of their code that they are at. */
+void section_add_stack(struct strbuf *out, const struct sexp *frames, size_t from, size_t end, size_t number,
+                       bool locals);
 
 #endif

@@ -27,7 +27,7 @@ struct room {
 
 static json_t *cut_string(struct room *room, const char *s, size_t len)
 {
-    size_t shown = len <= room->left ? len : utf8_floor(s, len, room->left);
+    size_t shown = utf8_floor(s, len, room->left);
     room->is_cut = room->is_cut || shown < len;
     room->left -= shown;
     return json_stringn_nocheck(s, shown);

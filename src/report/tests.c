@@ -3,8 +3,6 @@
  */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "report/reply.h"
@@ -15,11 +13,8 @@
 /* The sum of the counts of checks. */
 static size_t checks_of(const struct sexp *reply)
 {
-    static const char *const keys[] = {"passed", "failed", "errors", "known", "skipped"};
-    size_t sum = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        sum += reply_count(reply, keys[i]);
-    return sum;
+    return reply_count(reply, "passed") + reply_count(reply, "failed") + reply_count(reply, "errors") +
+           reply_count(reply, "known") + reply_count(reply, "skipped");
 }
 
 /* Error ${stop} of the newest run of tests; NULL: it is not kept. Errors of threads and cancelled evaluations
@@ -36,15 +31,13 @@ static const struct error_record *met(const struct session *session, int64_t sto
 static bool add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
                         const struct sexp *before, size_t number)
 {
-    const struct sexp *kind = sexp_get(failure, 0, "kind");
-    const char *word = sexp_is_symbol(kind, "error")   ? "ERROR"
-                       : sexp_is_symbol(kind, "known") ? "FAILED, as expected"
-                                                       : "FAILED";
-    strbuf_addf(out, "\n\n%zu. %s: ", number, word);
-    reply_fill(out, failure,
-               "{test}{place?\n  in: {place/      }}{form?\n  form: {form/        }}"
-               "{expected?\n  expected: {expected/            }}{actual?\n  actual: {actual/          }}"
-               "{reason?\n  reason: {reason/          }}{type?\n  condition: {type}\n{message>    }}");
+    bool is_error = sexp_is_symbol(sexp_get(failure, 0, "kind"), "error");
+    strbuf_addf(out, "\n\n%zu. %s", number, is_error ? "ERROR" : "FAILED");
+    reply_fill(
+        out, failure,
+        "{kind=known?, as expected}: {test}{place?\n  in: {place/      }}{form?\n  form: {form/        }}"
+        "{expected?\n  expected: {expected/            }}{actual?\n  actual: {actual/          }}"
+        "{reason?\n  reason: {reason/          }}{type?\n  condition: {type}\n{message>    }}");
     const struct sexp *frames = sexp_get(failure, 0, "frames");
     for (size_t i = 0; i < sexp_count(frames) && i < FRAMES_SHOWN; i++) {
         if (i > 0 && report_frame_is_machinery(sexp_nth(frames, i)))

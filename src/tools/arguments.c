@@ -126,7 +126,14 @@ static json_t *check_number(const struct tool_argument *a, const json_t *given, 
     return json_real(value);
 }
 
-/* Text for the Lisp may contain NULs; names and paths become C strings. */
+/* Names and paths become C strings. */
+static bool is_without_nul(const struct tool_argument *a, const json_t *string, struct err *err)
+{
+    return strlen(json_string_value(string)) == json_string_length(string) ||
+           err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
+}
+
+/* Text for the Lisp may contain NULs. */
 static bool may_hold_nul(const struct tool_argument *a)
 {
     return strcmp(a->name, "code") == 0 || strcmp(a->name, "value") == 0 || strcmp(a->name, "pattern") == 0;
@@ -140,11 +147,8 @@ static json_t *check_string(const struct tool_argument *a, const json_t *given, 
         return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(given));
     if (!json_is_string(given))
         return reject(a, given, err);
-    if (a->choices == NULL && !may_hold_nul(a) &&
-        strlen(json_string_value(given)) != json_string_length(given)) {
-        err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
+    if (a->choices == NULL && !may_hold_nul(a) && !is_without_nul(a, given, err))
         return NULL;
-    }
     if (a->choices == NULL)
         return json_stringn(json_string_value(given), json_string_length(given));
     for (size_t i = 0; a->choices[i] != NULL; i++) {
@@ -163,14 +167,9 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
     json_t *list = json_array(), *element;
     size_t i;
     json_array_foreach(given, i, element) {
-        if (!json_is_string(element)) {
+        if (!json_is_string(element) || !is_without_nul(a, element, err)) {
             json_decref(list);
-            return reject(a, given, err);
-        }
-        if (strlen(json_string_value(element)) != json_string_length(element)) {
-            json_decref(list);
-            err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
-            return NULL;
+            return json_is_string(element) ? NULL : reject(a, given, err);
         }
         json_array_append_new(list, json_stringn(json_string_value(element), json_string_length(element)));
     }
@@ -214,9 +213,9 @@ static void reject_unknown(const struct tool *tool, const char *name, struct err
         strbuf_addf(&known, "%s%s", a == tool->arguments ? "" : ", ", a->name);
     }
     err_set(err, ERR_INVALID, "Unknown argument %.*s.%s%s%s %s takes %s",
-            (int)utf8_floor(name, len, len > MOST_QUOTED ? MOST_QUOTED : len), name,
-            search.best != NULL ? " Did you mean " : "", search.best != NULL ? search.best : "",
-            search.best != NULL ? "?" : "", tool->name, known.len > 0 ? known.bytes : "no arguments");
+            (int)utf8_floor(name, len, MOST_QUOTED), name, search.best != NULL ? " Did you mean " : "",
+            search.best != NULL ? search.best : "", search.best != NULL ? "?" : "", tool->name,
+            known.len > 0 ? known.bytes : "no arguments");
     strbuf_fini(&known);
 }
 

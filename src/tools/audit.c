@@ -76,7 +76,7 @@ void audit_reopen(struct audit *a)
 static json_t *string_content(const struct audit *a, const char *text, size_t len, size_t most)
 {
     struct strbuf b = {0};
-    size_t shown = len > most ? utf8_floor(text, len, most) : len;
+    size_t shown = utf8_floor(text, len, most);
     if (a->redacts)
         redact(&b, text, shown);
     else

@@ -42,7 +42,6 @@ const struct tool tool_cancel_evaluation = {
     .title = "Cancel the running evaluation",
     .description = "Stop the running evaluation, or a waiting one; the session keeps its state.",
     .search_hint = "stop, interrupt, kill",
-    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
                            .minimum = 1, .maximum = 1000000000),

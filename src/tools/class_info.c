@@ -84,14 +84,10 @@ const struct tool tool_class_info = {
     .description = "Describe a class, structure or condition: metaclass, superclasses, subclasses, "
                    "precedence list and slots with all their options.",
     .search_hint = "CLOS class, slots",
-    .toolset = TOOLSET_FULL,
-    .is_read_only = true,
     .arguments = {ARGUMENT("class", STRING, "Class name, with or without package prefix.",
                            .is_required = true),
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "class-info",
-    .show = on_class,
-    .run_in = look_up_run,
+    LOOK_UP("class-info", on_class),
 };
 
 const struct tool tool_find_methods = {
@@ -100,7 +96,6 @@ const struct tool tool_find_methods = {
     .description = "List the methods of a generic function, or those that specialize on a class, with "
                    "qualifiers, specializers and source.",
     .search_hint = "generic function",
-    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {ARGUMENT("class", STRING, "Class name; give this or generic-function."),
                   ARGUMENT("generic-function", STRING, "Function name or (setf name).", .key = "function"),

@@ -16,14 +16,10 @@ const struct tool tool_compile_form = {
     .description = "Compile forms and return the compiler's errors, warnings and notes. The forms are not "
                    "run and define nothing; beside threads, their macros, types and constants are defined.",
     .search_hint = "compiler warnings",
-    .toolset = TOOLSET_FULL,
-    .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package to read the forms in."), TIMEOUT_ARGUMENT,
                   SESSION_ARGUMENT},
-    .operation = "compile-form",
-    .show = on_compiled,
     .effects = "macros, types and constants of the code are defined now",
-    .run_in = look_up_run,
+    LOOK_UP("compile-form", on_compiled),
 };

@@ -60,7 +60,6 @@ const struct tool tool_configure_limits = {
     .title = "Configure limits",
     .description = "Change the given limits of the session and return all current limits.",
     .search_hint = "timeout, output size, heap",
-    .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
     .arguments = {ARGUMENT("timeout", NUMBER, "Time limit of a call in seconds."),
                   ARGUMENT("max-output", INTEGER, "Bytes to show of each output or value."),

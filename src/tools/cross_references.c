@@ -152,13 +152,11 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     add_names(&call->text, "\nVariables and constants: ", reply_get(o->reply, "references"));
 }
 
-#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_operation, its_show,  \
-                        its_run)                                                                             \
+#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_operation, its_show, its_run)      \
     const struct tool symbol = {                                                                             \
         .name = its_name,                                                                                    \
         .title = its_title,                                                                                  \
         .description = its_description,                                                                      \
-        .toolset = its_toolset,                                                                              \
         .is_read_only = true,                                                                                \
         .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},     \
         .operation = its_operation,                                                                          \
@@ -168,25 +166,25 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
 
 CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function",
                 "List the functions, methods and macros that call a function, with source locations.",
-                TOOLSET_STANDARD, "find-references", on_references, who);
+                "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable",
                 "List the functions, methods and macros that read a special variable or a constant, with "
                 "source locations.",
-                TOOLSET_FULL, "find-references", on_references, who);
+                "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable",
                 "List the functions, methods and macros that bind a special variable, with source locations.",
-                TOOLSET_FULL, "find-references", on_references, who);
+                "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable",
                 "List the functions, methods and macros that set a special variable, with source locations.",
-                TOOLSET_FULL, "find-references", on_references, who);
+                "find-references", on_references, who);
 CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro",
                 "List the functions, methods and macros that use a macro, with source locations.",
-                TOOLSET_FULL, "find-references", on_references, who);
+                "find-references", on_references, who);
 CROSS_REFERENCE(
     tool_who_specializes, "who-specializes", "Who specializes on a class",
     "List the methods that specialize on a class or on one of its objects, with source locations.",
-    TOOLSET_FULL, "find-references", on_references, who);
+    "find-references", on_references, who);
 CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls",
                 "List the functions that a function, its methods or a macro calls, and the macros, variables "
                 "and constants it uses.",
-                TOOLSET_FULL, "list-callees", on_callees, look_up_run);
+                "list-callees", on_callees, look_up_run);

@@ -2,8 +2,6 @@
  * describe-system: information about a system without loading it, and its dependency tree. It runs in a copy
  * of the session that is discarded, because finding a system loads its definition.
  */
-#include <string.h>
-
 #include "base/text.h"
 #include "tools/look_up.h"
 #include "tools/system_origins.h"
@@ -16,9 +14,8 @@ static void on_described(struct tool_call *call, const struct outcome *o)
                "System {name} {loaded?(loaded)}{loaded!(not loaded)}"
                "{description?\nDescription: {description}}{version?\nVersion: {version}}"
                "{author?\nAuthor: {author}}{maintainer?\nMaintainer: {maintainer}}"
-               "{license?\nLicense: {license}}{homepage?\nHomepage: {homepage}}{file?\nDefinition: {file}}");
-    strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(o->reply, "place")));
-    reply_fill(out, o->reply,
+               "{license?\nLicense: {license}}{homepage?\nHomepage: {homepage}}{file?\nDefinition: "
+               "{file}}" SYSTEM_FOUND
                "{defsystem-depends-on?\nRequired by its definition: {defsystem-depends-on*, |{}}}"
                "{depends-on?\nDepends on: {depends-on*, |{}}}{tests?\nTests: {tests*, |{}}}"
                "{components?\n\nComponents:}");
@@ -29,20 +26,6 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     reply_fill(out, o->reply,
                "{more?\n... more than {,components}}"
                "{long-description?\n\nLong description:\n{long-description}}");
-}
-
-static void add_state(struct strbuf *out, const struct sexp *entry)
-{
-    const struct sexp *state = sexp_nth(entry, 2), *repeat = sexp_nth(entry, 3);
-    reply_fill(out, entry, "- {1}{4? {4} or newer}");
-    if (sexp_is_symbol(state, "loaded"))
-        strbuf_adds(out, " (loaded)");
-    else if (sexp_is_symbol(state, "absent"))
-        strbuf_adds(out, " (NOT FOUND)");
-    else if (sexp_is_symbol(state, "broken"))
-        strbuf_adds(out, " (definition cannot be loaded)");
-    if (sexp_is_symbol(repeat, "cycle"))
-        strbuf_adds(out, " (CYCLE: see above)");
 }
 
 static void on_dependencies(struct tool_call *call, const struct outcome *o)
@@ -69,7 +52,9 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);
         strbuf_addf(out, "\n%*s", (int)sexp_integer(sexp_nth(entry, 0), 0) * 2, "");
-        add_state(out, entry);
+        reply_fill(out, entry,
+                   "- {1}{4? {4} or newer}{2=loaded? (loaded)}{2=absent? (NOT FOUND)}"
+                   "{2=broken? (definition cannot be loaded)}{3=cycle? (CYCLE: see above)}");
     }
     if (reply_flag(o->reply, "more"))
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
@@ -90,7 +75,6 @@ const struct tool tool_describe_system = {
     .title = "Describe a system",
     .description = "Describe an ASDF system without loading it: description, version, location, "
                    "dependencies, tests and files; or show its whole dependency tree.",
-    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("transitive", BOOLEAN,

@@ -36,7 +36,6 @@ const struct tool tool_disassemble_function = {
     .description = "Show the machine code of a function, a macro, a generic function's methods, or the "
                    "function of an error's frame.",
     .search_hint = "assembly, machine code",
-    .toolset = TOOLSET_FULL,
     .returns_long_text = true,
     .is_read_only = true,
     .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name)."),

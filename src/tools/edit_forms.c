@@ -459,7 +459,6 @@ const struct tool tool_edit_form = {
     .description = "Replace or delete a top-level form of a Lisp file, or insert forms beside it. "
                    "Refuses unbalanced content, leaves the rest of the file unchanged, and returns the diff.",
     .search_hint = "edit Lisp source safely",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {FORM_ARGUMENTS,
                   ARGUMENT("operation", STRING, "What to do; default: replace.", .choices = operations),
@@ -475,7 +474,6 @@ const struct tool tool_patch_form = {
     .description = "Replace text that occurs exactly once in a top-level form of a Lisp file. "
                    "Refuses a change that would leave the form incomplete, and returns the diff.",
     .search_hint = "edit Lisp source safely",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {FORM_ARGUMENTS,
                   ARGUMENT("old-text", STRING, "Text to replace, exactly as in the form.",

@@ -114,15 +114,21 @@ static void note_which(const struct tool_call *call, struct session *s)
                      r->sequence, r->type);
 }
 
+void error_note_copy(const struct outcome *o)
+{
+    if (o->was_in_copy)
+        notices_addf(
+            session_notices(o->session),
+            "This ran in a copy of the process that was made at the error: the session is unchanged.");
+}
+
 /* In the session's own process the evaluation has effects. */
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
     error_note_unchanged(call, o);
     if (o->was_in_copy && o->kind == OUTCOME_OK) {
         note_which(call, o->session);
-        notices_addf(
-            session_notices(o->session),
-            "This ran in a copy of the process that was made at the error: the session is unchanged.");
+        error_note_copy(o);
     }
     call_report(call, o);
 }
@@ -145,7 +151,6 @@ const struct tool tool_evaluate_in_frame = {
     .description = "Evaluate code in a frame of an error; it can set the frame's variables. After the next "
                    "evaluation it runs in a copy.",
     .search_hint = "debugger, local variables",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
     .arguments = {ENTERED_FRAME_ARGUMENT,

@@ -30,6 +30,9 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *s
  * error stands as before, with its restarts. */
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
 
+/* error_note_copy(o): if it ran in a copy that was made at an error, add that the session is unchanged. */
+void error_note_copy(const struct outcome *o);
+
 #define ENTERED_FRAME_ARGUMENT                                                                               \
     ARGUMENT("frame", INTEGER, "Frame number from get-backtrace.", .is_required = true, .minimum = 0,        \
              .maximum = 1000)

@@ -3,7 +3,6 @@
  * the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
-#include "tools/cut.h"
 #include "tools/enter_errors.h"
 #include "tools/look_up.h"
 #include "tools/threads.h"
@@ -22,7 +21,7 @@ static void describe_last_error(struct tool_call *call, struct session *s)
     if (!choose(call, s, &r))
         return;
     report_last_error(&call->text, r);
-    cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
+    report_cut_whole(&call->text, s, (size_t)limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
     call_finish(call);
 }
 
@@ -164,7 +163,6 @@ const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
     .description = "Show the last error: type, message, restarts and the top of the backtrace.",
-    .toolset = TOOLSET_CORE,
     .is_of_record = true,
     .is_read_only = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
@@ -176,7 +174,6 @@ const struct tool tool_get_backtrace = {
     .title = "Get the backtrace",
     .description = "Show the stack frames of the running evaluation, the last error or a thread, optionally "
                    "with local variables.",
-    .toolset = TOOLSET_CORE,
     .returns_long_text = true,
     .is_of_record = true,
     .is_read_only = true,
@@ -193,7 +190,6 @@ const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
     .description = "List the session's errors, newest first, with the number that other tools take as index.",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments = {ARGUMENT("limit", INTEGER, "Number of errors; default: 10.", .is_rare = true, .minimum = 1,
                            .maximum = 32),

@@ -30,9 +30,7 @@ const struct tool tool_evaluate_lisp = {
     .title = "Evaluate Lisp",
     .description = "Evaluate Common Lisp forms in a persistent session and return their values, output and "
                    "warnings. An error returns its backtrace and restarts.",
-    .toolset = TOOLSET_CORE,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package for this call only."),
                   ARGUMENT("capture-time", BOOLEAN, "Report time and memory used."),

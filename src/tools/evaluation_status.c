@@ -118,7 +118,6 @@ const struct tool tool_evaluation_status = {
     .title = "Show an evaluation",
     .description = "Show an evaluation that outlived its call: new output, or its result.",
     .search_hint = "long-running evaluation, progress, poll",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
                            .minimum = 1, .maximum = 1000000000),
@@ -133,7 +132,6 @@ const struct tool tool_list_evaluations = {
     .title = "List evaluations",
     .description =
         "List the running and waiting evaluations of all sessions, and those whose results are kept.",
-    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .run = list_evaluations,
 };

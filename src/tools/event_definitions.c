@@ -56,19 +56,17 @@ static bool find_in(const struct journal_entry *e, const struct scan_wanted *wan
 }
 
 /* What the code must contain in any case: the symbol, without its package; "" if that is not plain. */
-static void find_symbol(const char *name, size_t name_len, char *symbol, size_t size)
+static void find_symbol(const char *name, char *symbol, size_t size)
 {
-    const char *start = name, *end = name + name_len, *colon;
-    if (*start == '(')
-        start = memchr(start, ' ', name_len) != NULL ? (const char *)memchr(start, ' ', name_len) + 1 : end;
-    size_t len = 0;
-    while (start + len < end && strchr(" ()", start[len]) == NULL)
-        len++;
-    while ((colon = memchr(start, ':', len)) != NULL) {
+    const char *start = name[0] == '(' ? name + strcspn(name, " ") : name;
+    start += strspn(start, " ");
+    size_t len = strcspn(start, " ()");
+    const char *colon = memrchr(start, ':', len);
+    if (colon != NULL) {
         len -= (size_t)(colon + 1 - start);
         start = colon + 1;
     }
-    bool is_plain = memchr(start, '|', len) == NULL && memchr(start, '\\', len) == NULL && len < size;
+    bool is_plain = strcspn(start, "|\\") >= len && len < size;
     snprintf(symbol, size, "%.*s", is_plain ? (int)len : 0, start);
 }
 
@@ -79,7 +77,7 @@ static void find_replaced(struct search *search, const struct strbuf *signature,
     const char *name = signature->bytes + kind_len + 2;
     size_t name_len = signature->len - kind_len - 3;
     char symbol[200];
-    find_symbol(name, name_len, symbol, sizeof symbol);
+    find_symbol(name, symbol, sizeof symbol);
     event_text_string(definition, "name", name, name_len);
     struct scan_wanted *wanted = scan_wanted_new(signature->bytes + 1, kind_len, name, name_len);
     for (size_t i = search->journal->count; i > 0 && search->examined < MOST_EXAMINED; i--) {

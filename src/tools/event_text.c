@@ -37,7 +37,7 @@ static void set_integer(json_t *event, const char *name, int64_t n)
 
 void event_text_string(json_t *event, const char *name, const char *bytes, size_t len)
 {
-    size_t shown = len > LONGEST_STRING ? utf8_floor(bytes, len, LONGEST_STRING) : len;
+    size_t shown = utf8_floor(bytes, len, LONGEST_STRING);
     json_object_set_new(event, name, string_of(bytes, shown));
     if (shown == len)
         return;
@@ -79,7 +79,7 @@ void event_text_values(json_t *event, const struct sexp *reply)
     bool is_cut = false;
     for (i = 0; i < sexp_count(values) && i < MOST_ITEMS && left > 0; i++) {
         const char *text = sexp_string(sexp_nth(values, i), &len);
-        size_t part = len <= left ? len : utf8_floor(text, len, left);
+        size_t part = utf8_floor(text, len, left);
         json_array_append_new(shown, string_of(text, part));
         is_cut = is_cut || part < len || !sexp_is_nil(sexp_nth(cut, i));
         left -= part;

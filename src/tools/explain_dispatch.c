@@ -4,31 +4,15 @@
  */
 #include <string.h>
 
-#include "base/text.h"
 #include "tools/look_up.h"
 
 #define PLACE_AFTER_SEMICOLON "{evaluation?;}{evaluation!{file?;}}" PLACE
 
 /* The meaning of a method's place in the order. */
-static const char *role_text(const char *role, bool has_around)
-{
-    static const struct {
-        const char *role, *text, *under_around;
-    } roles[] = {
-        {"AROUND", "around the rest; the rest runs if it calls CALL-NEXT-METHOD", NULL},
-        {"BEFORE", "before", NULL},
-        {"PRIMARY", "primary; its values are those of the call",
-         "primary; its values go to the method around it"},
-        {"NEXT", "next method; runs if the one before it calls CALL-NEXT-METHOD", NULL},
-        {"AFTER", "after", NULL},
-        {"COMBINED", "its value is combined with the others", NULL},
-        {"UNUSED", "not used by this method combination", NULL},
-    };
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
-        if (role != NULL && strcmp(roles[i].role, role) == 0)
-            return has_around && roles[i].under_around != NULL ? roles[i].under_around : roles[i].text;
-    return "";
-}
+#define ROLE                                                                                                 \
+    "{role=AROUND?around the rest; the rest runs if it calls CALL-NEXT-METHOD}{role=BEFORE?before}"          \
+    "{role=NEXT?next method; runs if the one before it calls CALL-NEXT-METHOD}{role=AFTER?after}"            \
+    "{role=COMBINED?its value is combined with the others}{role=UNUSED?not used by this method combination}"
 
 static void add_order(struct strbuf *out, const struct sexp *order)
 {
@@ -37,9 +21,10 @@ static void add_order(struct strbuf *out, const struct sexp *order)
         const struct sexp *method = sexp_nth(order, i);
         const char *role = sexp_string(sexp_get(method, 1, "role"), NULL);
         strbuf_addf(out, "\n%zu. ", i + 1);
-        reply_add_string(out, sexp_nth(method, 0));
-        strbuf_addf(out, ": %s", role_text(role, has_around));
-        reply_fill(out, method, PLACE_AFTER_SEMICOLON);
+        reply_fill(out, method,
+                   has_around ? "{0}: {role=PRIMARY?primary; its values go to the method around it}"
+                              : "{0}: {role=PRIMARY?primary; its values are those of the call}");
+        reply_fill(out, method, ROLE PLACE_AFTER_SEMICOLON);
         has_around = has_around || (role != NULL && strcmp(role, "AROUND") == 0);
     }
 }
@@ -100,14 +85,10 @@ const struct tool tool_explain_dispatch = {
     .description = "Show which methods a call would run and in which order, or why none applies. The "
                    "arguments are evaluated in a copy of the session; beside threads, in the session.",
     .search_hint = "method call order, CLOS",
-    .toolset = TOOLSET_FULL,
-    .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
                            .is_required = true, .key = "code"),
                   ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},
-    .operation = "explain-dispatch",
-    .show = on_explained,
     .effects = "what the argument forms did stays",
-    .run_in = look_up_run,
+    LOOK_UP("explain-dispatch", on_explained),
 };

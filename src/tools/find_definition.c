@@ -8,11 +8,6 @@
 #include "session/records/journal.h"
 #include "tools/look_up.h"
 
-static bool is_blank(char c)
-{
-    return isspace((unsigned char)c) != 0;
-}
-
 static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition,
                           int64_t evaluation)
 {
@@ -27,7 +22,7 @@ static void add_evaluated(struct tool_call *call, struct session *s, const struc
     size_t len;
     const char *code =
         journal_code_between(entry, from < 0 ? 0 : (size_t)from, to < 0 ? 0 : (size_t)to, &len);
-    while (len > 0 && is_blank(code[len - 1]))
+    while (len > 0 && isspace((unsigned char)code[len - 1]))
         len--;
     look_up_add_text(call, s, code, len);
 }
@@ -64,9 +59,8 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
 static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
 {
     const struct sexp *one = sexp_get(a, 0, key), *two = sexp_get(b, 0, key);
-    const char *text = sexp_string(one, NULL), *other = sexp_string(two, NULL);
-    if (text != NULL || other != NULL)
-        return text != NULL && other != NULL && strcmp(text, other) == 0;
+    if (sexp_string(one, NULL) != NULL || sexp_string(two, NULL) != NULL)
+        return reply_is_same(one, two);
     return sexp_integer(one, -1) == sexp_integer(two, -1);
 }
 
@@ -127,16 +121,12 @@ const struct tool tool_find_definition = {
     .description = "Return the source text of a name's definitions, including those made in this session, "
                    "with file and line.",
     .search_hint = "source code",
-    .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
-    .is_read_only = true,
     .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name).",
                            .is_required = true),
                   PACKAGE_ARGUMENT,
                   ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types,
                            .default_choice = "all"),
                   LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "find-definition",
-    .show = on_definitions,
-    .run_in = look_up_run,
+    LOOK_UP("find-definition", on_definitions),
 };

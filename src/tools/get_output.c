@@ -77,7 +77,7 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     enum { REST_OF_CHARACTER = 3 }; /* it tells whether the part ends inside a character */
     char *bytes = xmalloc(length + REST_OF_CHARACTER);
     size_t got = capture_read(c, offset, bytes, length + REST_OF_CHARACTER);
-    size_t n = got > length ? utf8_floor(bytes, got, length) : got;
+    size_t n = utf8_floor(bytes, got, length);
     if (n == 0 && got > 0)
         n = length; /* shorter than its first character */
     strbuf_addf(&call->text, "[bytes %llu to %llu of %s]\n", (unsigned long long)offset,
@@ -113,7 +113,6 @@ const struct tool tool_get_output = {
     .title = "Get truncated output",
     .description = "Return part of a truncated output or value, or its lines that contain a text.",
     .search_hint = "rest of a long reply",
-    .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
     .is_read_only = true,
     .arguments = {ARGUMENT("ref", INTEGER, "Number given in the truncated reply.", .is_required = true,

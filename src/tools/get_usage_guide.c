@@ -6,6 +6,7 @@
 
 #include "tools/call.h"
 #include "tools/registry.h"
+#include "tools/table.h"
 
 extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[]; /* guide/ */
 
@@ -23,9 +24,10 @@ static void add_tools(struct strbuf *out)
 {
     strbuf_adds(out, "TOOLS");
     for (size_t i = 0; i < registry_count(); i++) {
-        bool is_first = i == 0 || strcmp(registry_family(i), registry_family(i - 1)) != 0;
-        strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "",
-                    is_first ? ": " : "", registry_at(i)->name);
+        const char *family = tool_table[i].family;
+        bool is_first = i == 0 || strcmp(family, tool_table[i - 1].family) != 0;
+        strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? family : "", is_first ? ": " : "",
+                    registry_at(i)->name);
     }
     strbuf_adds(out, "\nAny can be called. If the client lists few, set the server's option tools to full.");
 }
@@ -53,7 +55,6 @@ const struct tool tool_get_usage_guide = {
     .title = "Show the usage guide",
     .description = "Explain how to work with this server and list all its tools.",
     .search_hint = "help",
-    .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
     .is_read_only = true,
     .arguments = {ARGUMENT("topic", STRING, "Topic; default: all but threads.", .choices = topic_names)},

@@ -2,7 +2,6 @@
  * inspect-object: an object and its parts, each with a handle to inspect it next. Inspecting by code and
  * setting a part are evaluations of the session; inspecting by handle only looks.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -94,42 +93,36 @@ static void on_local(struct tool_call *call, const struct outcome *o)
                     "not kept. Pass a path instead.");
 }
 
-/* The journal is a Lisp file, so text that is not a form is written as a comment, line by line. */
-static void add_comment(struct strbuf *journal, const char *text, size_t len)
-{
-    text_add_indented(journal, text, len, ";;   ");
-}
-
+/* The journal is a Lisp file, so text that is not a form is written as a comment. */
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = call_string(call, "code", &len), *path = call_string(call, "path", NULL);
     if (code != NULL)
         strbuf_add(journal, code, len);
     else
         strbuf_addf(journal, ";; inspect-object %s", call_string(call, "handle", NULL));
-    const char *value = call_string(call, "set", &len);
-    if (value == NULL)
+    if (!call_has(call, "set"))
         return;
-    strbuf_adds(journal, "\n;; inspect-object set the part\n");
-    const char *path = call_string(call, "path", NULL);
-    add_comment(journal, path == NULL ? "" : path, path == NULL ? 0 : strlen(path));
-    strbuf_adds(journal, "\n;; to\n");
-    add_comment(journal, value, len);
+    struct strbuf change = {0};
+    strbuf_addf(&change, "inspect-object set the part\n  %s\nto\n  %s", path == NULL ? "" : path,
+                call_string(call, "set", NULL));
+    strbuf_addc(journal, '\n');
+    text_add_indented(journal, change.bytes, change.len, ";; ");
+    strbuf_fini(&change);
 }
 
 /* A variable can be looked at while code runs: nothing is evaluated. */
 static bool is_variable_beside_code(const struct tool_call *call, struct session *s)
 {
-    static const char others[] = "+-*/%<>=!?&_:.$^~";
+    static const char names[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-*/%<>=!?&_:.$^~";
     struct session_evaluation e;
-    size_t len, i = 0;
+    size_t len;
     const char *code = call_string(call, "code", &len);
     if (code == NULL || call_has(call, "set") || !session_evaluation_at(s, 0, &e) || !e.is_running)
         return false;
-    while (i < len && (isalnum((unsigned char)code[i]) || strchr(others, code[i]) != NULL) && code[i] != '\0')
-        i++;
-    return i == len && strspn(code, "0123456789.+-/") < len;
+    return strspn(code, names) == len && strspn(code, "0123456789.+-/") < len;
 }
 
 static void run(struct tool_call *call)
@@ -173,10 +166,8 @@ const struct tool tool_inspect_object = {
     .description = "Show an object's kind, class and parts, each part with a handle to inspect it next. Give "
                    "code, or a handle from an earlier reply.",
     .search_hint = "data structure, slots",
-    .toolset = TOOLSET_STANDARD,
     .returns_long_text = true,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "Forms to evaluate; their value is inspected.",
                            .is_servers = true),
                   ARGUMENT("handle", STRING, "Handle: h7, h7.3; v12: evaluation 12's value."),

@@ -75,14 +75,9 @@ static void add_what_stayed(const struct tool_call *call, const struct outcome *
 {
     struct strbuf text = {0};
     bool is_kept = snapshots_find(session_snapshots(o->session), call->step) != NULL;
-    if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(&text,
-                    "The restart ran in a copy that was made at the error. The copy has the definitions "
-                    "evaluated since, but not the effects of:\n");
-    else
-        strbuf_adds(&text,
-                    "The session continues from the point of the error. It has the definitions evaluated "
-                    "since, but not the effects of:\n");
+    strbuf_addf(&text, "%s has the definitions evaluated since, but not the effects of:\n",
+                o->kind == OUTCOME_ERROR ? "The restart ran in a copy that was made at the error. The copy"
+                                         : "The session continues from the point of the error. It");
     add_left(&text, o->session, left);
     if (o->kind != OUTCOME_ERROR && is_kept)
         strbuf_addf(&text, "The state after evaluation %zu has these effects (rollback-session).\n",
@@ -102,6 +97,8 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     error_note_unchanged(call, o);
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
+    else if (o->kind == OUTCOME_ERROR && o->error->session_note == NULL)
+        error_note_copy(o);
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-began")) && sexp_count(sexp_get(reply, 2, "carried")) > 0)
         notices_addf(session_notices(o->session), "These definitions were evaluated again, so the threads "
                                                   "and other things that they start were started again.");
@@ -215,9 +212,7 @@ const struct tool tool_invoke_restart = {
     .description =
         "Continue from the point of an error with one of its restarts, using the definitions made since.",
     .search_hint = "debugger, fix and continue",
-    .toolset = TOOLSET_STANDARD,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("restart", STRING, "Restart name or number.", .is_required = true),
                   ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
                   INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
@@ -229,9 +224,7 @@ const struct tool tool_return_from_frame = {
     .name = "return-from-frame",
     .title = "Return from a frame",
     .description = "Continue from an error as if a frame's function had returned the given values.",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ENTERED_FRAME_ARGUMENT,
                   ARGUMENT("value", STRING, "Form, which can use the frame's variables; default: NIL."),
                   FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
@@ -244,9 +237,7 @@ const struct tool tool_restart_frame = {
     .name = "restart-frame",
     .title = "Call a frame's function again",
     .description = "Continue from an error by calling a frame's function again, as it is defined now.",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ENTERED_FRAME_ARGUMENT,
                   ARGUMENT(
                       "arguments", STRING,

@@ -1,6 +1,6 @@
 /*
- * Responsible for the text of a diff. Where the texts differ, the nearest line that both have is taken for
- * the same line.
+ * Responsible for the text of a diff. Where the texts differ, the nearest lines that both have are taken for
+ * the same lines.
  */
 #include "tools/line_diff.h"
 
@@ -12,7 +12,10 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
-enum { CONTEXT = 1, MOST_AHEAD = 400 };
+enum {
+    LEAST_SAME = 3, /* fewer same lines between two changes belong to one: no line is context of both */
+    MOST_AHEAD = 400
+};
 
 struct lines {
     const char *text;
@@ -40,13 +43,22 @@ static bool is_same(const struct lines *a, size_t i, const struct lines *b, size
            memcmp(a->text + a->starts[i], b->text + b->starts[k], len) == 0;
 }
 
-/* Step to the nearest pair of same lines from ${i} and ${k} on; to both ends if none is near. */
+/* Do both go on with the same lines, or end there? */
+static bool are_same(const struct lines *a, size_t i, const struct lines *b, size_t k)
+{
+    for (size_t n = 0; n < LEAST_SAME && (i + n < a->count || k + n < b->count); n++)
+        if (i + n >= a->count || k + n >= b->count || !is_same(a, i + n, b, k + n))
+            return false;
+    return true;
+}
+
+/* Step to the nearest same lines from ${i} and ${k} on; to both ends if none are near. */
 static void skip_to_same(const struct lines *a, size_t *i, const struct lines *b, size_t *k)
 {
     for (size_t ahead = 0; ahead <= MOST_AHEAD; ahead++)
         for (size_t of_b = 0; of_b <= ahead; of_b++) {
             size_t at_a = *i + ahead - of_b, at_b = *k + of_b;
-            if (at_a < a->count && at_b < b->count && is_same(a, at_a, b, at_b)) {
+            if (at_a <= a->count && at_b <= b->count && are_same(a, at_a, b, at_b)) {
                 *i = at_a;
                 *k = at_b;
                 return;
@@ -56,81 +68,55 @@ static void skip_to_same(const struct lines *a, size_t *i, const struct lines *b
     *k = b->count;
 }
 
-static void add_marks(struct strbuf *marks, char mark, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        strbuf_addc(marks, mark);
-}
+/* What is written, and how much of it. */
+struct output {
+    struct strbuf *text;
+    size_t most_len, left_out;
+};
 
-/* A character for each line of the diff, as it begins there. */
-static void compare(const struct lines *old, const struct lines *new, struct strbuf *marks)
+static void add_lines(struct output *out, char mark, const struct lines *lines, size_t from, size_t to)
 {
-    struct lines a = *old, b = *new; /* without the lines that both end with */
-    while (a.count > 0 && b.count > 0 && is_same(&a, a.count - 1, &b, b.count - 1)) {
-        a.count--;
-        b.count--;
+    for (size_t i = from; i < to; i++) {
+        size_t at = lines->starts[i], end = lines->starts[i + 1];
+        if (out->text->len > out->most_len) {
+            out->left_out += to - i;
+            return;
+        }
+        while (end > at && (lines->text[end - 1] == '\n' || lines->text[end - 1] == '\r'))
+            end--;
+        strbuf_addc(out->text, mark);
+        utf8_repair(out->text, lines->text + at, end - at);
+        strbuf_addc(out->text, '\n');
     }
-    for (size_t i = 0, k = 0; i < a.count || k < b.count;) {
-        size_t from_a = i, from_b = k;
-        skip_to_same(&a, &i, &b, &k);
-        add_marks(marks, '-', i - from_a);
-        add_marks(marks, '+', k - from_b);
-        for (; i < a.count && k < b.count && is_same(&a, i, &b, k); i++, k++)
-            strbuf_addc(marks, ' ');
-    }
-    add_marks(marks, ' ', old->count - a.count);
-}
-
-/* The end of the hunk that begins to differ at ${at}: two with less than their context between them are one.
- */
-static size_t hunk_end(const struct strbuf *marks, size_t at)
-{
-    size_t end = at + 1;
-    for (size_t i = at; i < marks->len && i < end + 2 * CONTEXT; i++)
-        if (marks->bytes[i] != ' ')
-            end = i + 1;
-    return end + CONTEXT < marks->len ? end + CONTEXT : marks->len;
-}
-
-static void add_line(struct strbuf *out, char mark, const struct lines *lines, size_t i)
-{
-    size_t at = lines->starts[i], end = lines->starts[i + 1];
-    while (end > at && (lines->text[end - 1] == '\n' || lines->text[end - 1] == '\r'))
-        end--;
-    strbuf_addc(out, mark);
-    utf8_repair(out, lines->text + at, end - at);
-    strbuf_addc(out, '\n');
 }
 
 void line_diff_add(struct strbuf *out, const char *before, size_t before_len, const char *after,
                    size_t after_len, size_t most)
 {
     struct lines old = lines_of(before, before_len), new = lines_of(after, after_len);
-    struct strbuf marks = {0};
-    compare(&old, &new, &marks);
-    size_t start = out->len, i = 0, k = 0, end = 0, left_out = 0;
-    for (size_t at = 0; at < marks.len; at++) {
-        if (at >= end && marks.bytes[at] != ' ') {
-            size_t lead = at - end < CONTEXT ? at - end : CONTEXT, of_old = 0, of_new = 0;
-            at -= lead, i -= lead, k -= lead;
-            end = hunk_end(&marks, at + lead);
-            for (size_t n = at; n < end; n++) {
-                of_old += marks.bytes[n] != '+';
-                of_new += marks.bytes[n] != '-';
-            }
-            strbuf_addf(out, "@@ -%zu,%zu +%zu,%zu @@\n", i + 1, of_old, k + 1, of_new);
-        }
-        char mark = marks.bytes[at];
-        if (at < end && out->len - start > most)
-            left_out++;
-        else if (at < end)
-            add_line(out, mark, mark == '+' ? &new : &old, mark == '+' ? k : i);
-        i += mark != '+';
-        k += mark != '-';
+    struct lines a = old, b = new; /* without the lines that both end with */
+    struct output output = {.text = out, .most_len = out->len + most};
+    while (a.count > 0 && b.count > 0 && is_same(&a, a.count - 1, &b, b.count - 1)) {
+        a.count--;
+        b.count--;
     }
-    if (left_out > 0)
-        strbuf_addf(out, "[… %zu more lines]\n", left_out);
-    strbuf_fini(&marks);
+    for (size_t i = 0, k = 0;;) {
+        while (i < a.count && k < b.count && is_same(&a, i, &b, k))
+            i++, k++;
+        if (i >= a.count && k >= b.count)
+            break;
+        size_t from_a = i, from_b = k;
+        skip_to_same(&a, &i, &b, &k);
+        size_t lead = from_a > 0 && from_b > 0, trail = i < old.count && k < new.count;
+        strbuf_addf(out, "@@ -%zu,%zu +%zu,%zu @@\n", from_a - lead + 1, i - from_a + lead + trail,
+                    from_b - lead + 1, k - from_b + lead + trail);
+        add_lines(&output, ' ', &old, from_a - lead, from_a);
+        add_lines(&output, '-', &old, from_a, i);
+        add_lines(&output, '+', &new, from_b, k);
+        add_lines(&output, ' ', &old, i, i + trail);
+    }
+    if (output.left_out > 0)
+        strbuf_addf(out, "[… %zu more lines]\n", output.left_out);
     free(old.starts);
     free(new.starts);
 }

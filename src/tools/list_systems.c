@@ -77,7 +77,6 @@ const struct tool tool_list_systems = {
     .description = "List the systems that load-system finds in the project, in the machine's libraries and "
                    "among those installed by qlot, ocicl or Quicklisp; or those that quickload can download.",
     .search_hint = "libraries, packages",
-    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_open_world = true,
     .arguments = {ARGUMENT("pattern", STRING, "Part of the name; default: list all."),

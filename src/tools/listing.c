@@ -12,6 +12,7 @@
 #include "tools/arguments.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
+#include "tools/table.h"
 
 #define LONG_TEXT_CHARACTERS 500000 /* the maximum that Claude Code allows */
 #define FAR_MAXIMUM 86400           /* an argument's maximum from here on is not listed */
@@ -89,9 +90,8 @@ static json_t *annotations_of(const struct tool *tool)
 
 /* Hints for clients that cut replies or search for tools: Claude Code reads these, others ignore them. NULL
  * if there are none. */
-static json_t *meta_of(const struct tool *tool)
+static json_t *meta_of(const struct tool *tool, bool is_core)
 {
-    bool is_core = tool->toolset == TOOLSET_CORE;
     json_t *meta =
         json_pack("{s:o*, s:s*, s:o*}", "anthropic/alwaysLoad", is_core ? json_true() : NULL,
                   "anthropic/searchHint", is_core ? NULL : tool->search_hint, "anthropic/maxResultSizeChars",
@@ -102,16 +102,16 @@ static json_t *meta_of(const struct tool *tool)
     return NULL;
 }
 
-static json_t *show(const struct tool *tool, bool is_whole)
+static json_t *show(const struct tool *tool, bool is_whole, bool is_core)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o*}", "name", tool->name, "title", tool->title,
                      "description", tool->description, "inputSchema", input_schema(tool, is_whole),
-                     "annotations", annotations_of(tool), "_meta", meta_of(tool));
+                     "annotations", annotations_of(tool), "_meta", meta_of(tool, is_core));
 }
 
 json_t *listing_of_tool(const struct tool *tool)
 {
-    return show(tool, true);
+    return show(tool, true, true);
 }
 
 const char *const listing_sets[] = {
@@ -130,7 +130,7 @@ static bool choose(const char *name, size_t len, enum shown *shown)
         for (size_t i = 0; i < registry_count(); i++) {
             if (set == TOOLSET_FULL)
                 shown[i] = SHOWN_WHOLE;
-            else if (registry_at(i)->toolset <= set && shown[i] == SHOWN_NOT)
+            else if (tool_table[i].toolset <= set && shown[i] == SHOWN_NOT)
                 shown[i] = SHOWN_SHORT;
         }
         return true;
@@ -174,7 +174,8 @@ json_t *listing_of(const char *spec, struct err *err)
         listing = json_array();
         for (size_t i = 0; i < registry_count(); i++) {
             if (shown[i] != SHOWN_NOT)
-                json_array_append_new(listing, show(registry_at(i), shown[i] == SHOWN_WHOLE));
+                json_array_append_new(listing, show(registry_at(i), shown[i] == SHOWN_WHOLE,
+                                                    tool_table[i].toolset == TOOLSET_CORE));
         }
     }
     free(shown);

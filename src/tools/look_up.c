@@ -87,16 +87,10 @@ void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
 void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
 {
     size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
-    bool locals = call_boolean(call, "locals"), is_more = total < 0;
+    bool is_more = total < 0;
     strbuf_addf(&call->text, "%s%s):", is_more ? "Backtrace (more than " : "Backtrace (",
                 text_count((uint64_t)(is_more ? -total : total), "frame").text);
-    for (size_t i = 0; i < shown; i++) {
-        const struct sexp *frame = sexp_nth(frames, i);
-        strbuf_addc(&call->text, '\n');
-        section_add_frame(&call->text, from + i, frame);
-        if (locals)
-            section_add_locals(&call->text, frame);
-    }
+    section_add_stack(&call->text, frames, 0, shown, from, call_boolean(call, "locals"));
     if (total == 0)
         strbuf_adds(&call->text, "\n(no frames of the program)");
     else if (is_more && from + shown >= (size_t)-total)

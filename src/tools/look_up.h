@@ -37,6 +37,10 @@ void look_up_whatever(struct tool_call *call, struct session *session, call_outc
  * copy if the tool has effects, then its show. */
 void look_up_run(struct tool_call *call, struct session *session);
 
+/* The members of a tool that is one, beside its names and arguments. */
+#define LOOK_UP(its_operation, its_show)                                                                     \
+    .is_read_only = true, .operation = its_operation, .show = its_show, .run_in = look_up_run
+
 /*
  * look_up_in_copy(call, session, what, timeout_ms, effects, show):
  * Run it in a copy of the session that is then discarded, because it loads or evaluates something on the way;

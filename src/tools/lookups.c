@@ -61,13 +61,9 @@ const struct tool tool_list_definitions = {
     .name = "list-definitions",
     .title = "List definitions",
     .description = "List what the session has defined, by kind, with variable values and loaded systems.",
-    .toolset = TOOLSET_CORE,
-    .is_read_only = true,
     .arguments = {ARGUMENT("type", STRING, "Kind to list; default: all.", .choices = definition_types),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "list-definitions",
-    .show = on_definitions,
-    .run_in = look_up_run,
+    LOOK_UP("list-definitions", on_definitions),
 };
 
 const struct tool tool_describe_symbol = {
@@ -75,11 +71,7 @@ const struct tool tool_describe_symbol = {
     .title = "Describe a symbol",
     .description =
         "Describe every meaning of a symbol: argument list, value, type, documentation, source and package.",
-    .toolset = TOOLSET_CORE,
     .returns_long_text = true,
-    .is_read_only = true,
     .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "describe-symbol",
-    .show = on_text,
-    .run_in = look_up_run,
+    LOOK_UP("describe-symbol", on_text),
 };

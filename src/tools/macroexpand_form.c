@@ -2,8 +2,6 @@
  * macroexpand-form: the expansion of the macros in a form. Macro functions are user code, so it runs in a
  * copy that is discarded.
  */
-#include <string.h>
-
 #include "tools/look_up.h"
 
 /* ((TEXT . plist) ...): one expansion for each form. */
@@ -40,7 +38,6 @@ const struct tool tool_macroexpand_form = {
     .name = "macroexpand-form",
     .title = "Expand macros",
     .description = "Expand the macros in a form: one step, fully at the top level, or everywhere.",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "Form to expand.", .is_required = true, .key = "code"),

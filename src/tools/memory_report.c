@@ -15,11 +15,7 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     section_end(out);
     section_begin(out, NULL);
     strbuf_addf(out, "%15s\n", "bytes");
-    for (size_t i = 0; i < sexp_count(generations); i++) {
-        strbuf_addf(out, "%s  ",
-                    text_column(sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15).text);
-        reply_fill(out, sexp_nth(generations, i), "{0}\n");
-    }
+    reply_fill_each(out, generations, "{1:15}  {0}\n");
 }
 
 static void add_types(struct strbuf *out, const struct sexp *reply, size_t most, bool has_image,
@@ -31,12 +27,8 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
     strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n",
                 has_image ? "" : ", without the initial image", is_collected ? "" : ", including garbage",
                 "bytes", "objects");
-    for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
-        const struct sexp *type = sexp_nth(types, i);
-        strbuf_addf(out, "%s%s  ", text_column(sexp_integer(sexp_nth(type, 1), 0), 15).text,
-                    text_column(sexp_integer(sexp_nth(type, 2), 0), 13).text);
-        reply_fill(out, type, "{0}\n");
-    }
+    for (size_t i = 0; i < sexp_count(types) && i < most; i++)
+        reply_fill(out, sexp_nth(types, i), "{1:15}{2:13}  {0}\n");
     int64_t found = reply_integer(reply, "types-found");
     if (found > (int64_t)(most < 1000000 ? most : 1000000))
         strbuf_addf(out, "%s left out.\n", text_count((uint64_t)found - most, "more type").text);
@@ -104,7 +96,6 @@ const struct tool tool_memory_report = {
         "Report how much of the session's heap is used, by generation and by object type; or by what "
         "an object is kept alive.",
     .search_hint = "heap, leak",
-    .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {ARGUMENT("verbosity", STRING,
                            "brief: no types; normal (default): the 20 largest; full: 100, including the "

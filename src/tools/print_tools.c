@@ -8,6 +8,7 @@
 #include "tools/arguments.h"
 #include "tools/listing.h"
 #include "tools/registry.h"
+#include "tools/table.h"
 
 static json_t *choices_of(const struct tool_argument *a)
 {
@@ -34,12 +35,13 @@ int main(void)
     json_t *tools = json_array();
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *t = registry_at(i);
-        json_array_append_new(
-            tools, json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
-                             registry_family(i), "name", t->name, "title", t->title, "description",
-                             t->description, "set", listing_sets[t->toolset], "readOnlyHint", t->is_read_only,
-                             "destructiveHint", t->is_destructive, "idempotentHint", t->is_idempotent,
-                             "openWorldHint", t->is_open_world, "arguments", arguments_of(t)));
+        json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
+                                               tool_table[i].family, "name", t->name, "title", t->title,
+                                               "description", t->description, "set",
+                                               listing_sets[tool_table[i].toolset], "readOnlyHint",
+                                               t->is_read_only, "destructiveHint", t->is_destructive,
+                                               "idempotentHint", t->is_idempotent, "openWorldHint",
+                                               t->is_open_world, "arguments", arguments_of(t)));
     }
     bool ok = json_dumpf(tools, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0;
     json_decref(tools);

@@ -143,9 +143,7 @@ const struct tool tool_profile_code = {
     .description = "Evaluate forms and report the functions in which they spend time or allocate memory, by "
                    "sampling the stack.",
     .search_hint = "slow, hot spots, allocation",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package for this call only."),
                   ARGUMENT(

@@ -23,12 +23,6 @@ const struct tool *registry_at(size_t n)
     return tool_table[n].tool;
 }
 
-const char *registry_family(size_t n)
-{
-    CHECK(n < tool_table_count);
-    return tool_table[n].family;
-}
-
 bool registry_is_spelling(const char *given, size_t len, const char *name)
 {
     for (size_t i = 0; i < len; i++) {

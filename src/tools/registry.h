@@ -11,13 +11,10 @@
 
 struct tool_former;
 
-/* registry_count(), registry_at(n): every listed tool in the order of tools.def. */
+/* registry_count(), registry_at(n): every listed tool in the order of tools.def; tool_table[n] has
+ * its family and its set. */
 size_t registry_count(void);
 const struct tool *registry_at(size_t n);
-
-/* registry_family(n): the title of the family that the tool belongs to; the tools of a family are adjacent.
- */
-const char *registry_family(size_t n);
 
 /*
  * registry_find(name):

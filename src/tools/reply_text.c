@@ -11,7 +11,6 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
-#include "tools/cut.h"
 #include "tools/evaluations.h"
 #include "tools/others.h"
 #include "tools/tool_call.h"
@@ -55,25 +54,22 @@ static void redact_structured(struct tool_call *call)
     call->structured = structured;
 }
 
-/* The session whose limits apply to the reply, and which keeps the rest; NULL if there is none yet. */
-static struct session *limiting_session(const struct tool_call *call)
+/* The session of the call; NULL if there is none yet. */
+static struct session *session_of(const struct tool_call *call)
 {
-    const char *name = call_string(call, "session", NULL);
-    if (call->toolbox->sessions == NULL)
-        return NULL;
-    struct session *s = name == NULL ? NULL : sessions_find(call->toolbox->sessions, name);
-    return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
+    struct sessions *all = call->toolbox->sessions;
+    return all == NULL ? NULL : sessions_find(all, call_session_name(call));
 }
 
-/* Cut the reply to the limits of its session, for every tool. */
+/* Cut the reply to the limits of its session, which keeps the rest, for every tool. */
 static void bound_text(struct tool_call *call)
 {
-    struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);
-    if (s == NULL)
+    struct session *s = session_of(call);
+    if (s == NULL || call->is_of_asked_length)
         return;
     size_t most = MOST_PARTS *
                   (size_t)call_integer(call, "max-output", limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
-    cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
+    report_cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
 }
 
 /* A reply from the middle of an operation begins by saying so. */
@@ -99,12 +95,9 @@ static bool may_tell_more(const struct tool_call *call)
 /* What the session has to report is not kept for the next evaluation: the client may only look. */
 static void add_notice(struct tool_call *call)
 {
-    struct sessions *all = call->toolbox->sessions;
-    struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record ||
-                                call->options.author.kind == AUTHOR_PERSON
-                            ? NULL
-                            : sessions_find(all, call_session_name(call));
-    if (s != NULL)
+    struct session *s = session_of(call);
+    if (s != NULL && may_tell_more(call) && !call->tool->is_of_record &&
+        call->options.author.kind != AUTHOR_PERSON)
         report_news(&call->text, s, NULL);
 }
 
@@ -127,8 +120,7 @@ static void tell_others(struct tool_call *call)
 {
     struct others *others = call->toolbox->others;
     const char *session = call_session_name(call);
-    if (others == NULL || call->options.client == 0 ||
-        sessions_find(call->toolbox->sessions, session) == NULL)
+    if (others == NULL || call->options.client == 0 || session_of(call) == NULL)
         return;
     if (may_tell_more(call))
         others_tell(others, call->options.client, session, &call->text);

@@ -2,13 +2,10 @@
  * run-tests: the tests of a system, with the framework they use. The run continues after unexpected
  * errors; the first few are kept so that they can be entered.
  */
-#include <string.h>
-
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
 #include "tools/call.h"
-#include "tools/cut.h"
 #include "tools/detach.h"
 #include "tools/run_tests.h"
 
@@ -26,7 +23,7 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     struct strbuf text = {0}, aside = {0};
     size_t most = call_max_output(call, o);
     if (run_tests_is_result(o) && report_tests_counted(o->reply))
-        cut_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
+        report_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
     call->is_error = o->kind == OUTCOME_ERROR;
     if (report_begin(&call->text, o, most)) {
         call->is_error = report_tests(&text, o->session, o->reply);
@@ -60,9 +57,7 @@ const struct tool tool_run_tests = {
     .description = "Run a system's tests and report counts and each failure with form, expected and actual "
                    "value, and condition. Unexpected errors can be entered.",
     .search_hint = "unit tests, FiveAM, Parachute, Rove",
-    .toolset = TOOLSET_STANDARD,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("test", STRING, "Test or suite to run; default: all."),
                   ARGUMENT("framework", STRING, "Default: the loaded one.", .is_rare = true,

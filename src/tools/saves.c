@@ -81,7 +81,6 @@ const struct tool tool_save_session = {
         "Save the session to disk while it stays in use. restore-session restores it, in this server "
         "or another.",
     .search_hint = "persist to disk",
-    .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {ARGUMENT("name", STRING, "Name of the save; default: the session's."), SESSION_ARGUMENT},
     .run_in = save_session,
@@ -94,7 +93,6 @@ const struct tool tool_restore_session = {
         "Restore a saved session. It replaces a running session of the same name; the reply says what "
         "was discarded.",
     .search_hint = "load from disk",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
     .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .names_session = true,
@@ -108,7 +106,6 @@ const struct tool tool_delete_save = {
     .description =
         "Delete a saved session, one of those that list-sessions lists. A running session of that name is "
         "unchanged.",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .is_required = true)},
     .run = delete_save,

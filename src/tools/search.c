@@ -137,8 +137,6 @@ const struct tool tool_apropos_search = {
     .title = "Search for symbols",
     .description = "Find symbols whose names contain a text, or all of its words, and show what they name.",
     .search_hint = "find a function by name",
-    .toolset = TOOLSET_STANDARD,
-    .is_read_only = true,
     .arguments = {ARGUMENT("pattern", STRING, "Part of the name; case is ignored.", .is_required = true),
                   ARGUMENT("package", STRING, "Package to search; default: all."),
                   ARGUMENT("type", STRING, "Only symbols that name this.", .is_rare = true,
@@ -146,9 +144,7 @@ const struct tool tool_apropos_search = {
                   ARGUMENT("external-only", BOOLEAN, "Only exported symbols.", .is_rare = true,
                            .key = "external"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "find-symbols",
-    .show = on_found,
-    .run_in = look_up_run,
+    LOOK_UP("find-symbols", on_found),
 };
 
 const struct tool tool_complete_symbol = {
@@ -157,12 +153,8 @@ const struct tool tool_complete_symbol = {
     .description = "List the symbols that complete a prefix, best match first. Abbreviations (m-v-b for "
                    "multiple-value-bind) match too.",
     .search_hint = "autocomplete",
-    .toolset = TOOLSET_FULL,
-    .is_read_only = true,
     .arguments = {ARGUMENT("prefix", STRING, "Text typed so far, with or without package prefix.",
                            .is_required = true, .key = "pattern"),
                   PACKAGE_ARGUMENT, LIMIT_ARGUMENT_OF(50), FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "complete-symbol",
-    .show = on_completed,
-    .run_in = look_up_run,
+    LOOK_UP("complete-symbol", on_completed),
 };

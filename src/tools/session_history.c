@@ -96,8 +96,7 @@ static void add_as_text(struct history *h, const struct journal_entry *entry)
     if (why != NULL)
         strbuf_addf(out, ", %s", why);
     strbuf_addc(out, '\n');
-    size_t shown =
-        entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
+    size_t shown = utf8_floor(entry->code, entry->code_len, MOST_CODE);
     text_add_indented(out, entry->code, shown, "   ");
     if (shown < entry->code_len)
         strbuf_addf(out, "\n   [… %zu of %zu bytes not shown; use format: lisp]", entry->code_len - shown,
@@ -260,10 +259,8 @@ const struct tool tool_session_history = {
     .name = "session-history",
     .title = "Show session history",
     .description = "Show the evaluations of the session and how each ended, or return them as a Lisp file "
-                   "that loads. In a "
-                   "joined image it also shows what the person did.",
+                   "that loads. In a joined image it also shows what the person did.",
     .search_hint = "export as a file",
-    .toolset = TOOLSET_FULL,
     .returns_long_text = true,
     .is_read_only = true,
     .arguments = {ARGUMENT("limit", INTEGER, "Number of evaluations; default: 20, or all as lisp.",

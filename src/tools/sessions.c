@@ -139,12 +139,16 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_fini(&code);
 }
 
+static const char *servers_directory(const struct tool_call *call)
+{
+    return call->toolbox->directory != NULL ? call->toolbox->directory : ".";
+}
+
 /* The real path of the argument, in ${directory}: given; NULL if it is the server's directory, or absent. */
 static bool find_directory(const struct tool_call *call, char **directory, struct err *err)
 {
     size_t len;
-    const char *given = call_string(call, "directory", &len);
-    const char *servers = call->toolbox->directory != NULL ? call->toolbox->directory : ".";
+    const char *given = call_string(call, "directory", &len), *servers = servers_directory(call);
     *directory = NULL;
     if (given == NULL)
         return true;
@@ -196,10 +200,7 @@ static void create_session(struct tool_call *call)
     if (s != NULL)
         session_place(s, directory, confinement);
     if (s != NULL && attach != NULL)
-        session_attach(s, attach,
-                       directory != NULL                  ? directory
-                       : call->toolbox->directory != NULL ? call->toolbox->directory
-                                                          : ".");
+        session_attach(s, attach, directory != NULL ? directory : servers_directory(call));
     free(directory);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
@@ -424,7 +425,6 @@ const struct tool tool_reset_session = {
     .name = "reset-session",
     .title = "Reset the session",
     .description = "Restart the session in a clean state. Its name, directory and limits are kept.",
-    .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
@@ -435,7 +435,6 @@ const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
     .description = "Create a separate Lisp with its own definitions and errors.",
-    .toolset = TOOLSET_STANDARD,
     .arguments = {ARGUMENT("name", STRING, "Name; generated if omitted.", .names_session = true),
                   ARGUMENT("systems", STRING_LIST, "ASDF systems to load."),
                   ARGUMENT("directory", STRING, "Working directory, where its systems are found."),
@@ -458,7 +457,6 @@ const struct tool tool_list_sessions = {
     .name = "list-sessions",
     .title = "List sessions",
     .description = "List all sessions with state, process, counts and memory, and saves.",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .run = list_sessions,
 };
@@ -468,7 +466,6 @@ const struct tool tool_session_info = {
     .title = "Show session information",
     .description =
         "Show a session in detail: what is running, Lisp, package, memory, threads, systems and limits.",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
     .operation = "session-info",
@@ -479,7 +476,6 @@ const struct tool tool_close_session = {
     .name = "close-session",
     .title = "Close a session",
     .description = "End a session and every process it started.",
-    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_idempotent = true,
     .arguments = {ARGUMENT("session", STRING, "Session name.", .names_session = true, .is_required = true)},

@@ -1,13 +1,19 @@
 /*
- * The words for the places where systems are found.
+ * The words for the places where systems are found, by the agent's names for them (docs/agent-protocol.md,
+ * section 7): a template for reply_fill().
  */
 #ifndef TOOLS_SYSTEM_ORIGINS_H
 #define TOOLS_SYSTEM_ORIGINS_H
 
-struct sexp;
-
-/* system_origin_text(place): the words for the agent's name of a place (docs/agent-protocol.md, section 7);
- * never NULL. */
-const char *system_origin_text(const struct sexp *place);
+#define SYSTEM_FOUND                                                                                         \
+    "\nFound: {place=project?in the session's directory}"                                                    \
+    "{place=qlot?pinned for the project by qlot (.qlot)}"                                                    \
+    "{place=ocicl?pinned for the project by ocicl}"                                                          \
+    "{place=home?in the home directory (~/common-lisp or ~/.local/share/common-lisp)}"                       \
+    "{place=machine?in this machine's libraries (/usr/share/common-lisp)}"                                   \
+    "{place=quicklisp?installed by Quicklisp}"                                                               \
+    "{place=lisp?in the Lisp's installation}"                                                                \
+    "{place=image?built into the Lisp}"                                                                      \
+    "{place=registry?through ASDF's configuration}"
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "report/reply.h"
 #include "tools/call.h"
-#include "tools/cut.h"
 #include "tools/detach.h"
 #include "tools/system_origins.h"
 
@@ -16,9 +15,7 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
         return;
     reply_fill(out, reply,
                "{already?{name} was already loaded; force: true reloads it.}{already!Loaded {name}.}"
-               "{loaded?\nSystems loaded: {loaded*, |{}}}");
-    strbuf_addf(out, "\nFound: %s", system_origin_text(reply_get(reply, "place")));
-    reply_fill(out, reply, "{file?: {file}}");
+               "{loaded?\nSystems loaded: {loaded*, |{}}}" SYSTEM_FOUND "{file?: {file}}");
 }
 
 /* What compilers print is of interest if loading fails. */
@@ -28,7 +25,7 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
 {
     if (o->kind == OUTCOME_OK) {
         add_loaded(&call->text, o->reply);
-        cut_put_aside(&call->text, o, MOST_SHOWN_BYTES);
+        report_put_aside(&call->text, o, MOST_SHOWN_BYTES);
     }
     call_report(call, o);
 }
@@ -68,9 +65,7 @@ const struct tool tool_load_system = {
     .title = "Load a system",
     .description =
         "Load an ASDF system and its dependencies. Return output, warnings and the systems loaded.",
-    .toolset = TOOLSET_CORE,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
@@ -83,9 +78,7 @@ const struct tool tool_quickload = {
     .title = "Load with Quicklisp",
     .description = "Load a system and its dependencies with Quicklisp, which downloads what is missing.",
     .search_hint = "download a library",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
                   ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
                   WAIT_ARGUMENT, SESSION_ARGUMENT},
@@ -97,9 +90,7 @@ const struct tool tool_load_file = {
     .name = "load-file",
     .title = "Load a file",
     .description = "Load a Lisp source file, optionally compiled first.",
-    .toolset = TOOLSET_STANDARD,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("path", STRING, "File, relative to the session's directory.", .is_required = true),
                   ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
                   ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),

@@ -1,5 +1,5 @@
 /*
- * The list of tools, for registry.c and arguments.c.
+ * The list of tools. registry.h finds one by name.
  */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
@@ -12,6 +12,7 @@
  * document for agents: docs/view.md describes them. */
 struct tool_row {
     const char *family;
+    enum toolset toolset;
     const struct tool *tool;
 };
 

@@ -4,19 +4,12 @@
  */
 #include "tools/threads.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "report/report.h"
 #include "tools/look_up.h"
 
 #define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
 #define LONGEST_CYCLE 1000 /* threads that are followed to find a deadlock */
-
-static bool is_activity(const struct sexp *thread, const char *name)
-{
-    return sexp_is_symbol(sexp_get(thread, 0, "activity"), name);
-}
 
 static int64_t number_of(const struct sexp *thread)
 {
@@ -25,33 +18,22 @@ static int64_t number_of(const struct sexp *thread)
 
 static int64_t owner_of(const struct sexp *thread)
 {
-    return is_activity(thread, "lock") ? sexp_integer(sexp_get(thread, 0, "owner"), 0) : 0;
+    bool waits = sexp_is_symbol(sexp_get(thread, 0, "activity"), "lock");
+    return waits ? sexp_integer(sexp_get(thread, 0, "owner"), 0) : 0;
 }
 
 #define LOCK "{lock?mutex \"{lock}\"}{lock!an unnamed mutex}"
 
 static void add_activity(struct strbuf *out, const struct sexp *thread)
 {
-    static const struct {
-        const char *name, *text;
-    } activities[] = {
-        {"running", "running"},
-        {"starting", "starting"},
-        {"event", "waiting for a condition variable, a semaphore or the end of a thread"},
-        {"sleep", "sleeping"},
-        {"connection", "waiting for a connection"},
-        {"input", "waiting for input"},
-        {"output", "writing"},
-        {"descriptors", "waiting for descriptors"},
-        {"child", "waiting for a process"},
-        {"signal", "stopped for a moment"},
-        {"call", "in a system call"},
-        {"unknown", "in an unknown state"},
-        {"lock", "waiting for " LOCK "{owner?, held by {owner-name} ({owner})}"},
-    };
-    for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
-        if (is_activity(thread, activities[i].name))
-            reply_fill(out, thread, activities[i].text);
+    reply_fill(out, thread,
+               "{activity=running?running}{activity=starting?starting}{activity=sleep?sleeping}"
+               "{activity=event?waiting for a condition variable, a semaphore or the end of a thread}"
+               "{activity=connection?waiting for a connection}{activity=input?waiting for input}"
+               "{activity=output?writing}{activity=descriptors?waiting for descriptors}"
+               "{activity=child?waiting for a process}{activity=signal?stopped for a moment}"
+               "{activity=call?in a system call}{activity=unknown?in an unknown state}"
+               "{activity=lock?waiting for " LOCK "{owner?, held by {owner-name} ({owner})}}");
     const struct sexp *descriptor = sexp_get(thread, 0, "descriptor"), *idle = sexp_get(thread, 0, "idle-ms");
     if (descriptor != NULL)
         strbuf_addf(out, " on descriptor %lld", (long long)sexp_integer(descriptor, 0));
@@ -150,23 +132,16 @@ static void ask(struct tool_call *call, struct session *s, call_outcome *show)
 
 static void on_frames(struct tool_call *call, const struct outcome *o)
 {
-    const struct sexp *thread = reply_get(o->reply, "thread"), *outcome = reply_get(o->reply, "outcome");
     strbuf_adds(&call->text, "Thread ");
-    add_thread(&call->text, o->session, thread);
-    strbuf_addc(&call->text, '\n');
-    if (sexp_is_symbol(outcome, "gone")) {
-        strbuf_adds(&call->text, "It has ended, so there is no backtrace.");
-    } else if (sexp_is_symbol(outcome, "silent")) {
-        strbuf_adds(&call->text,
-                    "There is no backtrace: the thread did not react to an interrupt within a second. "
-                    "It runs foreign code or has disabled interrupts.");
-    } else if (sexp_is_symbol(outcome, "slow")) {
-        strbuf_adds(
-            &call->text,
-            "There is no backtrace: printing it took more than three seconds. Try again without locals.");
-    } else {
+    add_thread(&call->text, o->session, reply_get(o->reply, "thread"));
+    reply_fill(&call->text, o->reply,
+               "\n{outcome=gone?It has ended, so there is no backtrace.}"
+               "{outcome=silent?There is no backtrace: the thread did not react to an interrupt within a "
+               "second. It runs foreign code or has disabled interrupts.}"
+               "{outcome=slow?There is no backtrace: printing it took more than three seconds. Try again "
+               "without locals.}");
+    if (sexp_is_symbol(reply_get(o->reply, "outcome"), "done"))
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
-    }
 }
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
@@ -188,22 +163,21 @@ static void on_killed(struct tool_call *call, const struct outcome *o)
     call->is_error = !has_ended;
 }
 
+#define STOPS_LATER " stops, but its report is not finished; list-errors shows it when it is."
+
 static void on_interrupted(struct tool_call *call, const struct outcome *o)
 {
-    const struct sexp *outcome = reply_get(o->reply, "outcome");
+    bool is_done = sexp_is_symbol(reply_get(o->reply, "outcome"), "done");
     const struct error_record *r = standing(o->session, reply_get(o->reply, "number"));
-    reply_fill(&call->text, o->reply, "Thread {name}");
-    call->is_error = true;
-    if (sexp_is_symbol(outcome, "gone")) {
-        strbuf_adds(&call->text, " has ended.");
-    } else if (sexp_is_symbol(outcome, "silent")) {
-        strbuf_adds(&call->text,
-                    " did not react to an interrupt within a second and continues. It runs foreign "
-                    "code or has disabled interrupts.");
-    } else if (sexp_is_symbol(outcome, "slow") || r == NULL) {
-        strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
-    } else {
-        call->is_error = false;
+    call->is_error = !is_done || r == NULL;
+    reply_fill(
+        &call->text, o->reply,
+        "Thread {name}{outcome=gone? has ended.}{outcome=slow?" STOPS_LATER "}"
+        "{outcome=silent? did not react to an interrupt within a second and continues. It runs foreign "
+        "code or has disabled interrupts.}");
+    if (is_done && r == NULL) {
+        strbuf_adds(&call->text, STOPS_LATER);
+    } else if (is_done) {
         session_note_announced(o->session, 0);
         strbuf_adds(
             &call->text,
@@ -227,12 +201,8 @@ const struct tool tool_list_threads = {
     .description = "List the session's threads: what each is doing or waiting for, since when, which thread "
                    "holds it, and any deadlocks.",
     .search_hint = "deadlock",
-    .toolset = TOOLSET_FULL,
-    .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    .operation = "threads",
-    .show = on_list,
-    .run_in = look_up_run,
+    LOOK_UP("threads", on_list),
 };
 
 const struct tool tool_interrupt_thread = {
@@ -240,7 +210,6 @@ const struct tool tool_interrupt_thread = {
     .title = "Interrupt a thread",
     .description =
         "Stop a thread and report this as an error that can be entered. A restart continues the thread.",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "interrupt-thread",
@@ -252,7 +221,6 @@ const struct tool tool_kill_thread = {
     .name = "kill-thread",
     .title = "Kill a thread",
     .description = "Unwind and end a thread of the session.",
-    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "kill-thread",

@@ -157,9 +157,7 @@ const struct tool tool_time_execution = {
     .description = "Evaluate forms and report the time and memory they use, excluding compilation. Several "
                    "runs give median, quartiles, minimum, maximum and noise.",
     .search_hint = "benchmark",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
                   ARGUMENT("package", STRING, "Package for this call only."),
                   ARGUMENT("runs", INTEGER,

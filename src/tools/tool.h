@@ -54,14 +54,16 @@ enum toolset { TOOLSET_CORE, TOOLSET_STANDARD, TOOLSET_FULL };
 
 #define TOOL_MAX_ARGUMENTS 12
 
+/* The members of a tool that runs any code. */
+#define RUNS_CODE .is_destructive = true, .is_open_world = true
+
 struct tool {
     const char *name;        /* kebab-case, at most 64 characters */
     const char *title;       /* for people */
     const char *description; /* at most two sentences */
     const char *search_hint; /* a few words for clients that search for tools; NULL: none */
-    enum toolset toolset;
-    bool returns_long_text; /* if asked for: clients that cut replies should cut these later */
-    bool is_of_record;      /* shows a record in the same words each time: nothing is added */
+    bool returns_long_text;  /* if asked for: clients that cut replies should cut these later */
+    bool is_of_record;       /* shows a record in the same words each time: nothing is added */
     bool is_read_only;
     bool evaluates_code; /* that it is given, if only its macros: in a copy, or in the image that is joined */
     bool is_destructive; /* this and is_idempotent: only if not read-only */

@@ -8,48 +8,29 @@
 #include "tools/call.h"
 #include "tools/user_tools.h"
 
-/* The value of an argument in the form that the agent takes. */
-static void write_value(struct strbuf *request, const json_t *value)
+/* The value of an argument in the form that the agent takes, where numbers are texts, or as a Lisp form. */
+static void write_value(struct strbuf *out, const json_t *value, bool is_code)
 {
     char number[64];
     if (json_is_string(value)) {
-        sexp_write_string(request, json_string_value(value), json_string_length(value));
+        sexp_write_string(out, json_string_value(value), json_string_length(value));
     } else if (json_is_array(value)) {
-        sexp_write_open(request);
+        strbuf_adds(out, is_code ? " '(" : " (");
         for (size_t i = 0; i < json_array_size(value); i++)
-            write_value(request, json_array_get(value, i));
-        sexp_write_close(request);
+            write_value(out, json_array_get(value, i), is_code);
+        strbuf_addc(out, ')');
     } else if (json_is_number(value)) {
-        int len = json_is_integer(value)
-                      ? snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value))
-                      : snprintf(number, sizeof number, "%.17g", json_real_value(value));
-        sexp_write_string(request, number, (size_t)len);
-    } else {
-        sexp_write_boolean(request, json_is_true(value));
-    }
-}
-
-/* The value as a Lisp form, for the journal. */
-static void write_code(struct strbuf *code, const json_t *value)
-{
-    if (json_is_array(value)) {
-        strbuf_adds(code, " '(");
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            const json_t *item = json_array_get(value, i);
-            sexp_write_string(code, json_string_value(item), json_string_length(item));
-        }
-        strbuf_adds(code, ")");
-    } else if (json_is_integer(value)) {
-        strbuf_addf(code, " %" JSON_INTEGER_FORMAT, json_integer_value(value));
-    } else if (json_is_real(value)) {
-        char number[64];
-        snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        if (json_is_integer(value))
+            snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        else
+            snprintf(number, sizeof number, "%.17g", json_real_value(value));
         char *exponent = strchr(number, 'e');
-        if (exponent != NULL)
+        if (is_code && exponent != NULL)
             *exponent = 'd';
-        strbuf_addf(code, " %s%s", number, exponent != NULL ? "" : "d0");
+        const char *suffix = is_code && json_is_real(value) && exponent == NULL ? "d0" : "";
+        strbuf_addf(out, is_code ? " %s%s" : " \"%s%s\"", number, suffix);
     } else {
-        write_value(code, value);
+        sexp_write_boolean(out, json_is_true(value));
     }
 }
 
@@ -66,10 +47,10 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     json_object_foreach(json_object_get(call->arguments, "arguments"), key, value) {
         sexp_write_open(request);
         sexp_write_string(request, key, strlen(key));
-        write_value(request, value);
+        write_value(request, value, false);
         sexp_write_close(request);
         strbuf_addf(code, " :%s", key);
-        write_code(code, value);
+        write_value(code, value, true);
     }
     sexp_write_close(request);
     strbuf_adds(code, ")");
@@ -87,8 +68,7 @@ const struct tool tool_user = {
     .name = "user",
     .title = "Tool of a session",
     .description = "Runs the tools that sessions define.",
-    .is_destructive = true,
-    .is_open_world = true,
+    RUNS_CODE,
     .operation = "call-tool",
     .run_in = run,
 };

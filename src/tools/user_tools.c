@@ -136,8 +136,7 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
             {
                 .title = name,
                 .description = text[0] != '\0' ? text : "A tool defined in a session.",
-                .is_destructive = true,
-                .is_open_world = true,
+                RUNS_CODE,
             },
     };
     snprintf(t->name, sizeof t->name, PREFIX "%s", name);
@@ -266,8 +265,8 @@ json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_se
         if (other == NULL || !walk_to(&w, other, bare)) {
             err_set(err, ERR_INVALID, "%s %.*s%s " PREFIX "%s; the session %s has it.",
                     other == NULL ? "There is no session" : "The session",
-                    (int)utf8_floor(session, strlen(session), strlen(session) < 64 ? strlen(session) : 64),
-                    session, other == NULL ? ", so there is no" : " has no tool", bare, session_name(s));
+                    (int)utf8_floor(session, strlen(session), 64), session,
+                    other == NULL ? ", so there is no" : " has no tool", bare, session_name(s));
             return NULL;
         }
         s = other;

@@ -2,8 +2,6 @@
  * validate-syntax: checks that the parentheses match, and finds the one that matches the one at a position.
  * The text is scanned; nothing is evaluated.
  */
-#include <string.h>
-
 #include "tools/call.h"
 #include "tools/syntax.h"
 
@@ -55,7 +53,6 @@ const struct tool tool_validate_syntax = {
         "Check the parentheses of text or a file without reading or running it. Reports the form that is not "
         "closed, or with line and column the partner of a parenthesis.",
     .search_hint = "parentheses, brackets",
-    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments = {ARGUMENT("code", STRING, "Text to check."),
                   ARGUMENT("path", STRING, "Or a file in the working directory."),

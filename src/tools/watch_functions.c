@@ -50,16 +50,10 @@ static void add_record(struct strbuf *out, const struct sexp *record)
 {
     int64_t depth = sexp_integer(sexp_nth(record, 1), 0);
     int indent = depth < 0 ? 0 : depth > DEEPEST_INDENT ? DEEPEST_INDENT : (int)depth;
-    const struct sexp *kind = sexp_nth(record, 0);
     strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
-    reply_fill(out, record, "{2?[{2}] }{3}");
-    if (sexp_is_symbol(kind, "return"))
-        reply_fill(out, record, " => {4*, |{}}{4!no values}");
-    else if (sexp_is_symbol(kind, "exit")) {
-        strbuf_adds(out, " exited without returning");
-        reply_fill(out, sexp_nth(record, 4), "{0?; signalled: {0}}");
-    }
-    strbuf_addc(out, '\n');
+    reply_fill(out, record,
+               "{2?[{2}] }{3}{0=return? => {4*, |{}}{4!no values}}"
+               "{0=exit? exited without returning{4*|{?; signalled: {}}}}\n");
 }
 
 static void add_trace(struct strbuf *out, const struct sexp *reply)
@@ -88,14 +82,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         reply_fill(out, reply, "{uncalled?No calls were recorded.\n}{uncalled!No functions are profiled.}");
     } else {
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
-        for (size_t i = 0; i < count; i++) {
-            const struct sexp *tally = sexp_nth(tallies, i);
-            strbuf_addf(out, "%s%s%s%s  ", text_ms(sexp_integer(sexp_nth(tally, 2), 0), 14).text,
-                        text_ms(sexp_integer(sexp_nth(tally, 3), 0), 15).text,
-                        text_column(sexp_integer(sexp_nth(tally, 1), 0), 13).text,
-                        text_column(sexp_integer(sexp_nth(tally, 4), 0), 15).text);
-            reply_fill(out, tally, "{0}\n");
-        }
+        reply_fill_each(out, tallies, "{2:14ms}{3:15ms}{1:13}{4:15}  {0}\n");
         if (count < called)
             strbuf_addf(out, "%s left out.\n", text_count(called - count, "more function").text);
         strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
@@ -182,7 +169,6 @@ const struct tool tool_trace_functions = {
                    "entered like errors; both survive redefinition. Start or stop tracing, report or clear "
                    "the records, or list traced functions.",
     .search_hint = "breakpoint, log calls",
-    .toolset = TOOLSET_FULL,
     .arguments =
         {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
                   .choices = trace_actions, .is_servers = true),
@@ -211,7 +197,6 @@ const struct tool tool_profile_functions = {
     .title = "Profile functions",
     .description = "Count calls of functions and measure their real time and allocation, including and "
                    "excluding each other. Start, stop, reset or report the counts, or show the status.",
-    .toolset = TOOLSET_FULL,
     .arguments = {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
                            .choices = profile_actions, .is_servers = true),
                   ARGUMENT("functions", STRING_LIST,

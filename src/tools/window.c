@@ -64,7 +64,6 @@ const struct tool tool_session_events = {
     .name = "session-events",
     .title = "Show events",
     .description = "Show what has happened in the session, step by step, as JSON.",
-    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {NUMBER_ARGUMENT("after", "Show the oldest events after this one."),
                   NUMBER_ARGUMENT("before", "Show the newest events before this one."),
@@ -78,7 +77,6 @@ const struct tool tool_answer_question = {
     .name = "answer-question",
     .title = "Answer a question",
     .description = "Give running code the line that it reads from a terminal.",
-    .toolset = TOOLSET_FULL,
     .arguments = {NUMBER_ARGUMENT("question", "Its number in the log of events.", .is_required = true),
                   ARGUMENT("text", STRING, "The line; default: end of input."), SESSION_ARGUMENT},
     .run = answer_question,
@@ -88,7 +86,6 @@ const struct tool tool_stage_remark = {
     .name = "stage-remark",
     .title = "Stage a remark",
     .description = "Put a remark or a form in front of the agent: it comes with its next reply, once.",
-    .toolset = TOOLSET_FULL,
     .arguments = {ARGUMENT("text", STRING, "The remark.", .is_required = true), SESSION_ARGUMENT},
     .run_in = stage_remark,
 };

@@ -152,6 +152,16 @@ class RestartFrame(Frames):
         self.assertIn("its function has no global name", self.again("((FLET F").text)
         self.assertValue(self.value("((FLET F", "(list y)"), "((2) (1 2))")
 
+    def test_a_failure_in_a_copy_is_reported_as_such(self):
+        self.assertFails("(list (total '(1 2) 10))")
+        self.assertNotIn("in a copy", self.again("(TOTAL", "'(1 2) :ten").text)
+        self.assertFails("(list (total '(1 2) 10))")
+        number, frame = self.s.newest_error(), self.number("(TOTAL")
+        self.s.evaluate("(+ 1 2)")
+        report = self.s.call("restart-frame", index=number, frame=frame, arguments="'(1 2) :ten")
+        self.assertErrorReport(report)
+        self.assertIn("This ran in a copy of the process that was made at the error: the session is unchanged.", report.session)
+
     def test_the_session_is_sound_after_a_hundred(self):
         for _ in range(10):
             self.assertFails("(list (total '(1 2) 10) *depth*)")

@@ -20,7 +20,6 @@ static const struct tool fake_echo = {
     .name = "echo-text",
     .title = "Echo",
     .description = "Give back the code.",
-    .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .arguments =
         {
@@ -50,7 +49,6 @@ static const struct tool fake_wait = {
     .name = "wait",
     .title = "Wait",
     .description = "Answer when told to.",
-    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments = {{.name = NULL}},
@@ -60,7 +58,6 @@ static const struct tool fake_load = {
     .name = "load-system",
     .title = "Load",
     .description = "Answer with the system's name.",
-    .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments =
         {
@@ -99,14 +96,16 @@ static const struct tool fake_symbol = {
     .arguments = {FAKE_TEXT("name"), FAKE_TEXT("package"), FAKE_TEXT("session")},
 };
 #define FAKE_READABLE                                                                                        \
-    {"Fake", &fake_guide}, {"Fake", &fake_history}, {"Fake", &fake_error}, {"Fake", &fake_definitions},      \
-        {"Fake", &fake_symbol},
+    {"Fake", TOOLSET_CORE, &fake_guide}, {"Fake", TOOLSET_CORE, &fake_history},                              \
+        {"Fake", TOOLSET_CORE, &fake_error}, {"Fake", TOOLSET_CORE, &fake_definitions},                      \
+        {"Fake", TOOLSET_CORE, &fake_symbol},
 #else
 #define FAKE_READABLE
 #endif
 
-const struct tool_row tool_table[] = {
-    {"Fake", &fake_echo}, {"Fake", &fake_wait}, FAKE_READABLE{"Fake", &fake_load}};
+const struct tool_row tool_table[] = {{"Fake", TOOLSET_CORE, &fake_echo},
+                                      {"Fake", TOOLSET_STANDARD, &fake_wait},
+                                      FAKE_READABLE{"Fake", TOOLSET_FULL, &fake_load}};
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
 const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
 const size_t tool_former_count = 1;

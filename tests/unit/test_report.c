@@ -380,6 +380,8 @@ static const struct {
     {"{side?{side} {,side}}", "1500 1,500"},
     {"{note>  }|{note/    }", "  a\n  b|a\n    b|"},
     {"{0?{1?{0}}}{missing}{missing!.}", "AREA.."},
+    {"{1:4}{missing:3}{side:6ms}|", "   2  0 1.500|   0  0 0.000|"},
+    {"{0=SIDE?{side=x?y}{1}}{0=SID?x}{missing=?x}|", "|-1|"},
 };
 
 TEST(a_template_is_filled_in_with_the_values_of_a_list)
@@ -566,6 +568,20 @@ CASE(the_first_of_many_restarts_and_the_last_are_shown)
     assert_null(strstr(report, "\n1500. "));
 }
 
+/* The Lisp prints its symbol then. */
+CASE(a_restart_without_a_report_has_its_name_once)
+{
+    reply(f, "(1 :error :type \"E\" :message \"m\" :restarts ((\"SKIP\" \"SHOP::SKIP\" t) (\"ABORT\" "
+             "\"ABORT\" nil) "
+             "(\"GO\" \"Use :GO\" nil) (\"ON\" \"UPON\" nil)))");
+    report_evaluation(&f->out, &f->outcome, 16384);
+    assert_non_null(
+        strstr(text_of(f), "\n1. [SKIP] (takes a value)\n2. [ABORT]\n3. [GO] Use :GO\n4. [ON] UPON\n"));
+    strbuf_clear(&f->out);
+    report_last_error(&f->out, f->record);
+    assert_non_null(strstr(text_of(f), "\n  1. SKIP\n  2. ABORT\n  3. GO - Use :GO\n  4. ON - UPON\n"));
+}
+
 CASE(last_error_is_described_with_restarts_and_five_frames)
 {
     reply(f, division);
@@ -648,7 +664,7 @@ CASE(backtrace_shows_locals_under_each_frame)
                      "... 1 more frame, not kept");
     assert_backtrace(f, 0, 1, false,
                      "Backtrace of error 1 (3 frames):\n0: (FOO 1 2 3)\n"
-                     "... frame 1 not shown; use max-frames and from\n... 1 more frame, not kept");
+                     "... more frames; max-frames and from show them\n... 1 more frame, not kept");
 }
 
 CASE(backtrace_shows_the_requested_part)
@@ -659,7 +675,7 @@ CASE(backtrace_shows_the_requested_part)
         const char *text;
     } rows[] = {
         {100, 250, 10, 2,
-         "(250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 not shown; use max-frames and from\n"
+         "(250 frames):\n10: (F10)\n11: (F11)\n... more frames; max-frames and from show them\n"
          "... 150 more frames, not kept"},
         {100, 250, 99, 20, "(250 frames):\n99: (F99)\n... 150 more frames, not kept"},
         {100, 250, 100, 20, "(250 frames):\n(no frame from 100 on is kept)\n... 150 more frames, not kept"},
@@ -743,7 +759,26 @@ CASE(definitions_are_listed_by_kind_in_a_fixed_order)
                                     "[Classes]\n- POINT (X Y)\n\n"
                                     "[Methods]\n- AREA ((S SQUARE))\n\n"
                                     "[Packages]\n- MY-APP\n\n"
-                                    "[Loaded Systems]\n- alexandria");
+                                    "[Loaded Systems]\nalexandria");
+}
+
+CASE(loaded_systems_are_one_line_cut_unless_they_were_asked_for)
+{
+    static const char *const beginnings[] = {"(1 :ok :functions nil :systems (", "(1 :ok :systems ("};
+    for (size_t k = 0; k < 2; k++) {
+        struct strbuf text = {0};
+        strbuf_adds(&text, beginnings[k]);
+        for (int i = 0; i < 30; i++)
+            strbuf_addf(&text, "\"s%d\" ", i);
+        strbuf_adds(&text, "))");
+        reply(f, strbuf_string(&text));
+        strbuf_clear(&f->out);
+        report_definitions(&f->out, f->outcome.reply);
+        assert_memory_equal(text_of(f), "[Loaded Systems]\ns0, s1, s2, ", 29);
+        assert_ends(f, k == 0 ? ", s18, s19, …; type: systems shows all" : ", s28, s29");
+        assert_null(strchr(text_of(f) + 17, '\n'));
+        strbuf_fini(&text);
+    }
 }
 
 CASE(a_new_session_has_no_definitions)

@@ -32,7 +32,7 @@ struct outcome {
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
-    bool was_in_copy;          /* OK: none of its effects are in the session */
+    bool was_in_copy;          /* OK, ERROR: none of its effects are in the session */
     const char *text;          /* what a rollback undid; NULL otherwise */
     const char *moment;        /* a look-up beside a running operation: when it looked; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */

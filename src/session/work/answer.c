@@ -76,7 +76,8 @@ void answer_error(struct session *s, struct operation *op, struct error_record *
     bool is_kept = op->keeps_record;
     if (is_kept)
         answer_add_error(s, r);
-    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_ERROR, .error = r});
+    answer_deliver(s, op,
+                   &(struct outcome){.kind = OUTCOME_ERROR, .error = r, .was_in_copy = op->is_in_copy});
     if (!is_kept)
         error_record_free(r);
 }
