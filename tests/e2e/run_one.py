@@ -1,28 +1,33 @@
-"""Run tests/agent/test_agent.py, print TAP, and check that no process is left: run_agent_tests.py FILE [PART-OF-A-NAME...]
+"""Run one file of tests in this process, print TAP, and check that no process is left: run_one.py FILE [PART-OF-A-NAME...]
 
-The core is the one beside the server, as the build made it.
+A file may have a function prepare(), which is called first. The agent's tests use the core beside the server, as the build made it.
 """
 
 import glob
-import importlib.util
+import importlib
 import os
 import sys
 
 import mcp
 
 
-def main():
-    path, *wanted = sys.argv[1:]
+def prepare_for_agent():
     cores = glob.glob(os.path.join(os.path.dirname(mcp.SERVER), "agent-*.core"))
     if len(cores) != 1:
         sys.exit("there should be one core beside the server, and there are: %s" % cores)
     os.environ["CL_MCP_AGENT_CORE"] = cores[0]
     os.environ[mcp.MARK] = mcp.file_mark()
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    specification = importlib.util.spec_from_file_location("test_agent", path)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["test_agent"] = module
-    specification.loader.exec_module(module)
+
+
+def main():
+    path, *wanted = sys.argv[1:]
+    folder, name = os.path.split(os.path.abspath(path))
+    if os.path.basename(folder) == "agent":
+        prepare_for_agent()
+    sys.path.insert(0, folder)
+    module = importlib.import_module(name.removesuffix(".py"))
+    if hasattr(module, "prepare"):
+        module.prepare()
     mcp.main(module, wanted)
 
 
