@@ -1,6 +1,6 @@
 """Tests of the agent, spoken to as the server does.
 
-    CL_MCP_AGENT_CORE=agent.core [CL_MCP_SBCL=sbcl] python3 tests/agent/test_agent.py
+    [CL_MCP_SBCL=sbcl] python3 tests/e2e/run_one.py tests/agent/test_agent.py
 
 Each test is named as a statement. CL_MCP_TEST_STRETCH stretches every limit on a slow machine.
 """
@@ -1630,18 +1630,6 @@ class Watching(AgentTest):
         self.assertEqual(sorted(self.session.ask("trace", action="stop").stopped), sorted(reply.started))
 
 
-class Wire(unittest.TestCase):
-    def test_the_lisp_side_reads_and_prints_every_value(self):
-        here = os.path.dirname(os.path.abspath(__file__))
-        result = subprocess.run([SBCL, "--core", CORE, "--noinform", "--version"],
-                                capture_output=True, text=True)
-        self.assertEqual(result.returncode, 0)
-        result = subprocess.run([SBCL, "--noinform", "--no-sysinit", "--no-userinit",
-                                 "--non-interactive", "--load", os.path.join(here, "test-wire.lisp")],
-                                capture_output=True, text=True)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-
-
 class Tools(AgentTest):
     """Tools that a session's own code defines."""
 
@@ -1711,15 +1699,3 @@ class Tools(AgentTest):
         reply = self.session.ask("replay", definitions=[["(cl-mcp:define-tool one () 1) (cl-mcp:define-tool two () 2) (cl-mcp:remove-tool 'one) (print 1)",
                                                           "COMMON-LISP-USER", 1]])
         self.assertEqual((reply.evaluated, [tool[0] for tool in reply.tools]), (3, ["two"]))
-
-
-if __name__ == "__main__":
-    if not CORE:
-        print("CL_MCP_AGENT_CORE is not set; nothing is tested", file=sys.stderr)
-        sys.exit(77)
-    outcome = unittest.main(exit=False, verbosity=2)
-    left = [process.pid for process in driver.Process.everything]
-    driver.close_everything()
-    if left:
-        print("processes were left:", left, file=sys.stderr)
-    sys.exit(0 if outcome.result.wasSuccessful() and not left else 1)

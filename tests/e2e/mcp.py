@@ -3,7 +3,7 @@
 Client       one server process: raw lines, requests and replies, notifications, both eras, and an ending that is checked
 Report       the text of an evaluation, taken apart into its sections (docs/tools.md has the contract)
 TestCase     a unittest.TestCase that hands out clients and checks how each of them ended
-main()       runs the tests of the calling file and prints TAP
+main()       runs the tests of a file and prints TAP, for run_one.py
 
 Environment:
   CL_MCP_SERVER         the program; build/cl-mcp-server unless set
@@ -49,6 +49,9 @@ CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 DEFAULT_LIMIT = 60  # seconds to wait for a reply
+
+if os.path.basename(sys.argv[0]).startswith("test_") and sys.argv[1:] != ["--write"]:
+    sys.exit("%s runs these tests: run_one.py FILE [PART-OF-A-NAME...]" % os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_one.py"))
 
 
 class TimedOut(AssertionError):
@@ -885,14 +888,13 @@ class TapResult(unittest.TestResult):
         self.notes, self.reason = [], None
 
 
-def main(module=None, wanted=None):
-    """Run the tests of the calling file, or those whose name contains an argument; print TAP."""
+def main(module, wanted):
+    """Run the tests of a file, or those whose name contains one of the words; print TAP."""
     # Orphans come to us instead of to init, so that their end can be seen.
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     file_mark()
-    suite = unittest.TestLoader().loadTestsFromModule(module or sys.modules["__main__"])
-    wanted = sys.argv[1:] if wanted is None else wanted
+    suite = unittest.TestLoader().loadTestsFromModule(module)
 
     def flatten(tests):
         for test in tests:

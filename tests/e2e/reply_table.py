@@ -2,12 +2,11 @@
 
 rows(head)          the rows below the line `head`: {name: [number...]}
 write(head, rows)   put `rows`, tuples of a name and numbers, in their place
-main(case)          run the tests of the file; with --write call the method `write` of `case` instead
+main(case)          call the method `write` of `case`: for --write
 """
 
 import os
 import re
-import sys
 
 import mcp
 
@@ -41,8 +40,6 @@ def is_measured_release(server):
 
 
 def main(case):
-    if sys.argv[1:] != ["--write"]:
-        mcp.main()
     writer = case("write")
     writer.setUp()
     try:

@@ -26,7 +26,7 @@ def run_file(path, limit, extra):
     environment = dict(os.environ, CL_MCP_TEST_FILE_ID=mark, PYTHONDONTWRITEBYTECODE="1")
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, path, *extra],
+        [sys.executable, os.path.join(HERE, "run_one.py"), path, *extra],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

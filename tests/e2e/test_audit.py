@@ -160,7 +160,3 @@ class Audit(mcp.TestCase):
         s = self.start_server("--audit", self.path)
         self.assertIn("hunter2", s.evaluate('(list :password "hunter2")').text)
         self.assertIn("hunter2", self.lines()[0]["arguments"]["code"])
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -91,7 +91,3 @@ class ManyRestarts(mcp.SessionTest):
             self.assertIn(result, self.s.call("invoke-restart", restart=restart).text)
         self.s.evaluate("(nest 3000)")
         self.assertIn("has no restart 202", self.s.call("invoke-restart", restart="202").text)
-
-
-if __name__ == "__main__":
-    mcp.main()

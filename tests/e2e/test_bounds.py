@@ -165,7 +165,3 @@ class Huge(mcp.TestCase):
         for what in ("transcript", "definitions"):
             self.assertLessEqual(len(read(what).encode()), WHOLE + MARK, what)
         self.assertIn(PROGRAM.strip(), read("source"), "a file that loads is whole")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -107,7 +107,3 @@ class CheckParens(mcp.TestCase):
         self.assertIn(b"symbolic link", done.stderr)
         self.assertEqual(text, self.read(path))
         self.assertTrue(os.path.islink(link))
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -588,7 +588,3 @@ class Processes(Checkpoints):
         mark = self.s.mark
         self.s.destroy()
         mcp.assert_none_left(mark)
-
-
-if __name__ == "__main__":
-    mcp.main()

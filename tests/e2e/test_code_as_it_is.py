@@ -105,7 +105,3 @@ class QuickEdits(Files):
         self.assertEqual(":HERE", client.evaluate("(far)").value)
         missing = client.call("load-system", system=os.path.join(elsewhere, "farther.asd"))
         self.assertIn("There is no system", missing.text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -27,7 +27,6 @@ def inspector():
     return os.path.join(folder, binary if isinstance(binary, str) else binary["mcp-inspector"])
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "the plain build runs the official suites")
 class Official(mcp.TestCase):
     def run_node(self, *arguments, wanted=0, seconds=170, **environment):
         done = subprocess.run(
@@ -57,11 +56,11 @@ class Conformance(Official):
         self.check((SUITE, "--requirements", "2026-07-28"), 37)
 
     def test_the_extension_of_tasks_is_there(self):
-        for scenario in TASKS:
-            with self.subTest(scenario):
-                server, url = self.start(program=FIXTURES)
-                done = self.run_node(SUITE, "server", "--url", url, "--scenario", scenario)
-                self.assertRegex(done.stdout, r"Passed: [1-9]\d*/\d+, 0 failed")
+        """No revision requires it: it is among what the suite calls pending, some of which is not for this server."""
+        server, url = self.start(program=FIXTURES)
+        done = self.run_node(SUITE, "server", "--url", url, "--suite", "pending", wanted=None)
+        passed = re.findall(r"^\u2713 (\S+): [1-9]\d* passed, 0 failed", done.stdout, re.MULTILINE)
+        self.assertEqual(set(), set(TASKS) - set(passed), done.stdout[-8000:])
 
     def test_what_2025_11_25_requires_is_there(self):
         self.check((SUITE, "--requirements", "2025-11-25"), 30)
@@ -117,7 +116,3 @@ class Inspector(Official):
     def test_its_strict_look_at_the_schemas_passes(self):
         _, url = self.start("--tools", "full")
         self.ask(url, "--transport", "http", "--method", "tools/list", "--strict")
-
-
-if __name__ == "__main__":
-    mcp.main()

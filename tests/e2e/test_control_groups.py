@@ -143,7 +143,3 @@ class NotDelegated(mcp.TestCase):
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if os.getuid() == 0 else ()
         said = self.assertDoesNotStart("--control-groups: ", "--control-groups", under=nobody, cwd="/")
         self.assertRegex(said, "--control-groups: (cannot make groups in /sys/fs/cgroup.*Delegate=yes|no control groups of version 2)")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -321,7 +321,3 @@ class SeveralForms(Frames):
         self.assertIn("The current package is now CL-USER.", report.session)
         self.assertEqual('=> #<PACKAGE "FAR">', self.s.evaluate("(in-package :far)").text)
         self.assertNotIn("package is now", self.s.evaluate("1 2", package="cl-user").text)
-
-
-if __name__ == "__main__":
-    mcp.main()

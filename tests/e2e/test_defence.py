@@ -192,7 +192,3 @@ class Program(mcp.TestCase):
         with open(mcp.SERVER, "rb") as program:
             # sub $0x1000,%rsp and orq or orb $0,(%rsp), between the pages of a large frame
             self.assertRegex(program.read(), rb"\x48\x81\xec\x00\x10\x00\x00(\x48\x83|\x80)\x0c\x24\x00")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -23,7 +23,3 @@ class Demo(mcp.TestCase):
         self.assertNotIn("\033", done.stdout)
         self.assertIn("reset-session", done.stdout)
         mcp.assert_none_left(mark)
-
-
-if __name__ == "__main__":
-    mcp.main()

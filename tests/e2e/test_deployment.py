@@ -174,7 +174,3 @@ class Units(mcp.TestCase):
         known = mcp.run("--help", "all").stdout
         for option in re.findall(r"--[a-z-]+", options):
             self.assertIn(option + " ", known)
-
-
-if __name__ == "__main__":
-    mcp.main()

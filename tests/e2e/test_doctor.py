@@ -178,7 +178,3 @@ class Completions(mcp.TestCase):
         for arguments in ((), ("tcsh",), ("bash", "zsh")):
             done = mcp.run("completions", *arguments)
             self.assertEqual((2, ""), (done.returncode, done.stdout))
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -198,7 +198,3 @@ The running""", text)
             self.skipTest("this kernel has no sandbox: %s" % gone)
         self.lisp = server
         self.assertRefused(self.patch("defvar", "*b*", "2", "3"), "read-only")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -219,7 +219,3 @@ class Http(mcp_http.TestCase):
                 pass
         self.assertGrowth(self.h.pid, before, 8)
         self.assertServes()
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -364,7 +364,3 @@ class Several(Entering):
         mcp.wait_until(lambda: "can be entered" not in self.s.call("list-errors").text, 5, "the end of the frozen error")
         self.assertIsError(self.restart("GO-ON", index=1), "cannot be entered")
         self.assertEvaluates("(sb-posix:getpid)", str(pid))
-
-
-if __name__ == "__main__":
-    mcp.main()

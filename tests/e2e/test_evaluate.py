@@ -200,7 +200,3 @@ class Structured(mcp.SessionTest):
 
     def test_it_is_absent_without_the_option(self):
         self.assertIsNone(self.start_server().evaluate("1").structured)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -199,7 +199,3 @@ class InAnImage(test_join.ImageTest):
             if event["kind"] in ("person", "thread-error"):
                 self.assertEqual("image", event["author"]["kind"], event)
         self.assertIn("thread-error", [event["kind"] for event in events])
-
-
-if __name__ == "__main__":
-    mcp.main()

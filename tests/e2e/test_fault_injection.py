@@ -136,7 +136,3 @@ class FaultInjection(mcp.TestCase):
             mcp.kill(*self.lisps())
             self.assertTrue(pending.reply(wait=20).is_error)
             self.assertOperational()
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -500,8 +500,8 @@ class Random(Base):
         thread.start()
 
 
-def prepare():
-    """Run again in a network namespace with all addresses."""
+def enter_namespace():
+    """Run again in a network namespace."""
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
     if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         print("1..0 # SKIP no network namespace can be made here (unshare --net)")
@@ -510,11 +510,10 @@ def prepare():
     os.execvp(alone[0], [*alone, sys.executable, *sys.argv])
 
 
-if __name__ == "__main__":
+def prepare():
     if INSIDE not in os.environ:
-        prepare()
+        enter_namespace()
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for one in [OWN, *ADDRESSES.values()]:
         subprocess.run(["ip", "address", "add", one + "/32", "dev", "lo"], check=True)
-    mcp.main()

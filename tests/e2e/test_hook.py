@@ -251,7 +251,3 @@ class Hook(mcp.TestCase):
                 data["tool_input"] = tool_input
                 data["cwd"] = tool_input
                 self.assertIsNone(self.answer(data))
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -1,9 +1,5 @@
 """Hostile evaluations: what code does to its process, its descriptors, its company and its time."""
 
-import mcp
 from hostile import company, descriptors, driver, endings, loops
 
 Hostile = driver.cases_of(endings, descriptors, loops, company)
-
-if __name__ == "__main__":
-    mcp.main()

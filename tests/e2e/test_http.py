@@ -430,7 +430,3 @@ class Places(mcp_http.TestCase):
         while server.process.poll() is None:
             server.process.send_signal(signal.SIGTERM)
         self.assertEqual(0, server.process.returncode)
-
-
-if __name__ == "__main__":
-    mcp.main()

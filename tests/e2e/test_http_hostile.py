@@ -417,7 +417,3 @@ class Crowds(mcp_http.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual([True] * 160, answers)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -105,7 +105,3 @@ class Proxies(mcp_http.TestCase):
         ):
             with self.subTest(options):
                 self.assertRefuses(says, *options)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -173,7 +173,3 @@ class Load(mcp_http.TestCase):
         # What malloc keeps after the first crowd serves the second.
         self.assertLess(memory[1], memory[0] + (4 << 20))
         self.assertServes(server)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -350,7 +350,3 @@ class Keys(Resource):
         ):
             with self.subTest(says):
                 self.assertRefuses(says, *options)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -575,7 +575,3 @@ class Tls(WithTokens):
                         ("--tls-cert", empty, "--tls-key", key), ("--tls-cert", self.token_file(), "--tls-key", key)):
             with self.subTest(options):
                 self.assertRefuses("error: ", *options)
-
-
-if __name__ == "__main__":
-    mcp.main()

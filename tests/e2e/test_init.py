@@ -194,7 +194,3 @@ class Cache(mcp.TestCase):
         client = self.start_server(program=start)
         for _ in range(2):
             self.assertIsError(client.evaluate("(+ 1 2)"), "cannot write %s." % damaged)
-
-
-if __name__ == "__main__":
-    mcp.main()

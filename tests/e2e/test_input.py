@@ -460,7 +460,3 @@ class InputOverHttp(mcp_http.TestCase):
             other.post({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"line": "stolen"}}})
             session.post({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"line": "own"}}})
             self.assertIn('=> "own"', mcp_http.text_of(wire.event().message["result"]))
-
-
-if __name__ == "__main__":
-    mcp.main()

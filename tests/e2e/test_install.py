@@ -414,7 +414,3 @@ class Install(mcp.TestCase):
         self.assertIn("claude-desktop", self.run_with("install", "vim", status=2).stderr)
         self.run_with("uninstall", "codex", "--", "--persist", status=2)
         self.assertEqual(["project"], os.listdir(self.home))
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -748,7 +748,3 @@ class Refused(mcp.TestCase):
             self.assertTrue(reply.is_error)
             self.assertIn("Nothing answers at 127.0.0.1:1", reply.text)
             self.assertNotIn("work", self.s.call("list-sessions").text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -274,7 +274,3 @@ class Ecl(Joined, mcp.SessionTest):
 @unittest.skipIf(joining.why_not("abcl"), joining.why_not("abcl"))
 class Abcl(Joined, mcp.SessionTest):
     lisp = "abcl"
-
-
-if __name__ == "__main__":
-    mcp.main()

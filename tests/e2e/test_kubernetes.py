@@ -302,7 +302,3 @@ class Kubernetes(mcp_http.TestCase):
         done = subprocess.run([fleet.HAPROXY, "-c", *(argument.replace(mount["mountPath"], folder) for argument in arguments)],
                               env=dict(mcp.clean_environment(), **values), capture_output=True, text=True, timeout=20 * mcp.STRETCH)
         self.assertEqual(0, done.returncode, done)
-
-
-if __name__ == "__main__":
-    mcp.main()

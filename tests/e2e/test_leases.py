@@ -276,7 +276,3 @@ class Leases(mcp_http.TestCase):
         self.assertEqual("=> 3", self.evaluate(server, "(+ 1 2)", "default"))
         self.assertEqual([], self.leases())
         self.assertFalse(os.path.exists(os.path.join(self.state, "nodes")))
-
-
-if __name__ == "__main__":
-    mcp.main()

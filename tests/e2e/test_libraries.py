@@ -3,7 +3,6 @@ bare SBCL. Nothing here depends on the server's own C code, so it is run once, w
 
 import re
 import subprocess
-import unittest
 
 import mcp
 
@@ -36,7 +35,6 @@ def bare(form, environment):
     return result.stdout.decode(errors="replace")
 
 
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class Libraries(mcp.TestCase):
     def counts(self, system):
         """The counts of run-tests: tests, passed, failed and the rest by their words."""
@@ -80,7 +78,3 @@ class Libraries(mcp.TestCase):
         self.assertEqual(passed, counts["passed"])
         self.assertEqual(skipped, counts.get("skipped", 0))
         self.assertEqual(failed, counts["failed"] + counts["with an unexpected error"])
-
-
-if __name__ == "__main__":
-    mcp.main()

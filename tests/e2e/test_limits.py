@@ -42,7 +42,6 @@ STUBBORN = {
 }
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Escalation(mcp.TestCase):
     def assertStopped(self, report, took, step):
         self.assertTrue(report.is_error, report.text)
@@ -98,7 +97,6 @@ class Escalation(mcp.TestCase):
         self.assertIn("again\nagain", report.stdout)
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Limits(mcp.SessionTest):
     def test_the_limit_of_a_call_is_its_own(self):
         self.assertEqual("TIMEOUT", self.s.evaluate("(sleep 20)", timeout=0.1).error_type)
@@ -137,7 +135,6 @@ class Limits(mcp.SessionTest):
         self.assertValue(second.reply(), ":SECOND")
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class AfterATimeLimit(mcp.SessionTest):
     def test_code_stopped_just_before_its_end_continues_exactly_once(self):
         self.s.evaluate("(defvar *ends* 0)")
@@ -150,7 +147,6 @@ class AfterATimeLimit(mcp.SessionTest):
             self.assertEvaluates("*ends*", str(n + 1))
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Cancel(mcp.SessionTest):
     def test_a_cancel_escalates_like_a_time_limit(self):
         codes = ("(loop)", "(unwind-protect (loop) (loop))", "(sb-sys:without-interrupts (loop))")
@@ -178,7 +174,3 @@ class Cancel(mcp.SessionTest):
         self.assertFalse(self.s.call("cancel-evaluation", session="other").is_error)
         self.assertTrue(goes.reply().is_error)
         self.assertValue(stays.reply(), ":STAYED")
-
-
-if __name__ == "__main__":
-    mcp.main()

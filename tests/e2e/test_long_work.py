@@ -682,7 +682,3 @@ class Together(mcp.TestCase):
         for name in names:
             self.assertIn("=> (:%s %d)" % (name.upper(), self.runs[name]), self.end_of(name, self.numbers[name]))
             self.assertIn("=> %d" % self.runs[name], self.s.call("evaluate-lisp", code="*run*", session=name).text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -70,7 +70,3 @@ class Manual(mcp.TestCase):
         # Whether the pages referred to are in an index is no matter of this page.
         said = [line for line in done.stdout.splitlines() if not re.search("outdated mandoc.db|referenced manual not found", line)]
         self.assertEqual([], said)
-
-
-if __name__ == "__main__":
-    mcp.main()

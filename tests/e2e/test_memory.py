@@ -76,7 +76,3 @@ class Memory(mcp.TestCase):
                 self.skipTest("this kernel gives no huge pages")
         self.s.evaluate("(defvar *large* (make-list 4000000))")
         self.assertGreater(self.anonymous_mib("AnonHugePages"), 32)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -125,7 +125,3 @@ class ControlGroup(mcp.TestCase):
         s.evaluate(DATA % (64 << 20))
         for i in range(14):
             self.assertEqual("=> %d" % (64 << 20), s.evaluate(REFILL % i).text.splitlines()[0])
-
-
-if __name__ == "__main__":
-    mcp.main()

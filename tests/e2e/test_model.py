@@ -44,7 +44,6 @@ class Entered:
         self.state, self.number, self.target, self.index = copy.copy(state), number, target, index
 
 
-@mcp.unittest.skipIf(mcp.SANITIZED, "the same course again; the plain build walks it")
 class Model(mcp.TestCase):
     def begin(self):
         self.generator = self.random()
@@ -421,7 +420,3 @@ class Model(mcp.TestCase):
     def test_many_deaths_and_returns(self):
         self.weights = dict(self.weights, death=30, rollback_by_steps=20, rollback_to_a_name=20, endless_loop=0)
         self.live(150)
-
-
-if __name__ == "__main__":
-    mcp.main()

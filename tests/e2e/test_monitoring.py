@@ -160,7 +160,3 @@ class Grafana(Monitored):
             tried = {one["alertname"] for test in yaml.safe_load(f)["tests"] for one in test["alert_rule_test"] if one["exp_alerts"]}
         with open(os.path.join(GRAFANA, "alerts.yaml")) as f:
             self.assertEqual({rule["alert"] for group in yaml.safe_load(f)["groups"] for rule in group["rules"]}, tried)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -93,7 +93,3 @@ class OfficialClients(mcp.TestCase):
                 self.assertEqual(1, provider.seen.count(path), provider.seen)
             server.end(wait=60)
             self.assertEqual(["ada%%7C%s" % mode], os.listdir(os.path.join(state, "principals")))
-
-
-if __name__ == "__main__":
-    mcp.main()

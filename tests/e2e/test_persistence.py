@@ -307,7 +307,3 @@ server.wait()
         self.s.call("create-session", name="idle")
         self.s.close(wait=60)
         self.assertEqual([], self.files())
-
-
-if __name__ == "__main__":
-    mcp.main()

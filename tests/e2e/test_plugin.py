@@ -127,7 +127,3 @@ class Plugin(mcp.TestCase):
         known = set(tools) | arguments | {"lisp", "fmakunbound", "unintern"}
         self.assertEqual(set(), words - known)
         self.assertGreater(len(words & set(tools)), 15)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -1,7 +1,6 @@
 """A pool of threads (lparallel): its workers fail, are entered and repaired, and the session survives what befalls it beside them."""
 
 import re
-import unittest
 
 import mcp
 
@@ -17,7 +16,6 @@ POOL = """(defvar *gate* (sb-thread:make-semaphore))
 (defun results (count) (sort (loop repeat count collect (lparallel:receive-result *channel*)) #'<))"""
 
 
-@unittest.skipIf(mcp.SANITIZED, "what it tests is in the Lisp; the plain build does")
 class Pools(mcp.TestCase):
     options = ("--max-heap", "512", "--thread-errors", "5")
 
@@ -111,7 +109,3 @@ class Pools(mcp.TestCase):
         self.s.evaluate('(setf lparallel:*kernel* (lparallel:make-kernel 3 :name "pool"))')
         self.assertEvaluates("(lparallel:pmap 'list #'1+ *data*)", "(2 3 4)")
         self.end()
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -370,7 +370,3 @@ class Commandline(mcp.TestCase):
                 self.assertNotEqual(0, done.returncode)
                 self.assertNotEqual("", done.stderr)
                 self.assertEqual("", done.stdout)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -257,7 +257,3 @@ class OverHttp(mcp_http.TestCase):
         headers = {**headers, "Mcp-Name": "lisp://session/default/transcript"}
         self.assertIn("(defvar *x* 1)", self.assertStatus(200, server.request(headers=headers, body=message)).json["result"]["contents"][0]["text"])
         self.assertStatus(400, server.request(headers={**headers, "Mcp-Name": "lisp://guide"}, body=message))
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -911,7 +911,3 @@ class OfASession(Sandbox):
         self.assertFalse(client.call("restore-session", name="in").is_error)
         self.assertEqual("=> 1", client.evaluate("*x*", session="in").text)
         self.assertWritesOnlyIn(client, "in", inside, outside)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -311,7 +311,3 @@ class Restored(saves.Saves):
         mark = self.s.mark
         self.s.destroy()
         mcp.assert_none_left(mark)
-
-
-if __name__ == "__main__":
-    mcp.main()

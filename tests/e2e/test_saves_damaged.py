@@ -347,7 +347,3 @@ class WhenTheServerIsKilled(saves.Saves):
         self.assertEqual([], [name for name in kept if name not in names])
         self.restore(client)
         self.assertValue(client.evaluate("*n*"), "2")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -172,7 +172,3 @@ class Scale(mcp.TestCase):
                                 ({"Host": "[::1]:%d" % port, "Origin": "http://localhost:3000"}, 200)):
             self.assertEqual(status, self.get(port, "/metrics", headers=headers)[0], headers)
         self.assertIn("=> 3", s.evaluate("(+ 1 2)").text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -209,7 +209,3 @@ class EdgeCases(mcp.SessionTest):
         report = self.assertFails("(defun uses-it () (explode)) (uses-it)", "SIMPLE-ERROR")
         self.assertIn("in the macro", report.message)
         self.assertOperational()
-
-
-if __name__ == "__main__":
-    mcp.main()

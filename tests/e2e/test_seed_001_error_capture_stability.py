@@ -286,7 +286,3 @@ class EdgeCases(Assertions):
         report = self.assertFails("(sb-posix:kill (sb-posix:getpid) sb-posix:sigint) (sleep 5) :not-interrupted", "INTERACTIVE-INTERRUPT", timeout=10)
         self.assertWellFormed(report)
         self.assertOperational()
-
-
-if __name__ == "__main__":
-    mcp.main()

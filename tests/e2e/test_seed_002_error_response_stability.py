@@ -230,7 +230,3 @@ class FuzzTesting(Assertions):
             sent += len(batch)
         self.assertServerWorks()
         self.assertEvaluates("*before-the-storm*", "42")
-
-
-if __name__ == "__main__":
-    mcp.main()

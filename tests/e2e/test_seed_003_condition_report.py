@@ -178,7 +178,3 @@ class ImplementationNotes(mcp.SessionTest):
         self.assertEvaluates('(handler-case (warn "x") (warning () :handled))', ":HANDLED")
         self.assertEqual("NIL", self.s.evaluate('(ignore-errors (error "x"))').value)
         self.assertEvaluates('(handler-bind ((error (lambda (c) (declare (ignore c)) (invoke-restart (quote continue))))) (cerror "go on" "x") :went-on)', ":WENT-ON")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -268,7 +268,3 @@ class ImplementationRequirements(Assertions):
         listing = self.s.call("list-errors").text
         self.assertIn("first of two", listing)
         self.assertIn("TYPE-ERROR", listing)
-
-
-if __name__ == "__main__":
-    mcp.main()

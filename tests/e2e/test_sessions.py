@@ -237,7 +237,3 @@ class Isolation(mcp.TestCase):
         for n in range(20):
             self.assertValue(self.s.evaluate("(+ %d 1)" % n, session="b", wait=5), str(n + 1))
         self.assertTrue(stuck.reply().is_error)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -379,7 +379,3 @@ class RollBack(InFolder):
         self.assertFalse(self.s.call("rollback-session", to="2").is_error)
         lines = [line.split(",")[0] for line in self.s.call("list-checkpoints").text.splitlines()[1:]]
         self.assertEqual(sorted(set(lines)), sorted(lines))
-
-
-if __name__ == "__main__":
-    mcp.main()

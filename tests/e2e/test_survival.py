@@ -124,7 +124,3 @@ class OverAndOver(Survival):
         self.s.evaluate("(sb-ext:exit)")
         after = self.s.call("session-info").text
         self.assertNotEqual(re.search(r"Process: (\d+)", before).group(1), re.search(r"Process: (\d+)", after).group(1))
-
-
-if __name__ == "__main__":
-    mcp.main()

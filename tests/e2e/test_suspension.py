@@ -183,7 +183,3 @@ class Suspension(mcp.TestCase):
         self.assertEqual(1, len(self.images()))
         s.close()
         self.assertEqual([], folders())
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -5,7 +5,6 @@ with the names and the behaviour of their public functions take their place, wri
 
 import os
 import re
-import unittest
 
 import mcp
 
@@ -579,7 +578,6 @@ SUITES = {
 }
 
 
-@unittest.skipIf(mcp.SANITIZED, "what it tests is in the Lisp, where sanitizers are not")
 class StandIns(Systems):
     """Frameworks that Debian has not packed, by what they are known to call."""
 
@@ -664,7 +662,3 @@ class Quicklisp(Systems):
         self.assertEqual("Quicklisp has no system toa, and this machine has none.\nDid you mean tea?", client.call("quickload", system="toa").text)
         self.assertIn('(ql:quickload "tea")', client.call("session-history").text)
         self.assertIn("No definitions", client.call("list-definitions", type="packages").text)  # they are a library's
-
-
-if __name__ == "__main__":
-    mcp.main()

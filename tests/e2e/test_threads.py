@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sqlite3
-import unittest
 import urllib.error
 import urllib.request
 
@@ -711,7 +710,6 @@ WEB = """(defvar *acceptor* nil)
 (start-web)"""
 
 
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class WebServer(mcp.TestCase):
     """A web application on Hunchentoot, asked by Drakma from the session itself and from here."""
 
@@ -813,7 +811,6 @@ DATABASE = """(sb-alien:load-shared-object "libsqlite3.so.0")
 (cl-mcp:on-return web (start-web))"""
 
 
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class WebServerWithDatabase(mcp.TestCase):
     """A web application with a database, driven for five rounds with an accident in each. After each the
     definitions are those made last, the database holds what was answered, and the application runs."""
@@ -868,7 +865,6 @@ class WebServerWithDatabase(mcp.TestCase):
         self.assertEvaluates('(fetch "order?amount=3")', '"%d"' % (3 * factor))
 
 
-@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class BordeauxThreads(ThreadTest):
     def test_a_pool_whose_jobs_fail_continues(self):
         self.s.call("load-system", system="bordeaux-threads", timeout=280, wait=290)
@@ -887,7 +883,3 @@ class BordeauxThreads(ThreadTest):
         self.s.evaluate("(dotimes (n 4) (add-job (lambda () t)))")
         mcp.wait_until(lambda: self.s.evaluate("*done*").value == "7", 20, "the pool to go on")
         self.assertEqual(3, len([name for name in self.threads() if name.startswith("pool")]))
-
-
-if __name__ == "__main__":
-    mcp.main()

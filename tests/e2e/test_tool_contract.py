@@ -268,7 +268,3 @@ def test_of(name):
 
 for _name in contract.names():
     setattr(Contract, "test_" + _name.replace("-", "_"), test_of(_name))
-
-
-if __name__ == "__main__":
-    mcp.main()

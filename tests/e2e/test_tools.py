@@ -278,7 +278,3 @@ class Backtraces(mcp.SessionTest):
         self.assertRegex(later, r"(?m)^\s*10: ")
         everything = mcp.frames_in(self.s.call("get-backtrace", max_frames=100).text)
         self.assertEqual("(EVAL (DEEP 50))", everything[-1])
-
-
-if __name__ == "__main__":
-    mcp.main()

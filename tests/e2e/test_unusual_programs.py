@@ -79,7 +79,3 @@ class Unusual(mcp.SessionTest):
                         " (defvar *counter* (make-instance 'counter))")
         self.assertIn("N = 7", self.s.call("inspect-object", expression="*counter*").text)
         self.assertIn("7", self.s.call("inspect-object", expression="*counter*", path="n").text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -243,7 +243,3 @@ class UserTools(mcp.SessionTest):
         client.evaluate(DEPLOY)
         self.assertEqual(["user-deploy"], self.names(client))
         self.assertValue(client.call("user-deploy", target="x", mode="fast"), '("x" :FAST 3 NIL NIL NIL)')
-
-
-if __name__ == "__main__":
-    mcp.main()

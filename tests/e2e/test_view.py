@@ -554,7 +554,3 @@ class OwnerSocket(ViewTest):
         client = self.start_server(environment=mcp.clean_environment(XDG_RUNTIME_DIR=home))
         self.assertEqual([], os.listdir(os.path.join(home, "cl-mcp-server")))
         self.assertOperational(client)
-
-
-if __name__ == "__main__":
-    mcp.main()

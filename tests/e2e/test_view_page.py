@@ -44,7 +44,3 @@ class ViewPage(mcp.TestCase):
                 with self.subTest(name, word=word):
                     self.assertNotIn(word, text.replace("http://www.w3.org/2000/svg", ""))
         self.assertNotRegex(texts["index.html"], r"<script(?! type=\"module\" src=)|\sstyle=|\son[a-z]+=|<style")
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -477,7 +477,3 @@ class Places(mcp.SessionTest):
 
     def test_a_warning_that_the_program_signals_has_none(self):
         self.assertEqual("[warnings]\nWARNING: told\n\n=> NIL", self.s.evaluate('(warn "told")').text)
-
-
-if __name__ == "__main__":
-    mcp.main()

@@ -319,38 +319,34 @@ CASE(a_child_has_the_limit_of_files_that_we_were_started_with)
     wait_for_end(f);
 }
 
-static void run_to_end(struct fixture *f, const char *what, const char *number)
+/* Wait for its end; another one can be started then. */
+static void finish(struct fixture *f)
 {
-    f->has_ended = false;
-    f->ends = 0;
-    start(f, what, number);
     wait_for_end(f);
     assert_true(f->end.is_known);
     child_free(f->child);
-    f->child = NULL;
     close(f->output);
+    f->child = NULL;
     f->output = -1;
+    f->has_ended = false;
+    f->ends = 0;
 }
 
-CASE(exit_codes_are_reported)
+CASE(exit_codes_and_fatal_signals_are_reported)
 {
-    static const char *const codes[] = {"0", "1", "42", "127", "255"};
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        run_to_end(f, "exit", codes[i]);
-        assert_int_equal(f->end.signal, 0);
-        assert_int_equal(f->end.exit_code, atoi(codes[i]));
-    }
-}
-
-CASE(fatal_signals_are_reported)
-{
-    static const char *const signals[] = {"15", "6", "11", "9"};
+    static const struct {
+        const char *what, *number;
+    } ends[] = {{"exit", "0"},    {"exit", "1"},   {"exit", "42"},   {"exit", "127"}, {"exit", "255"},
+                {"signal", "15"}, {"signal", "6"}, {"signal", "11"}, {"signal", "9"}};
     struct rlimit before;
     getrlimit(RLIMIT_CORE, &before);
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max});
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        run_to_end(f, "signal", signals[i]);
-        assert_int_equal(f->end.signal, atoi(signals[i]));
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        bool is_signal = strcmp(ends[i].what, "signal") == 0;
+        start(f, ends[i].what, ends[i].number);
+        finish(f);
+        assert_int_equal(is_signal ? f->end.signal : f->end.exit_code, atoi(ends[i].number));
+        assert_int_equal(f->end.signal != 0, is_signal);
     }
     setrlimit(RLIMIT_CORE, &before);
 }
@@ -603,57 +599,33 @@ CASE(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it)
     child_free(copy);
 }
 
-CASE(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own)
+CASE(killing_a_tree_ends_all_of_it)
 {
-    pid_t pids[4];
-    start(f, "tree", NULL);
-    for (int i = 0; i < 4; i++)
-        pids[i] = read_pid(f->output);
-    for (int i = 0; i < 4; i++)
-        assert_true(is_running(pids[i]));
-    child_kill_tree(f->child);
-    for (int i = 0; i < 4; i++)
-        assert_true(has_gone(pids[i], LIMIT_MS));
-    wait_for_end(f);
-    assert_int_equal(f->end.signal, SIGKILL);
-}
-
-CASE(killing_a_tree_ends_those_that_ignore_every_signal)
-{
-    start(f, "deaf", NULL);
-    read_pid(f->output);
-    child_signal(f->child, SIGTERM);
-    child_kill_tree(f->child);
-    wait_for_end(f);
-    assert_int_equal(f->end.signal, SIGKILL);
-}
-
-CASE(killing_a_tree_ends_a_deep_one)
-{
-    pid_t pids[30];
-    start(f, "deep", "30");
-    for (int i = 0; i < 30; i++)
-        pids[i] = read_pid(f->output);
-    child_kill_tree(f->child);
-    for (int i = 0; i < 30; i++)
-        assert_true(has_gone(pids[i], LIMIT_MS));
-    wait_for_end(f);
-}
-
-CASE(killing_a_tree_ends_a_wide_one)
-{
-    enum { COUNT = 300 };
-    static pid_t pids[COUNT];
-    start(f, "many", "300");
-    for (int i = 0; i < COUNT; i++)
-        pids[i] = read_pid(f->output);
-    child_kill_tree(f->child);
-    wait_for_end(f);
-    size_t running = 0;
-    for (int i = 0; i < COUNT; i++)
-        running += !has_gone(pids[i], running > 0 ? 0 : 1000);
-    if (running > 0)
-        fail_msg("%zu of %d go on", running, COUNT);
+    static const struct {
+        const char *what, *number;
+        int count;
+    } trees[] = {
+        {"tree", NULL, 4}, /* grandchildren, and those in sessions of their own */
+        {"deaf", NULL, 1}, /* which ignores every signal */
+        {"deep", "30", 30},
+        {"many", "300", 300},
+    };
+    for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++) {
+        pid_t pids[300];
+        start(f, trees[i].what, trees[i].number);
+        for (int k = 0; k < trees[i].count; k++)
+            pids[k] = read_pid(f->output);
+        for (int k = 0; k < trees[i].count; k++)
+            assert_true(is_running(pids[k]));
+        child_kill_tree(f->child);
+        finish(f);
+        int running = 0;
+        for (int k = 0; k < trees[i].count; k++)
+            running += !has_gone(pids[k], running > 0 ? 0 : 1000);
+        if (running > 0)
+            fail_msg("%s: %d of %d run", trees[i].what, running, trees[i].count);
+        assert_int_equal(f->end.signal, SIGKILL);
+    }
 }
 
 CASE(freeing_a_child_that_runs_kills_it_with_its_descendants)

@@ -87,6 +87,23 @@ static void on_gone(void *arg, const struct child_end *end)
         free_worker(f);
 }
 
+static struct worker_events events_of(struct fixture *f)
+{
+    return (struct worker_events){.on_ready = on_ready,
+                                  .on_reply = on_reply,
+                                  .on_progress = on_progress,
+                                  .on_output = on_output,
+                                  .on_gone = on_gone,
+                                  .arg = f};
+}
+
+static void close_ends(struct fixture *f)
+{
+    close(f->ends.channel);
+    close(f->ends.output);
+    close(f->ends.error);
+}
+
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -97,12 +114,7 @@ static int set_up(void **state)
     strbuf_init(&f->output[0], 0);
     strbuf_init(&f->output[1], 0);
     f->children = children_new(&f->loop, &err);
-    struct worker_events events = {.on_ready = on_ready,
-                                   .on_reply = on_reply,
-                                   .on_progress = on_progress,
-                                   .on_output = on_output,
-                                   .on_gone = on_gone,
-                                   .arg = f};
+    struct worker_events events = events_of(f);
     f->worker = worker_new(&f->loop, f->children, NULL, &events, &f->ends, &err);
     assert_non_null(f->worker);
     assert_int_equal(worker_state(f->worker), WORKER_STARTING);
@@ -381,48 +393,39 @@ CASE(a_process_without_a_hello_can_be_killed)
     assert_int_equal(f->readies, 0);
 }
 
-CASE(a_process_that_exits_at_once_is_gone_and_its_output_is_kept)
-{
-    spawn(f, "exit");
-    wait_for_gone(f);
-    assert_true(f->end.is_known);
-    assert_int_equal(f->end.exit_code, 3);
-    assert_string_equal(strbuf_string(&f->output[1]), "The fake does not start.\n");
-}
-
-CASE(a_process_that_sends_garbage_is_killed)
-{
-    spawn(f, "garbage");
-    wait_for_gone(f);
-    assert_int_equal(f->end.signal, SIGKILL);
-    assert_int_equal(f->readies, 0);
-}
-
-CASE(a_process_that_closes_its_channel_is_killed)
-{
-    spawn(f, "close");
-    wait_for_gone(f);
-    assert_int_equal(f->end.signal, SIGKILL);
-}
-
-TEST(a_busy_process_that_breaks_off_is_gone_without_a_reply)
+/* While it starts, or while it is busy; what it printed is kept. */
+TEST(a_process_that_breaks_off_is_gone_without_a_reply)
 {
     static const struct {
-        const char *code;
+        const char *start, *code;
         int signal, exit_code;
-    } rows[] = {{"exit 42", 0, 42}, {"die 15", 15, 0}, {"close", SIGKILL, 0}, {"garbage", SIGKILL, 0}};
+        const char *printed;
+    } rows[] = {
+        {"exit", NULL, 0, 3, "The fake does not start.\n"},
+        {"garbage", NULL, SIGKILL, 0, ""},
+        {"close", NULL, SIGKILL, 0, ""},
+        {"", "print last words;exit 42", 0, 42, "last words"},
+        {"", "print last words;die 15", 15, 0, "last words"},
+        {"", "print last words;close", SIGKILL, 0, "last words"},
+        {"", "print last words;garbage", SIGKILL, 0, "last words"},
+    };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture *f;
         set_up((void **)&f);
-        start(f);
-        char code[100];
-        snprintf(code, sizeof code, "print last words;%s", rows[i].code);
-        send_code(f, code);
+        if (rows[i].code == NULL) {
+            spawn(f, rows[i].start);
+        } else {
+            start(f);
+            send_code(f, rows[i].code);
+        }
         wait_for_gone(f);
+        assert_true(f->end.is_known);
+        assert_int_equal(f->readies, rows[i].code != NULL);
         assert_int_equal(f->replies, 0);
         assert_int_equal(f->end.signal, rows[i].signal);
         assert_int_equal(f->end.exit_code, rows[i].exit_code);
-        assert_string_equal(strbuf_string(&f->output[0]), "last words");
+        enum worker_stream stream = rows[i].code == NULL ? WORKER_STDERR : WORKER_STDOUT;
+        assert_string_equal(strbuf_string(&f->output[stream]), rows[i].printed);
         tear_down((void **)&f);
     }
     (void)state;
@@ -505,9 +508,7 @@ CASE(a_call_that_cannot_reach_its_process_is_known_to_be_missed)
 
 CASE(an_abandoned_worker_is_gone_without_an_exit_status)
 {
-    close(f->ends.channel);
-    close(f->ends.output);
-    close(f->ends.error);
+    close_ends(f);
     wait_for_gone(f);
     assert_false(f->end.is_known);
 }
@@ -560,9 +561,7 @@ CASE(a_worker_may_be_freed_at_a_reply_that_its_death_delivers)
 
 CASE(a_worker_without_a_process_may_be_freed)
 {
-    close(f->ends.channel);
-    close(f->ends.output);
-    close(f->ends.error);
+    close_ends(f);
     free_worker(f);
     worker_free(NULL);
 }
@@ -605,17 +604,10 @@ __attribute__((format(printf, 2, 3))) static void receive(struct fixture *f, con
 /* In place of the worker that every case has. */
 static void carry(struct fixture *f, struct carried *c)
 {
-    struct worker_events events = {.on_ready = on_ready,
-                                   .on_reply = on_reply,
-                                   .on_progress = on_progress,
-                                   .on_output = on_output,
-                                   .on_gone = on_gone,
-                                   .arg = f};
+    struct worker_events events = events_of(f);
     struct worker_carrier carrier = {
         .send = carry_send, .interrupt = carry_interrupt, .leave = carry_leave, .arg = c};
-    close(f->ends.channel);
-    close(f->ends.output);
-    close(f->ends.error);
+    close_ends(f);
     free_worker(f);
     f->worker = worker_new_carried(&f->loop, &events, &carrier);
     receive(f, "(0 :hello :pid %d :implementation \"FAKE\")", 1);

@@ -31,7 +31,7 @@ class Hostile(mcp.TestCase):
         cls.idle = {}  # by options: servers between two cases, each with the number of those it has had
         cls.pool = concurrent.futures.ThreadPoolExecutor(WORKERS)
         tests = unittest.TestLoader().loadTestsFromTestCase(cls)
-        wanted = sys.argv[1:]
+        wanted = sys.argv[2:]  # of run_one.py
         cls.futures = {
             test._testMethodName: cls.pool.submit(test.run_case, cls.cases[test._testMethodName])
             for test in tests
