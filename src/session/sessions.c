@@ -96,7 +96,6 @@ static void on_lost(void *arg)
 
 static void on_saved_for_another(void *arg, const struct outcome *outcome)
 {
-    (void)arg;
     struct session *s = outcome->session;
     if (s != NULL && outcome->kind == OUTCOME_OK && list_is_empty(&s->queue) && s->at == s->numbers.saved)
         sessions_close_later(s);

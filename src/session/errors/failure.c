@@ -42,7 +42,6 @@ static void put_aside(struct session *s, struct error_record *r)
 
 void session_action_put_off(struct session *s, struct event *e)
 {
-    (void)e;
     if (s->current != NULL)
         s->current->is_to_stop = true;
 }

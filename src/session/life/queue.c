@@ -244,7 +244,6 @@ static void proceed(struct session *s, enum session_state state)
 
 void session_action_begin(struct session *s, struct event *e)
 {
-    (void)e;
     proceed(s, SESSION_IDLE);
     if (s->state == SESSION_ABSENT && next(s) != NULL)
         session_look_at_queue(s);
@@ -252,7 +251,6 @@ void session_action_begin(struct session *s, struct event *e)
 
 void session_action_start(struct session *s, struct event *e)
 {
-    (void)e;
     proceed(s, SESSION_ABSENT);
     if (s->state == SESSION_ABSENT && next(s) != NULL)
         becoming_fresh(s);
@@ -260,7 +258,6 @@ void session_action_start(struct session *s, struct event *e)
 
 void session_action_resume(struct session *s, struct event *e)
 {
-    (void)e;
     struct operation *op;
     while (s->state == SESSION_SUSPENDED && (op = next(s)) != NULL) {
         if (!needs_process(op))
@@ -277,7 +274,6 @@ void session_action_resume(struct session *s, struct event *e)
 /* An operation that cannot run inside the standing error ends it. */
 void session_action_serve(struct session *s, struct event *e)
 {
-    (void)e;
     struct operation *op = next(s);
     if (op == NULL || !worker_is_alive(s->worker))
         return;

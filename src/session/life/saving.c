@@ -199,7 +199,6 @@ static void await(struct saving *v, uint64_t limit_ms, enum fact_kind late)
 
 static void on_ready(void *arg, const struct sexp *hello)
 {
-    (void)hello;
     struct saving *v = arg;
     struct strbuf request = {0};
     await(v, SAVE_MS, FACT_SAVE_LATE);

@@ -119,7 +119,6 @@ void suspension_resume(struct session *s)
 /* Answer the waiting operations; the image stays for another attempt. */
 void session_action_refuse_all(struct session *s, struct event *e)
 {
-    (void)e;
     char *why = s->why;
     s->why = NULL;
     answer_all_waiting(s, why);

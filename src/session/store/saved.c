@@ -324,7 +324,6 @@ static void begin_next_commit(struct saved_store *store, const char *name);
 
 static void commit_done(uv_work_t *work, int status)
 {
-    (void)status;
     struct commit *c = work->data;
     struct saved_store *store = c->store;
     if (store != NULL) {

@@ -79,7 +79,6 @@ static uint64_t limit_ms(const struct operation *op)
 
 static void on_ready(void *arg, const struct sexp *hello)
 {
-    (void)hello;
     struct look *look = arg;
     look->has_reacted = true;
     session_later(look->session); /* the next one can be sent */
@@ -119,7 +118,6 @@ static void put_back(struct look *look)
 
 static void on_gone(void *arg, const struct child_end *end)
 {
-    (void)end;
     struct look *look = arg;
     if (look->op != NULL && !look->has_reacted)
         put_back(look);
@@ -196,7 +194,6 @@ static bool is_too_early(const struct session *s)
 
 void session_action_look(struct session *s, struct event *e)
 {
-    (void)e;
     if (s->flags.is_delivering || !worker_is_alive(s->worker) || run_is_stopped(s))
         return;
     list_each(struct operation, op, &s->queue, node) {
