@@ -199,9 +199,9 @@ static void request_check(struct session *s)
     /* Tell a process from an image where it is, and any other that it is not in the server's directory. */
     struct strbuf request = {0};
     process_is_first(s);
-    zygotes_configure_request(s->host->options.zygotes,
-                              b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE, s->place.directory,
-                              &request);
+    zygote_configure_request(zygotes_own(s->host->options.zygotes),
+                             b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE, s->place.directory,
+                             &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }

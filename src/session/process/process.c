@@ -226,7 +226,7 @@ bool process_request_again(struct session *s)
         request(s);
         return true;
     }
-    const char *why = zygotes_why(s->host->options.zygotes, &s->process.kind);
+    const char *why = zygote_why(zygotes_find(s->host->options.zygotes, &s->process.kind));
     xstrset(&s->why, why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
@@ -260,7 +260,7 @@ void process_came(struct session *s)
     }
     process_is_first(s);
     session_enter_state(s, SESSION_IDLE, 0);
-    const char *notices = zygotes_notices(s->host->options.zygotes, &s->process.kind);
+    const char *notices = zygote_notices(zygotes_find(s->host->options.zygotes, &s->process.kind));
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
         session_notify(s, FACT(FACT_STARTED, .texts = {notices}));
 }
@@ -275,8 +275,8 @@ bool process_start_image(struct session *s, const char *image, const char *direc
             s->process.kind.heap_mib = least_heap_mib;
     }
     do
-        s->worker = zygotes_start_image(s->host->options.zygotes, &s->process.kind, &s->all->processes, image,
-                                        directory != NULL ? directory : s->place.directory, &events, err);
+        s->worker = zygote_start_image(zygotes_own(s->host->options.zygotes), &s->process.kind, &s->all->processes,
+                                       image, directory != NULL ? directory : s->place.directory, &events, err);
     while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;
 }
