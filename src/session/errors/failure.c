@@ -4,7 +4,6 @@
 #include "session/core/core.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
-#include "session/errors/unwinding.h"
 #include "session/process/process.h"
 #include "session/process/thread_errors.h"
 #include "session/records/error_record.h"
@@ -100,9 +99,9 @@ static void stand_or_leave(struct session *s, struct error_record *r)
     if (r != NULL && r->stands_here) {
         standing_begin(s, r);
     } else if (r != NULL && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0) {
-        unwinding_examine(s, r);
+        standing_examine(s, r);
     } else {
-        unwinding_begin(s, r);
+        standing_unwind(s, r);
     }
 }
 

@@ -15,7 +15,6 @@
 #include "session/core/eviction.h"
 #include "session/errors/exit_record.h"
 #include "session/errors/standing.h"
-#include "session/errors/unwinding.h"
 #include "session/process/hooks.h"
 #include "session/process/process.h"
 #include "session/records/error_record.h"
@@ -405,7 +404,7 @@ void session_action_healthy(struct session *s, struct event *e)
     if (b->facts.cause == START_DEATH_IN_ENTRY)
         stand_again(s);
     else if (b->origin == FROM_SNAPSHOT && b->is_in_error)
-        unwinding_leave(s, at_top_level);
+        standing_leave_again(s, at_top_level);
     else
         at_top_level(s);
 }
