@@ -270,23 +270,24 @@ static char *new_draft(const struct session *s)
 }
 
 /* What the save called ${name} is to hold besides the image; given. */
-static json_t *describe(const struct session *s, const char *name, const char *image)
+static json_t *describe(const struct session *s, const char *name, char *image)
 {
-    struct saved saved = {.name = xstrdup(name),
-                          .image = xstrdup(image),
-                          .lisp = xstrdup(zygotes_lisp(s->host->options.zygotes)),
-                          .package = xstrdup(session_core_package(s)),
-                          .sandbox = xstrdup(confinement_mode(s->place.confinement)),
-                          .network = xstrdup(confinement_network(s->place.confinement)),
-                          .directory = xstrdup(s->place.directory),
-                          .checkpoints = snapshots_names(&s->snapshots),
+    char *checkpoints = snapshots_names(&s->snapshots);
+    struct saved saved = {.name = name,
+                          .image = image,
+                          .lisp = zygotes_lisp(s->host->options.zygotes),
+                          .package = session_core_package(s),
+                          .sandbox = confinement_mode(s->place.confinement),
+                          .network = confinement_network(s->place.confinement),
+                          .directory = s->place.directory,
+                          .checkpoints = checkpoints,
                           .limits = s->limits,
                           .heap_mib = s->process.kind.heap_mib,
                           .evaluations = s->at};
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
     json_t *description = saved_description_write(&saved, &s->journal);
-    saved_fini(&saved);
+    free(checkpoints);
     return description;
 }
 
