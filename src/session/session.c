@@ -65,9 +65,9 @@ struct operation *session_request(struct session *s, enum operation_kind kind, c
 void session_cancel(struct operation *op)
 {
     struct session *s = op->session;
-    op->done = NULL;
-    op->on_progress = NULL;
-    op->on_question = NULL;
+    op->asked.done = NULL;
+    op->asked.on_progress = NULL;
+    op->asked.on_question = NULL;
     if (op->saving != NULL) {
         saving_cancel(op->saving);
         operation_free(op);

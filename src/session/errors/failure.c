@@ -55,7 +55,7 @@ static void note_left(struct error_record *r)
 static void stay_in_thread(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
-    bool is_evaluation = op->keeps_record;
+    bool is_evaluation = op->asked.keeps_record;
     if (r->standing == 0)
         note_left(r);
     answer_error(s, op, r);
@@ -76,7 +76,7 @@ static void fail_in_entry(struct session *s, struct error_record *r)
 
 static bool goes_on(const struct session *s, const struct error_record *r)
 {
-    return s->current->goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
+    return s->current->asked.goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
 }
 
 /* The session is now in the state that the failed evaluation leaves behind. */
@@ -85,9 +85,9 @@ static void count_evaluation(struct session *s, struct error_record *r)
     bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
     answer_note_package(s, r->condition);
     answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR, r->condition);
-    if (s->current->keeps_record)
+    if (s->current->asked.keeps_record)
         r->evaluation = s->at = s->numbers.evaluations;
-    r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
+    r->stands_here = s->current->asked.keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
     thread_errors_note_standing(s, r);
     if (is_stopped)
         run_note_stop(s, r);
@@ -108,7 +108,7 @@ static void stand_or_leave(struct session *s, struct error_record *r)
 /* The evaluation ends with the error, in which the process stands. */
 static void end_in_error(struct session *s, struct error_record *r)
 {
-    bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
+    bool is_kept = s->current->asked.keeps_record; /* otherwise the answer owns ${r} */
     if (!r->stands_here)
         note_left(r);
     answer_error(s, s->current, r);

@@ -28,13 +28,13 @@ bool standing_accepts(const struct session *s, const struct operation *op)
 {
     bool is_entry = op->kind == OPERATION_VISIT || op->kind == OPERATION_CONTINUE;
     return is_entry ? op->sequence == s->at_error.standing->sequence
-                    : op->kind == OPERATION_RUN && !op->keeps_record;
+                    : op->kind == OPERATION_RUN && !op->asked.keeps_record;
 }
 
 /* Look-ups and reading frames only print. */
 static bool may_have_effects(const struct operation *op)
 {
-    return op->kind != OPERATION_RUN && !op->is_examination;
+    return op->kind != OPERATION_RUN && !op->asked.is_examination;
 }
 
 void standing_continued(struct session *s)

@@ -170,7 +170,7 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     b->record = record;
     b->end = *end;
     if (s->current != NULL) {
-        s->flags.is_after_hooks = s->flags.is_after_hooks && !s->current->keeps_record;
+        s->flags.is_after_hooks = s->flags.is_after_hooks && !s->current->asked.keeps_record;
         xstrset(&b->killer, strbuf_string(&s->current->code));
     }
     lower_best(s);
@@ -290,14 +290,14 @@ static void answer(struct session *s, const char *text)
     s->becoming.record = NULL;
     if (op != NULL && record != NULL) {
         record->session_note = xstrdup(text);
-        if (op->done == NULL)
+        if (op->asked.done == NULL)
             session_notify(s, FACT(FACT_AFTER_CANCELLED, .texts = {text}));
         answer_error(s, op, record);
         return;
     }
     error_record_free(record);
     /* No call asked for it, or its call was cancelled. */
-    if (op == NULL || op->done == NULL)
+    if (op == NULL || op->asked.done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)
         answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});

@@ -63,7 +63,7 @@ static void tell_running(struct session *s, struct operation *op)
 {
     struct strbuf line = {0};
     uint64_t printed = run_progress(s, &line);
-    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
+    op->asked.on_progress(op->asked.arg, run_elapsed_s(s), printed, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -72,12 +72,12 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
     if (s->place.joined.image != NULL && op == session_first_operation(s))
-        op->on_progress(op->arg, (double)ms / 1000.0, 0, s->place.joined.doing);
+        op->asked.on_progress(op->asked.arg, (double)ms / 1000.0, 0, s->place.joined.doing);
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     struct strbuf line = {0};
     word_behind(s, op, FACT_WAITING, &line);
-    op->on_progress(op->arg, (double)ms / 1000.0, 0, strbuf_string(&line));
+    op->asked.on_progress(op->asked.arg, (double)ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -96,7 +96,7 @@ static void expire(struct session *s, struct operation *op)
     struct strbuf behind = {0};
     queue_add_behind(s, op, &behind);
     char *text = session_words(
-        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0));
+        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->asked.timeout_ms / 1000.0));
     answer_unbegun(s, op, "TIMEOUT", text);
     strbuf_fini(&behind);
     free(text);
@@ -104,7 +104,7 @@ static void expire(struct session *s, struct operation *op)
 
 static bool is_limited(const struct operation *op)
 {
-    return op->timeout_ms > 0 && !op->is_look_up;
+    return op->asked.timeout_ms > 0 && !op->asked.is_look_up;
 }
 
 /* NULL if every waiting operation is within its limit. */
@@ -112,7 +112,7 @@ static struct operation *first_expired(struct session *s)
 {
     list_each(struct operation, op, &s->queue, node) {
         if (op != s->current && op != session_first_operation(s) && is_limited(op) &&
-            waited_ms(s, op) >= (uint64_t)op->timeout_ms)
+            waited_ms(s, op) >= (uint64_t)op->asked.timeout_ms)
             return op;
     }
     return NULL;
@@ -125,8 +125,8 @@ static void on_tick(uv_timer_t *timer)
     for (struct operation *op; (op = first_expired(s)) != NULL;)
         expire(s, op);
     list_each(struct operation, op, &s->queue, node) {
-        is_needed = is_needed || op->on_progress != NULL || is_limited(op);
-        if (op->on_progress == NULL)
+        is_needed = is_needed || op->asked.on_progress != NULL || is_limited(op);
+        if (op->asked.on_progress == NULL)
             continue;
         if (op == s->current)
             tell_running(s, op);
@@ -141,12 +141,12 @@ void queue_add(struct session *s, struct operation *op)
 {
     op->submitted_ms = uv_now(s->host->options.loop);
     operation_weigh(op, &s->all->operation_bytes);
-    if (op->keeps_record)
+    if (op->asked.keeps_record)
         op->number = next_number(s);
     if (!list_is_empty(&s->queue))
         operation_add_name(session_first_operation(s), &op->behind);
     uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
-    if ((op->on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
+    if ((op->asked.on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
         uv_timer_start(s->clock.ticker, on_tick, tick_ms, tick_ms);
     list_append(&s->queue, &op->node);
     s->clock.uses++;
@@ -188,7 +188,7 @@ bool queue_cancel_first(struct session *s, struct strbuf *what)
 static void run(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
-    if (op->keeps_record)
+    if (op->asked.keeps_record)
         snapshots_leave_after(&s->snapshots, s->at);
     run_send(s);
 }

@@ -126,7 +126,7 @@ static void refuse(struct session *s, struct operation *op, const char *why)
 {
     s->flags.is_unrestored = s->flags.is_unrestored || s->numbers.evaluations == 0;
     note_loss(s, op);
-    if (op->done == NULL)
+    if (op->asked.done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {why}));
     if (s->flags.is_unrestored && s->all->store != NULL && saved_exists(s->all->store, op->name))
         session_notify(s, FACT(FACT_NOT_SAVED_AT_END));
@@ -198,7 +198,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
-    if (op->done != NULL)
+    if (op->asked.done != NULL)
         take_limits(s, saved);
     s->journal = *journal;
     s->at = s->numbers.evaluations = saved->evaluations;

@@ -74,7 +74,7 @@ static void on_time_over(uv_timer_t *timer)
 
 static uint64_t limit_ms(const struct operation *op)
 {
-    return op->timeout_ms > 0 ? (uint64_t)op->timeout_ms : LOOK_MS;
+    return op->asked.timeout_ms > 0 ? (uint64_t)op->asked.timeout_ms : LOOK_MS;
 }
 
 static void on_ready(void *arg, const struct sexp *hello)
@@ -111,7 +111,7 @@ static void put_back(struct look *look)
     struct operation *op = look->op;
     look->op = NULL;
     op->look = NULL;
-    op->is_look_up = false;
+    op->asked.is_look_up = false;
     list_append(&look->session->queue, &op->node);
     session_later(look->session);
 }
@@ -181,7 +181,7 @@ static struct look *unread(const struct session *s)
 
 static bool is_to_look(const struct session *s, const struct operation *op)
 {
-    return op != s->current && (op->is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
+    return op != s->current && (op->asked.is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
 }
 
 /* Calls that a client sends together are done in order: a look-up waits until the operation has ended or has
