@@ -347,7 +347,7 @@ bool saving_start(struct session *s, struct operation *op)
     struct err err;
     char *path = prepare(s, name_of(op), &err);
     if (path == NULL) {
-        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        answer_unavailable(s, op, err.message);
         return false;
     }
     struct saving *v = begin(s, op, path);
@@ -412,9 +412,7 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            answer_deliver(
-                s, op,
-                &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = session_sentence(s, FACT_CLOSED)});
+            answer_unavailable(s, op, session_sentence(s, FACT_CLOSED));
         }
         v->session = NULL;
         list_remove(&v->node);
