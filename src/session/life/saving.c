@@ -264,9 +264,7 @@ static char *new_draft(const struct session *s)
         return NULL;
     char suffix[SAVED_SUFFIX];
     saved_unique_suffix(suffix);
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/draft%s", drafts, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/draft%s", drafts, suffix);
 }
 
 /* What the save called ${name} is to hold besides the image; given. */

@@ -181,12 +181,10 @@ static bool find_directory(struct session *s)
 {
     if (s->place.directory == NULL || is_directory(s->place.directory))
         return true;
-    struct strbuf why = {0};
-    strbuf_addf(&why,
-                "The session's directory %s does not exist any more. Make it again, or close the session.",
-                s->place.directory);
     free(s->why);
-    s->why = strbuf_steal(&why, NULL);
+    s->why =
+        strbuf_format("The session's directory %s does not exist any more. Make it again, or close the session.",
+                      s->place.directory);
     session_later(s);
     return false;
 }

@@ -78,9 +78,7 @@ static int64_t now_s(void)
 
 static char *path_of(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/%s%s", directory, name, suffix);
 }
 
 /* The text of an open file, empty if it is too long, and its time; false if it cannot be read. */

@@ -106,9 +106,7 @@ const char *saved_store_directory(const struct saved_store *store)
 
 static char *path_in(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/%s%s", directory, name, suffix);
 }
 
 static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
