@@ -16,7 +16,6 @@
 #include "session/core/core.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/records/error_record.h"
 #include "session/session.h"
 #include "session/store/leases.h"
@@ -165,7 +164,7 @@ static void free_session(struct session *s)
     looks_cancel(s);
     savings_cancel(s);
     process_forget(s);
-    programs_end(s);
+    process_end_programs(s);
     stored_image_drop(&s->suspension.image);
     snapshots_clear(&s->snapshots, FACT_NONE);
     while (!list_is_empty(&s->queue))

@@ -9,7 +9,6 @@
 #include "session/errors/scratch.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
 #include "session/work/run.h"
@@ -34,7 +33,7 @@ static enum start_cause cause_of(const struct session *s, bool was_put_back)
  * whether the copy is one. */
 static void end_what_it_began(struct session *s)
 {
-    programs_end(s);
+    process_end_programs(s);
     if (s->snapshots.making != NULL)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }

@@ -13,7 +13,6 @@
 #include "session/core/core.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
 #include "session/store/saved.h"
@@ -33,7 +32,7 @@ static void count_again(struct session *s)
 void rollback_clear(struct session *s)
 {
     process_forget(s);
-    programs_end(s);
+    process_end_programs(s);
     stored_image_drop(&s->suspension.image);
     snapshots_clear(&s->snapshots, FACT_NONE);
     s->at = s->numbers.evaluations = s->numbers.skipped = 0;

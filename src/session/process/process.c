@@ -1,8 +1,11 @@
 /*
- * Responsible for a session's process: its start, its messages and its end.
+ * Responsible for a session's process: its start, its messages and its end; and for the programs that it has
+ * started. When a Lisp ends, these become children of the server. A mark in their environment identifies their
+ * session. A program that clears its environment is not found, and ends with the server.
  */
 #include "session/process/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +14,10 @@
 #include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/zygotes.h"
+#include "proc/child.h"
 #include "proc/control_groups.h"
+#include "proc/orphans.h"
+#include "proc/tree.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
 #include "session/process/hooks.h"
@@ -293,4 +299,29 @@ void process_forget(struct session *s)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;
     session_enter_state(s, SESSION_ABSENT, 0);
+}
+
+/* False if the session has had no process. */
+static bool mark_of(const struct session *s, char mark[48])
+{
+    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)s->process.first);
+    return s->process.first != 0;
+}
+
+void process_end_programs(struct session *s)
+{
+    char mark[48];
+    if (mark_of(s, mark))
+        orphans_end(s->host->orphans, zygotes_children(s->host->options.zygotes), mark);
+}
+
+size_t process_programs(const struct session *s, pid_t *out, size_t capacity)
+{
+    char mark[48];
+    size_t n = 0;
+    if (session_core_pid(s) > 0)
+        n = tree_children(session_core_pid(s), out, capacity);
+    if (mark_of(s, mark))
+        n += orphans_list(zygotes_children(s->host->options.zygotes), mark, out + n, capacity - n);
+    return n;
 }
