@@ -215,7 +215,7 @@ void session_action_refuse_scratch(struct session *s, struct event *e)
     if (s->current->sequence == 0 && s->flags.has_threads) {
         /* Beside threads what needs no error's copy runs in the process itself. */
         s->current->kind = OPERATION_RUN;
-        run_put_back(s);
+        s->current = NULL;
         leave(s);
         return;
     }

@@ -151,7 +151,7 @@ static void leave(struct session *s)
         standing_examine(s, r);
 }
 
-void standing_end(struct session *s)
+void session_action_end_standing(struct session *s, struct event *e)
 {
     struct err err;
     struct error_record *r = s->at_error.standing;
@@ -161,9 +161,4 @@ void standing_end(struct session *s)
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);
         leave(s);
     }
-}
-
-void session_action_end_standing(struct session *s, struct event *e)
-{
-    standing_end(s);
 }

@@ -84,7 +84,7 @@ void session_action_die(struct session *s, struct event *e)
     end_what_it_began(s);
     bool is_put_back = has_not_begun(s);
     if (is_put_back)
-        run_put_back(s);
+        s->current = NULL; /* it is at the head of the queue again */
     enum start_cause cause = cause_of(s, is_put_back);
     struct error_record *r = s->current == NULL ? NULL : exit_record_new(s, e->end);
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_DIED,

@@ -153,11 +153,6 @@ void queue_add(struct session *s, struct operation *op)
     session_count(s, METRIC_OPERATIONS);
 }
 
-size_t queue_length(const struct session *s)
-{
-    return list_count(&s->queue);
-}
-
 struct operation *queue_find(const struct session *s, uint64_t number)
 {
     list_each(struct operation, op, &s->queue, node)
@@ -282,5 +277,5 @@ void session_action_serve(struct session *s, struct event *e)
     else if (op->kind == OPERATION_VISIT)
         scratch_begin(s, op);
     else
-        standing_end(s);
+        session_action_end_standing(s, e);
 }

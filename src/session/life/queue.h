@@ -13,9 +13,8 @@ struct session;
 struct strbuf;
 
 /* queue_add(s, op): append it; see also session_put_first(). One whose own time limit has passed
- * before its turn comes is answered, and never begins. queue_length(s). */
+ * before its turn comes is answered, and never begins. */
 void queue_add(struct session *s, struct operation *op);
-size_t queue_length(const struct session *s);
 
 /* queue_add_behind(s, op, out): append what the waiting ${op} waits behind and how to stop that; nothing if
  * ${op} is next. */

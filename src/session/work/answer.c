@@ -22,7 +22,7 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     outcome->output[0] = was_current ? &s->output.streams[WORKER_STDOUT] : &nothing[0];
     outcome->output[1] = was_current ? &s->output.streams[WORKER_STDERR] : &nothing[1];
     if (was_current)
-        run_put_back(s);
+        s->current = NULL;
     list_remove(&op->node);
     if (op->number > 0)
         session_tell(s, SESSIONS_PROGRESS);

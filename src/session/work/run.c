@@ -85,11 +85,6 @@ void run_take_up(struct session *s, struct operation *op)
     note_waited(s, op);
 }
 
-void run_put_back(struct session *s)
-{
-    s->current = NULL;
-}
-
 static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
