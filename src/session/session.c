@@ -81,12 +81,16 @@ void session_cancel(struct operation *op)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-bool session_stop(struct session *s, struct strbuf *what)
+bool session_stop(struct session *s, uint64_t number, struct strbuf *what)
 {
-    if (s->current == NULL)
-        return queue_cancel_first(s, what);
-    strbuf_add(what, s->current->what.bytes, s->current->what.len);
-    session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+    struct operation *op = number == 0 ? s->current : queue_find(s, number);
+    if (op == NULL)
+        return number == 0 && queue_cancel_first(s, what);
+    strbuf_add(what, op->what.bytes, op->what.len);
+    if (op == s->current)
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+    else
+        queue_cancel(s, op);
     return true;
 }
 
@@ -196,18 +200,6 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
         run_progress(s, out);
     else if (op != NULL)
         queue_add_behind(s, op, out);
-}
-
-bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)
-{
-    struct operation *op = queue_find(s, number);
-    if (op == NULL)
-        return false;
-    if (op == s->current)
-        return session_stop(s, what);
-    strbuf_add(what, op->what.bytes, op->what.len);
-    queue_cancel(s, op);
-    return true;
 }
 
 void session_redact(const struct session *s, struct capture *capture)

@@ -96,7 +96,7 @@ static void stop_everything(struct session *s)
     /* The last first, so that none of those that wait begins. */
     while (n-- > 0)
         if (session_evaluation_at(s, n, &e))
-            session_stop_evaluation(s, e.number, &what);
+            session_stop(s, e.number, &what);
     strbuf_fini(&what);
 }
 

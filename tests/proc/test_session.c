@@ -230,7 +230,7 @@ static const char *stopped(struct fixture *f)
     static char words[400];
     struct strbuf what;
     strbuf_init(&what, 0);
-    bool is_stopped = session_stop(f->s, &what);
+    bool is_stopped = session_stop(f->s, 0, &what);
     snprintf(words, sizeof words, "%s", strbuf_string(&what));
     strbuf_fini(&what);
     return is_stopped ? words : NULL;
