@@ -199,7 +199,7 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
     if (op != NULL && op == s->current)
         run_progress(s, out);
     else if (op != NULL)
-        queue_add_behind(s, op, out);
+        queue_add_behind(s, op, FACT_BEHIND, out);
 }
 
 void session_redact(const struct session *s, struct capture *capture)
@@ -230,7 +230,7 @@ const struct error_record *session_last_error(const struct session *s)
 
 size_t session_error_count(const struct session *s)
 {
-    return error_history_kept(&s->errors);
+    return s->errors.kept;
 }
 
 int session_next_ref(const struct session *s)

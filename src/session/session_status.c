@@ -43,7 +43,7 @@ static void log_session(const struct sessions *all, const struct session *s, uin
                all->owner, all->owner[0] != '\0' ? "/" : "", s->id.name, session_state_texts[s->state],
                (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
                m.unread > 0 ? " or more" : "", list_count(&s->queue), snapshots_count(&s->snapshots),
-               (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
+               (unsigned long long)session_evaluations(s), s->errors.made);
 }
 
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out)

@@ -36,8 +36,8 @@ static uint64_t waited_ms(const struct session *s, const struct operation *op)
     return uv_now(s->host->options.loop) - op->submitted_ms;
 }
 
-static void word_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
-                        struct strbuf *out)
+void queue_add_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
+                      struct strbuf *out)
 {
     const struct operation *first = session_first_operation(s);
     if (first == NULL || first == op)
@@ -52,11 +52,6 @@ static void word_behind(const struct session *s, const struct operation *op, enu
                                         .seconds = first == s->current ? run_elapsed_s(s) : -1),
                                    out);
     strbuf_fini(&name);
-}
-
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
-{
-    word_behind(s, op, FACT_BEHIND, out);
 }
 
 static void tell_running(struct session *s, struct operation *op)
@@ -76,7 +71,7 @@ static void tell_waiting(struct session *s, struct operation *op)
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     struct strbuf line = {0};
-    word_behind(s, op, FACT_WAITING, &line);
+    queue_add_behind(s, op, FACT_WAITING, &line);
     op->asked.on_progress(op->asked.arg, (double)ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
 }
@@ -94,7 +89,7 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
 static void expire(struct session *s, struct operation *op)
 {
     struct strbuf behind = {0};
-    queue_add_behind(s, op, &behind);
+    queue_add_behind(s, op, FACT_BEHIND, &behind);
     char *text = session_words(
         s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->asked.timeout_ms / 1000.0));
     answer_unbegun(s, op, "TIMEOUT", text);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/records/facts.h"
+
 struct operation;
 struct session;
 struct strbuf;
@@ -16,9 +18,10 @@ struct strbuf;
  * before its turn comes is answered, and never begins. */
 void queue_add(struct session *s, struct operation *op);
 
-/* queue_add_behind(s, op, out): append what the waiting ${op} waits behind and how to stop that; nothing if
- * ${op} is next. */
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
+/* queue_add_behind(s, op, kind, out): append what the waiting ${op} waits behind and how to stop that, in the
+ * words of ${kind}, FACT_BEHIND or FACT_WAITING; nothing if ${op} is next. */
+void queue_add_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
+                      struct strbuf *out);
 
 /* queue_find(s, number): the evaluation with that number, running or waiting; NULL if there is none. */
 struct operation *queue_find(const struct session *s, uint64_t number);

@@ -193,7 +193,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     char *named = snapshots_names(&s->snapshots);
-    struct replaced_facts replaced = {.at = s->at, .errors = error_history_made(&s->errors)};
+    struct replaced_facts replaced = {.at = s->at, .errors = s->errors.made};
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
@@ -220,8 +220,7 @@ void rollback_restore(struct session *s, struct operation *op)
 {
     struct err err;
     struct saved saved;
-    struct journal journal;
-    journal_init(&journal);
+    struct journal journal = {0};
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
     if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->options.zygotes),
                                              &saved, &journal, &err)) {
