@@ -22,23 +22,15 @@ static const unsigned char byte_classes[256] = {
     ['`'] = BYTE_TERMINATING, ['\\'] = BYTE_ESCAPE,     ['|'] = BYTE_BAR,
 };
 
-void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len)
-{
-    lexer->text = (const unsigned char *)text;
-    lexer->len = len;
-    lexer->at = 0;
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        lexer->at = 3;
-    if (len - lexer->at >= 2 && memcmp(text + lexer->at, "#!", 2) == 0) {
-        const char *newline = memchr(text + lexer->at, '\n', len - lexer->at);
-        lexer->at = newline != NULL ? (size_t)(newline - text) : len;
-    }
-}
-
 struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset)
 {
-    struct scan_lexer lexer;
-    scan_lexer_init(&lexer, text, len);
+    struct scan_lexer lexer = {.text = (const unsigned char *)text, .len = len};
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        lexer.at = 3;
+    if (len - lexer.at >= 2 && memcmp(text + lexer.at, "#!", 2) == 0) {
+        const char *newline = memchr(text + lexer.at, '\n', len - lexer.at);
+        lexer.at = newline != NULL ? (size_t)(newline - text) : len;
+    }
     if (offset > lexer.at)
         lexer.at = offset;
     return lexer;

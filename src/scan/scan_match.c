@@ -63,7 +63,7 @@ static bool find_closing(struct scan_lexer lexer, size_t *found)
 struct scan_match scan_match_paren(const char *text, size_t len, size_t line, size_t column)
 {
     struct scan_match match = {.status = SCAN_MATCH_NO_PAREN};
-    struct scan_lexer lexer;
+    struct scan_lexer lexer = scan_lexer_at(text, len, 0);
     size_t start, end;
     size_t depth = 0;
     size_t nearest = 0;
@@ -71,7 +71,6 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
     if (column == 0 || !find_line(text, len, line, &start, &end))
         return match;
     size_t wanted = find_column(text, len, start, end, column);
-    scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
         size_t paren = token.end - 1;

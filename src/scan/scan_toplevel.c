@@ -26,7 +26,7 @@ static bool holds_forms(const char *kind, size_t len)
 void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t len)
 {
     *forms = (struct scan_toplevels){.text = text, .len = len};
-    scan_lexer_init(&forms->lexer, text, len);
+    forms->lexer = scan_lexer_at(text, len, 0);
 }
 
 static struct scan_toplevel describe(const struct scan_toplevels *forms, const struct scan_token *open)
