@@ -306,11 +306,10 @@ bool client_config_write(struct client_config *config, const json_t *entry, stru
     size_t len = strlen(after);
     free(text);
     mode_t mode = config->scope == SCOPE_USER ? 0600 : 0666;
-    bool is_written = config->is_missing
-                          ? make_folder(config, err) &&
-                                regular_file_create(config->path, mode, after, len, err)
-                          : keep_backup(config, err) &&
-                                regular_file_replace(&config->file, after, len, err);
+    bool is_written =
+        config->is_missing
+            ? make_folder(config, err) && regular_file_create(config->path, mode, after, len, err)
+            : keep_backup(config, err) && regular_file_replace(&config->file, after, len, err);
     free(after);
     return is_written;
 }

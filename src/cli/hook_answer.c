@@ -164,7 +164,8 @@ static bool make_edits(const struct edit *edit, const struct strbuf *before, str
     return is_known;
 }
 
-/* Judges the file as it is after an edit, or as it will be: with the ${content}, or if that is NULL, edited. */
+/* Judges the file as it is after an edit, or as it will be: with the ${content}, or if that is NULL, edited.
+ */
 static void consider(struct edit *edit, const char *path, const char *content, size_t len)
 {
     struct regular_file file;

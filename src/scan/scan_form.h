@@ -41,8 +41,8 @@ const struct scan_wrapper *scan_wrapper_find(const char *name, size_t len);
 struct scan_form scan_form_open(const char *text, size_t len, size_t start);
 struct scan_form scan_form_closed(const char *text, size_t len, size_t start, size_t end);
 
-/* scan_form_skip(lexer): skip the next datum, prefixes included. Returns its last token; the end of the text, or
- * a `)` that closes nothing, if there is none. */
+/* scan_form_skip(lexer): skip the next datum, prefixes included. Returns its last token; the end of the text,
+ * or a `)` that closes nothing, if there is none. */
 struct scan_token scan_form_skip(struct scan_lexer *lexer);
 
 #endif

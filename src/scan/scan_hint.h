@@ -29,8 +29,8 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
 
 /*
  * scan_hint_innermost(text, len, start, limit, depth):
- * The last parenthesis that raised the number of open lists to ${depth}, counted from ${start} to ${limit}; 0 if
- * none did. A `)` that closes nothing is passed over.
+ * The last parenthesis that raised the number of open lists to ${depth}, counted from ${start} to ${limit}; 0
+ * if none did. A `)` that closes nothing is passed over.
  *
  * text        borrowed
  */

@@ -155,8 +155,8 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
     default:
         if (byte_classes[lexer->text[at]] == BYTE_SPACE)
             return token_until(lexer, SCAN_TOKEN_STRAY_SHARP, start, at);
-        return token_until(lexer, takes_a_datum(lexer->text[at]) ? SCAN_TOKEN_PREFIX : SCAN_TOKEN_CUSTOM, start,
-                           at + 1);
+        return token_until(lexer, takes_a_datum(lexer->text[at]) ? SCAN_TOKEN_PREFIX : SCAN_TOKEN_CUSTOM,
+                           start, at + 1);
     }
 }
 

@@ -13,7 +13,6 @@
 #include "session/core/actions.h"
 #include "session/core/core.h"
 #include "session/session.h"
-#include "session/sessions.h"
 #include "session/store/image_store.h"
 #include "session/work/memory_watch.h"
 #include "session/work/run.h"

@@ -12,7 +12,6 @@
 #include "session/life/saving.h"
 #include "session/session.h"
 #include "session/session_host.h"
-#include "session/sessions.h"
 #include "session/work/memory_watch.h"
 
 #define NS_PER_MS 1000000u

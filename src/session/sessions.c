@@ -1,6 +1,6 @@
 /*
- * Collections of sessions: by name in a hash table, by age in a list. Responsible also for creating and freeing
- * a session with its parts.
+ * Collections of sessions: by name in a hash table, by age in a list. Responsible also for creating and
+ * freeing a session with its parts.
  */
 #include "session/sessions.h"
 

@@ -76,7 +76,8 @@ static void fail_in_entry(struct session *s, struct error_record *r)
 
 static bool goes_on(const struct session *s, const struct error_record *r)
 {
-    return s->current->asked.goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
+    return s->current->asked.goes_on && !run_is_stopped(s) &&
+           !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
 }
 
 /* The session is now in the state that the failed evaluation leaves behind. */

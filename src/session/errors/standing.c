@@ -1,6 +1,6 @@
 /*
- * Responsible for the error that stands in the process, and for leaving it: the states STANDING, EXAMINING and
- * UNWINDING. The process is copied before an entry that may have effects, and before the error is left.
+ * Responsible for the error that stands in the process, and for leaving it: the states STANDING, EXAMINING
+ * and UNWINDING. The process is copied before an entry that may have effects, and before the error is left.
  */
 #include "session/errors/standing.h"
 

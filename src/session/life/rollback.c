@@ -14,7 +14,6 @@
 #include "session/life/becoming.h"
 #include "session/process/process.h"
 #include "session/snapshots/checkpointing.h"
-#include "session/snapshots/copies.h"
 #include "session/store/saved.h"
 #include "session/work/answer.h"
 #include "session/work/run.h"

@@ -19,7 +19,6 @@
 #include "proc/loop_handle.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
-#include "session/process/process.h"
 #include "session/snapshots/copies.h"
 #include "session/store/leases.h"
 #include "session/store/saved.h"

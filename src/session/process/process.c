@@ -1,7 +1,7 @@
 /*
  * Responsible for a session's process: its start, its messages and its end; and for the programs that it has
- * started. When a Lisp ends, these become children of the server. A mark in their environment identifies their
- * session. A program that clears its environment is not found, and ends with the server.
+ * started. When a Lisp ends, these become children of the server. A mark in their environment identifies
+ * their session. A program that clears its environment is not found, and ends with the server.
  */
 #include "session/process/process.h"
 
@@ -23,7 +23,6 @@
 #include "session/process/hooks.h"
 #include "session/process/joined.h"
 #include "session/process/thread_errors.h"
-#include "session/snapshots/copies.h"
 #include "session/work/memory_watch.h"
 #include "session/work/run.h"
 
@@ -188,9 +187,9 @@ static bool find_directory(struct session *s)
     if (s->place.directory == NULL || is_directory(s->place.directory))
         return true;
     free(s->why);
-    s->why =
-        strbuf_format("The session's directory %s does not exist any more. Make it again, or close the session.",
-                      s->place.directory);
+    s->why = strbuf_format(
+        "The session's directory %s does not exist any more. Make it again, or close the session.",
+        s->place.directory);
     session_later(s);
     return false;
 }
@@ -279,8 +278,9 @@ bool process_start_image(struct session *s, const char *image, const char *direc
             s->process.kind.heap_mib = least_heap_mib;
     }
     do
-        s->worker = zygote_start_image(zygotes_own(s->host->options.zygotes), &s->process.kind, &s->all->processes,
-                                       image, directory != NULL ? directory : s->place.directory, &events, err);
+        s->worker =
+            zygote_start_image(zygotes_own(s->host->options.zygotes), &s->process.kind, &s->all->processes,
+                               image, directory != NULL ? directory : s->place.directory, &events, err);
     while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;
 }

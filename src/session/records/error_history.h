@@ -16,7 +16,8 @@
 struct error_record;
 struct sexp_document;
 
-/* error_history.c changes it; others read how many were made and are kept, and whether there is a last one. */
+/* error_history.c changes it; others read how many were made and are kept, and whether there is a last one.
+ */
 struct error_history {
     struct error_record *records[ERROR_HISTORY_KEPT]; /* the newest at (made - 1) % ERROR_HISTORY_KEPT */
     size_t made, kept;

@@ -44,13 +44,13 @@ struct operation {
     uint64_t number;       /* of the evaluation in the journal; 0: none */
     uint64_t submitted_ms; /* loop time */
     struct strbuf behind;  /* description of what it waited behind when it was submitted; empty: nothing */
-    int errors_met;  /* after which it continued */
-    bool is_to_stop; /* it was cancelled meanwhile */
-    struct look *look;    /* the look-up under way; the operation is out of the queue then */
-    int questions;                   /* how many there were */
-    int64_t question;                /* the agent's number of the one that waits for an answer */
-    bool is_let_go;                  /* its caller was answered early */
-    struct operation_options asked;  /* its texts are in the members above; ${done} is NULL once cancelled */
+    int errors_met;        /* after which it continued */
+    bool is_to_stop;       /* it was cancelled meanwhile */
+    struct look *look;     /* the look-up under way; the operation is out of the queue then */
+    int questions;         /* how many there were */
+    int64_t question;      /* the agent's number of the one that waits for an answer */
+    bool is_let_go;        /* its caller was answered early */
+    struct operation_options asked; /* its texts are in the members above; ${done} is NULL once cancelled */
 };
 
 /* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, kind, options): with a

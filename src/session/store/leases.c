@@ -323,7 +323,7 @@ static bool renew_open(struct leases *l, int fd, bool *is_late)
     if (!read_open(fd, text, &before))
         return false;
     if (l->renewed_time == 0)
-        text[0] = '\0'; /* of an earlier server with this name */
+        text[0] = '\0';                               /* of an earlier server with this name */
     if (text[0] == '\0' && !write_own(fd, l->number)) /* or somebody has removed it */
         return false;
     l->is_replaced = text[0] != '\0' && strncmp(text, l->number, strlen(l->number)) != 0;

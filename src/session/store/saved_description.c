@@ -99,11 +99,10 @@ void saved_description_read_journal(const json_t *d, struct journal *journal)
         json_t *pieces = NULL;
         size_t len;
         int outcome, is_undone = false, is_held = false;
-        if (json_unpack(json_array_get(array, i),
-                        "{s:I, s?I, s:s%, s:s, s:i, s?b, s?b, s?I, s?I, s?s, s?o}", "evaluation", &evaluation,
-                        "parent", &parent, "code", &code, &len, "package", &package, "outcome", &outcome,
-                        "undone", &is_undone, "held", &is_held, "when", &when, "origin", &origin, "additions",
-                        &additions, "pieces", &pieces) != 0 ||
+        if (json_unpack(json_array_get(array, i), "{s:I, s?I, s:s%, s:s, s:i, s?b, s?b, s?I, s?I, s?s, s?o}",
+                        "evaluation", &evaluation, "parent", &parent, "code", &code, &len, "package",
+                        &package, "outcome", &outcome, "undone", &is_undone, "held", &is_held, "when", &when,
+                        "origin", &origin, "additions", &additions, "pieces", &pieces) != 0 ||
             outcome < JOURNAL_OK || outcome > JOURNAL_DIED || evaluation <= last)
             continue;
         last = evaluation;

@@ -20,9 +20,11 @@ struct saved {
     const char *name;
     const char *lisp; /* "SBCL 2.2.9.debian" */
     const char *package;
-    const char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
-    const char *directory;         /* NULL: it had the server's */
-    const char *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
+    const char *sandbox,
+        *network;          /* names of its confinement, which it is to have again; NULL in older saves */
+    const char *directory; /* NULL: it had the server's */
+    const char
+        *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
     struct limits limits;
     bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */
     int heap_mib;                /* the heap size with which its process ran */

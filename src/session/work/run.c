@@ -95,9 +95,10 @@ void run_send(struct session *s)
     struct run *run = &s->run;
     struct operation *op = s->current;
     run->started_at = now_ms(s);
-    run->timeout_ms = op->asked.timeout_ms == 0 || (op->asked.timeout_ms < 0 && s->host->is_everything_limited)
-                          ? limits_timeout_ms(&s->limits)
-                          : op->asked.timeout_ms;
+    run->timeout_ms =
+        op->asked.timeout_ms == 0 || (op->asked.timeout_ms < 0 && s->host->is_everything_limited)
+            ? limits_timeout_ms(&s->limits)
+            : op->asked.timeout_ms;
     session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
     struct strbuf request = {0};
     strbuf_add(&request, op->request.bytes, op->request.len);
