@@ -48,7 +48,7 @@ static uint64_t next_random(uint64_t *state)
 static void cut(struct original *original)
 {
     struct scan_lexer lexer;
-    scan_lexer_init(&lexer, original->text, original->len);
+    lexer = scan_lexer_at(original->text, original->len, 0);
     original->tokens = xcalloc(original->len + 1, sizeof *original->tokens);
     original->closes = xcalloc(original->len + 1, sizeof *original->closes);
     for (;;) {
@@ -66,8 +66,8 @@ static void cut(struct original *original)
 static bool is_same_structure(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     struct scan_lexer one, other;
-    scan_lexer_init(&one, a, a_len);
-    scan_lexer_init(&other, b, b_len);
+    one = scan_lexer_at(a, a_len, 0);
+    other = scan_lexer_at(b, b_len, 0);
     for (;;) {
         struct scan_token x = scan_lexer_next(&one), y = scan_lexer_next(&other);
         if (x.kind != y.kind || x.end - x.start != y.end - y.start ||

@@ -130,7 +130,7 @@ static void on_idle(void *arg)
 static void on_handshake(void *arg)
 {
     if (!((struct server *)arg)->is_attached)
-        zygotes_warm(((struct server *)arg)->zygotes);
+        zygote_warm(zygotes_own(((struct server *)arg)->zygotes));
 }
 
 static void on_stdio_handshake(void *arg)

@@ -160,3 +160,13 @@ char *strbuf_steal(struct strbuf *b, size_t *len)
     strbuf_init(b, b->limit);
     return bytes;
 }
+
+char *strbuf_format(const char *format, ...)
+{
+    struct strbuf b = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    strbuf_vaddf(&b, format, arguments);
+    va_end(arguments);
+    return strbuf_steal(&b, NULL);
+}

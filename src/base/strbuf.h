@@ -52,4 +52,7 @@ void strbuf_consume(struct strbuf *b, size_t len);
 const char *strbuf_string(const struct strbuf *b);
 char *strbuf_steal(struct strbuf *b, size_t *len);
 
+/* strbuf_format(format, ...): the text alone; given. */
+char *strbuf_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

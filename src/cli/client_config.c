@@ -177,18 +177,16 @@ static bool ask_codex(struct client_config *config, struct err *err)
 /* The rest of the file is Lisp that only Emacs can interpret. */
 static void find_form(struct client_config *config)
 {
-    struct strbuf begin = {0};
-    strbuf_addf(&begin, "(\"%s\" :command \"", config->name);
-    const char *form =
-        config->is_missing ? NULL : strstr(strbuf_string(&config->file.text), strbuf_string(&begin));
+    char *begin = strbuf_format("(\"%s\" :command \"", config->name);
+    const char *form = config->is_missing ? NULL : strstr(strbuf_string(&config->file.text), begin);
     if (form != NULL) {
-        form += begin.len;
+        form += strlen(begin);
         size_t len = strcspn(form, "\"");
         config->presence = PRESENCE_OURS;
         if (len < sizeof config->command)
             memcpy(config->command, form, len);
     }
-    strbuf_fini(&begin);
+    free(begin);
 }
 
 static bool is_our_command(const char *command)
@@ -285,12 +283,11 @@ static bool make_folder(const struct client_config *config, struct err *err)
 /* The mode is that of the file: it may contain secrets. */
 static bool keep_backup(const struct client_config *config, struct err *err)
 {
-    struct strbuf path = {0};
-    strbuf_addf(&path, "%s" CLIENT_CONFIG_BACKUP, config->path);
-    unlink(strbuf_string(&path));
-    bool is_kept = regular_file_create(strbuf_string(&path), config->file.status.st_mode & 0777,
+    char *path = strbuf_format("%s" CLIENT_CONFIG_BACKUP, config->path);
+    unlink(path);
+    bool is_kept = regular_file_create(path, config->file.status.st_mode & 0777,
                                        strbuf_string(&config->file.text), config->file.text.len, err);
-    strbuf_fini(&path);
+    free(path);
     return is_kept;
 }
 
@@ -305,16 +302,14 @@ bool client_config_write(struct client_config *config, const json_t *entry, stru
         json_object_del(servers, config->name);
     else
         json_object_set(servers, config->name, (json_t *)entry);
-    struct strbuf after = {0};
-    char *text = json_dumps(config->root, JSON_INDENT(2));
-    strbuf_addf(&after, "%s\n", text);
+    char *text = json_dumps(config->root, JSON_INDENT(2)), *after = strbuf_format("%s\n", text);
+    size_t len = strlen(after);
     free(text);
     mode_t mode = config->scope == SCOPE_USER ? 0600 : 0666;
-    bool is_written = config->is_missing
-                          ? make_folder(config, err) &&
-                                regular_file_create(config->path, mode, strbuf_string(&after), after.len, err)
-                          : keep_backup(config, err) &&
-                                regular_file_replace(&config->file, strbuf_string(&after), after.len, err);
-    strbuf_fini(&after);
+    bool is_written =
+        config->is_missing
+            ? make_folder(config, err) && regular_file_create(config->path, mode, after, len, err)
+            : keep_backup(config, err) && regular_file_replace(&config->file, after, len, err);
+    free(after);
     return is_written;
 }

@@ -71,9 +71,7 @@ const struct client *clients_find(const char *name)
 
 static char *join(const char *directory, const char *name)
 {
-    struct strbuf path = {0};
-    strbuf_addf(&path, "%s/%s", directory, name);
-    return strbuf_steal(&path, NULL);
+    return strbuf_format("%s/%s", directory, name);
 }
 
 /* An absolute path in a variable; any other value is ignored. */

@@ -95,36 +95,6 @@ static char *lisp_path(struct edit *edit, const char *path, size_t len)
     return NULL;
 }
 
-/* The text of a file; false if it cannot be read. The caller frees the file. */
-static bool read_lisp(struct regular_file *file, const char *path, bool *is_missing)
-{
-    struct err err = {0};
-    bool is_read = regular_file_read(file, path, LISP_CHECK_MOST_BYTES, &err);
-    *is_missing = err.code == ERR_NOT_FOUND;
-    return is_read;
-}
-
-static void after_the_edit(struct edit *edit, const char *path)
-{
-    struct regular_file file;
-    bool is_missing;
-    if (read_lisp(&file, path, &is_missing))
-        judge(edit, path, NULL, &file.text);
-    regular_file_fini(&file);
-}
-
-/* The whole text is in the event. */
-static void before_writing(struct edit *edit, const char *path, const char *content, size_t len)
-{
-    struct regular_file file;
-    struct strbuf after = {.limit = LISP_CHECK_MOST_BYTES};
-    bool is_missing, is_there = read_lisp(&file, path, &is_missing);
-    if (strbuf_add(&after, content, len))
-        judge(edit, path, is_there ? &file.text : NULL, &after);
-    strbuf_fini(&after);
-    regular_file_fini(&file);
-}
-
 /* Clients match old texts with plain newlines, however the lines of the file end. */
 static bool add_plain_lines(struct strbuf *out, const char *text, size_t len)
 {
@@ -182,20 +152,34 @@ static bool replace(struct strbuf *text, const json_t *change)
     return is_replaced;
 }
 
-static void before_editing(struct edit *edit, const char *path)
+/* The file as it will be after all edits; false if that is not known. ${before}: NULL if there is no file. */
+static bool make_edits(const struct edit *edit, const struct strbuf *before, struct strbuf *after)
+{
+    const json_t *edits = json_object_get(edit->input, "edits");
+    size_t count = json_array_size(edits);
+    bool is_known = (before == NULL || add_plain_lines(after, strbuf_string(before), before->len)) &&
+                    count <= MOST_EDITS && (count > 0 || replace(after, edit->input));
+    for (size_t i = 0; is_known && i < count; i++)
+        is_known = replace(after, json_array_get(edits, i));
+    return is_known;
+}
+
+/* Judges the file as it is after an edit, or as it will be: with the ${content}, or if that is NULL, edited.
+ */
+static void consider(struct edit *edit, const char *path, const char *content, size_t len)
 {
     struct regular_file file;
+    struct err err = {0};
     struct strbuf after = {.limit = LISP_CHECK_MOST_BYTES};
-    bool is_missing, is_there = read_lisp(&file, path, &is_missing);
-    if (is_missing || (is_there && add_plain_lines(&after, strbuf_string(&file.text), file.text.len))) {
-        const json_t *edits = json_object_get(edit->input, "edits");
-        size_t count = json_array_size(edits);
-        bool is_known = count <= MOST_EDITS && (count > 0 || replace(&after, edit->input));
-        for (size_t i = 0; is_known && i < count; i++)
-            is_known = replace(&after, json_array_get(edits, i));
-        if (is_known)
-            judge(edit, path, is_there ? &file.text : NULL, &after);
-    }
+    bool is_there = regular_file_read(&file, path, LISP_CHECK_MOST_BYTES, &err);
+    const struct strbuf *before = is_there ? &file.text : NULL;
+    if (!edit->event->is_before && is_there)
+        judge(edit, path, NULL, before);
+    else if (edit->event->is_before && content != NULL && strbuf_add(&after, content, len))
+        judge(edit, path, before, &after);
+    else if (edit->event->is_before && content == NULL && (is_there || err.code == ERR_NOT_FOUND) &&
+             make_edits(edit, before, &after))
+        judge(edit, path, before, &after);
     strbuf_fini(&after);
     regular_file_fini(&file);
 }
@@ -204,16 +188,10 @@ static void read_one_file(struct edit *edit)
 {
     size_t len, content_len;
     const char *name = string_of(edit->input, "file_path", &len);
-    char *path = lisp_path(edit, name, len);
     const char *content = string_of(edit->input, "content", &content_len);
-    if (path == NULL)
-        return;
-    if (!edit->event->is_before)
-        after_the_edit(edit, path);
-    else if (content != NULL)
-        before_writing(edit, path, content, content_len);
-    else
-        before_editing(edit, path);
+    char *path = lisp_path(edit, name, len);
+    if (path != NULL)
+        consider(edit, path, content, content_len);
     free(path);
 }
 
@@ -267,10 +245,8 @@ static void read_patch(struct edit *edit)
             name = new_name != NULL ? new_name : name;
         }
         char *path = name == NULL ? NULL : lisp_path(edit, name, path_len);
-        if (path != NULL && !edit->event->is_before)
-            after_the_edit(edit, path);
-        else if (path != NULL && is_added && !content.is_overflown)
-            before_writing(edit, path, strbuf_string(&content), content.len);
+        if (path != NULL && (!edit->event->is_before || (is_added && !content.is_overflown)))
+            consider(edit, path, strbuf_string(&content), content.len);
         files += name != NULL;
         free(path);
         strbuf_fini(&content);

@@ -13,19 +13,18 @@
 static bool read_secret(const char *name, struct strbuf *secret, struct strbuf *path)
 {
     const char *home = getenv("HOME");
-    struct strbuf at = {0};
     struct regular_file file;
     struct err err;
     if (home == NULL || home[0] != '/')
         return false;
-    strbuf_addf(&at, "%s/%s", home, name);
-    bool is_there = regular_file_read(&file, strbuf_string(&at), LONGEST_SECRET_FILE, &err);
+    char *at = strbuf_format("%s/%s", home, name);
+    bool is_there = regular_file_read(&file, at, LONGEST_SECRET_FILE, &err);
     if (is_there) {
         strbuf_add(secret, strbuf_string(&file.text), strcspn(strbuf_string(&file.text), "\r\n"));
-        strbuf_adds(path, strbuf_string(&at));
+        strbuf_adds(path, at);
     }
     regular_file_fini(&file);
-    strbuf_fini(&at);
+    free(at);
     return is_there;
 }
 

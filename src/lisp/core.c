@@ -57,12 +57,11 @@ static bool is_program(const char *path)
 char *core_find_program(const char *name, const char *path)
 {
     for (size_t len; path != NULL && *path != '\0'; path += len + (path[len] == ':')) {
-        struct strbuf candidate = {0};
         len = strcspn(path, ":");
-        strbuf_addf(&candidate, "%.*s/%s", (int)len, path, name);
-        if (path[0] == '/' && is_program(candidate.bytes))
-            return strbuf_steal(&candidate, NULL);
-        strbuf_fini(&candidate);
+        char *candidate = strbuf_format("%.*s/%s", (int)len, path, name);
+        if (path[0] == '/' && is_program(candidate))
+            return candidate;
+        free(candidate);
     }
     return NULL;
 }
@@ -101,9 +100,7 @@ static uint64_t key_of(const char *lisp)
 
 char *core_name(const char *lisp)
 {
-    char name[48];
-    snprintf(name, sizeof name, "agent-%016llx.core", (unsigned long long)key_of(lisp));
-    return xstrdup(name);
+    return strbuf_format("agent-%016llx.core", (unsigned long long)key_of(lisp));
 }
 
 /*
@@ -164,17 +161,14 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     char self[PATH_MAX];
     size_t self_size = sizeof self;
     *exists = true;
-    char path[2 * PATH_MAX];
-    if (uv_exepath(self, &self_size) == 0) {
-        *strrchr(self, '/') = '\0';
-        for (size_t i = 0; i < 2; i++) {
-            if (i == 0)
-                snprintf(path, sizeof path, "%.3900s/agent-%016llx.core", self, key);
-            else
-                snprintf(path, sizeof path, "%.3900s/../lib/cl-mcp-server/agent-%016llx.core", self, key);
-            if (access(path, R_OK) == 0)
-                return xstrdup(path);
-        }
+    static const char *const beside[] = {"", "/../lib/cl-mcp-server"};
+    bool is_known = uv_exepath(self, &self_size) == 0;
+    for (size_t i = 0; is_known && i < sizeof beside / sizeof beside[0]; i++) {
+        int len = (int)(strrchr(self, '/') - self);
+        char *path = strbuf_format("%.*s%s/agent-%016llx.core", len, self, beside[i], key);
+        if (access(path, R_OK) == 0)
+            return path;
+        free(path);
     }
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char in_tmp[48];
@@ -185,15 +179,16 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].parent == NULL || places[i].parent[0] != '/')
             continue;
-        snprintf(path, sizeof path, "%.3900s/%s", places[i].parent, places[i].name);
-        user_directory_make(path, NULL);
-        char *directory = trusted_directory(path);
+        char *place = strbuf_format("%s/%s", places[i].parent, places[i].name);
+        user_directory_make(place, NULL);
+        char *directory = trusted_directory(place);
+        free(place);
         if (directory == NULL)
             continue;
-        snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directory, key);
+        char *path = strbuf_format("%s/agent-%016llx.core", directory, key);
         free(directory);
         *exists = access(path, R_OK) == 0;
-        return xstrdup(path);
+        return path;
     }
     err_set(err, ERR_SYSTEM,
             "no directory that only this user can write was found for the Lisp image (tried "
@@ -204,9 +199,7 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
 /* Two zygotes of one server may build at once. */
 static char *with_suffix(const char *path, const char *suffix)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s.%d-%016llx%s", path, (int)getpid(), (unsigned long long)random_number(), suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s.%d-%016llx%s", path, (int)getpid(), (unsigned long long)random_number(), suffix);
 }
 
 /* What builds of servers that were killed have left beside ${path}. */

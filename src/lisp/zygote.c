@@ -509,12 +509,12 @@ bool zygote_is_idle(const struct zygote *z)
 
 const char *zygote_notices(const struct zygote *z)
 {
-    return strbuf_string(&z->notices);
+    return z == NULL ? "" : strbuf_string(&z->notices);
 }
 
 const char *zygote_why(const struct zygote *z)
 {
-    return strbuf_string(&z->why);
+    return z == NULL ? "" : strbuf_string(&z->why);
 }
 
 const char *zygote_lisp(const struct zygote *z)

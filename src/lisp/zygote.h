@@ -92,10 +92,10 @@ void zygote_configure_request(const struct zygote *z, bool says_directory, const
 bool zygote_is_idle(const struct zygote *z);
 
 /* zygote_notices(z): what the user should know about its start (an init file that failed, ...): lines;
- * borrowed; "" for none. */
+ * borrowed; "" for none, also without a zygote. */
 const char *zygote_notices(const struct zygote *z);
 
-/* zygote_why(z): the last reason why no copy could be made; borrowed. */
+/* zygote_why(z): the last reason why no copy could be made; borrowed; "" for none, also without a zygote. */
 const char *zygote_why(const struct zygote *z);
 
 /* zygote_lisp(z): "SBCL 2.2.9.debian" once known, else "". */

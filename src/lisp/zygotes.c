@@ -95,27 +95,20 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request)
     zygote_fork(place->zygote, request);
 }
 
-struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind *kind, struct quota *quota,
-                                   const char *image, const char *directory,
-                                   const struct worker_events *events, struct err *err)
+struct zygote *zygotes_own(const struct zygotes *zs)
 {
-    return zygote_start_image(zs->own->zygote, kind, quota, image, directory, events, err);
+    return zs->own->zygote;
+}
+
+const struct zygote *zygotes_find(const struct zygotes *zs, const struct zygote_kind *kind)
+{
+    const struct place *place = find(zs, kind);
+    return place == NULL ? NULL : place->zygote;
 }
 
 struct children *zygotes_children(const struct zygotes *zs)
 {
     return zs->children;
-}
-
-void zygotes_configure_request(const struct zygotes *zs, bool says_directory, const char *directory,
-                               struct strbuf *out)
-{
-    zygote_configure_request(zs->own->zygote, says_directory, directory, out);
-}
-
-void zygotes_warm(struct zygotes *zs)
-{
-    zygote_warm(zs->own->zygote);
 }
 
 bool zygotes_are_absent(const struct zygotes *zs)
@@ -124,18 +117,6 @@ bool zygotes_are_absent(const struct zygotes *zs)
         if (!zygote_is_absent(place->zygote))
             return false;
     return true;
-}
-
-const char *zygotes_notices(const struct zygotes *zs, const struct zygote_kind *kind)
-{
-    const struct place *place = find(zs, kind);
-    return place == NULL ? "" : zygote_notices(place->zygote);
-}
-
-const char *zygotes_why(const struct zygotes *zs, const struct zygote_kind *kind)
-{
-    const struct place *place = find(zs, kind);
-    return place == NULL ? "" : zygote_why(place->zygote);
 }
 
 /* They all run the same program. */

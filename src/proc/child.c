@@ -284,10 +284,8 @@ static void kill_everyone(void)
         pid_t found[512];
         size_t n = tree_children(getpid(), found, sizeof found / sizeof found[0]);
         reaped = 0;
-        for (size_t i = 0; i < n; i++) {
-            tree_kill_descendants(found[i]);
-            kill(found[i], SIGKILL);
-        }
+        for (size_t i = 0; i < n; i++)
+            tree_kill(found[i]);
         for (size_t i = 0; i < n; i++)
             reaped += reap(found[i], until_ns);
     }
@@ -484,8 +482,6 @@ void child_kill_tree(struct child *child)
 {
     if (child->has_exited)
         return;
-    kill(child->pid, SIGSTOP);
-    tree_kill_descendants(child->pid);
-    kill(child->pid, SIGKILL);
+    tree_kill(child->pid);
     was_killed(child);
 }

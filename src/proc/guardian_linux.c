@@ -88,8 +88,6 @@ static void on_end(uv_poll_t *poll, int status, int events)
 {
     struct guardian *g = poll->data;
     struct err err;
-    (void)status;
-    (void)events;
     stop_watching(g);
     close(g->alive);
     /* A process closes its descriptors a moment before it can be waited for; no process would reap it later.

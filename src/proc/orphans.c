@@ -4,7 +4,6 @@
  */
 #include "proc/orphans.h"
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,9 +83,7 @@ static size_t end_some(struct ending *e, uint64_t until_ns)
         pid_t pid = e->candidates[e->next];
         if (!is_orphan(e->children, pid, e->variable))
             continue;
-        kill(pid, SIGSTOP); /* so that it cannot fork while its children are listed */
-        tree_kill_descendants(pid);
-        kill(pid, SIGKILL);
+        tree_kill(pid);
         killed++;
     }
     return killed;

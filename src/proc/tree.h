@@ -13,8 +13,8 @@ size_t tree_children(pid_t pid, pid_t *out, size_t capacity);
 /* tree_all_children(pid, count): all direct children, however many; given. */
 pid_t *tree_all_children(pid_t pid, size_t *count);
 
-/* tree_kill_descendants(pid): send SIGKILL to all descendants of ${pid}, not to ${pid} itself. Parents are
- * killed before their children are listed again, so that none escapes by forking. */
-void tree_kill_descendants(pid_t pid);
+/* tree_kill(pid): send SIGKILL to ${pid} and all its descendants. Each is stopped before its children are
+ * listed, so that none escapes by forking. */
+void tree_kill(pid_t pid);
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "base/memory.h"
 
+#define MOST_DEPTH 32
+
 static size_t children_of_thread(pid_t pid, const char *thread, pid_t *out, size_t capacity)
 {
     char path[96];
@@ -56,21 +58,18 @@ pid_t *tree_all_children(pid_t pid, size_t *count)
 
 /* What a hostile process can nest before it is stopped bounds the depth; children_free() catches the rest
  * as orphans. */
-static void kill_descendants(pid_t pid, int depth)
+static void kill_tree(pid_t pid, int depth)
 {
-    size_t n;
-    pid_t *found = tree_all_children(pid, &n);
-    for (size_t i = 0; i < n; i++) {
-        /* Stop it first, so that it cannot fork while its children are listed. */
-        kill(found[i], SIGSTOP);
-        if (depth < 32)
-            kill_descendants(found[i], depth + 1);
-        kill(found[i], SIGKILL);
-    }
+    size_t n = 0;
+    kill(pid, SIGSTOP); /* so that it cannot fork while its children are listed */
+    pid_t *found = depth <= MOST_DEPTH ? tree_all_children(pid, &n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        kill_tree(found[i], depth + 1);
     free(found);
+    kill(pid, SIGKILL);
 }
 
-void tree_kill_descendants(pid_t pid)
+void tree_kill(pid_t pid)
 {
-    kill_descendants(pid, 0);
+    kill_tree(pid, 0);
 }

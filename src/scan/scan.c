@@ -377,7 +377,7 @@ struct scan_result scan_text(const char *text, size_t len)
     scanner.text = text;
     scanner.len = len;
     scanner.levels[0] = (struct level){.state = LIST_EMPTY};
-    scan_lexer_init(&scanner.lexer, text, len);
+    scanner.lexer = scan_lexer_at(text, len, 0);
     while (scanner_step(&scanner))
         ;
     struct scan_result result = (struct scan_result){.fault = scanner.fault, .forms = scanner.forms};

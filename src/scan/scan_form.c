@@ -100,6 +100,25 @@ static void write_head(const char *text, size_t len, size_t start, char out[SCAN
     out[head.used] = '\0';
 }
 
+struct scan_token scan_form_skip(struct scan_lexer *lexer)
+{
+    size_t depth = 0, needed = 1;
+    for (;;) {
+        struct scan_token token = scan_lexer_next(lexer);
+        if (token.kind == SCAN_TOKEN_OPEN)
+            depth++;
+        else if (token.kind == SCAN_TOKEN_CLOSE && depth > 0)
+            depth--;
+        else if (token.kind == SCAN_TOKEN_FEATURE && depth == 0)
+            needed++;
+        else if (token.kind == SCAN_TOKEN_END || token.kind == SCAN_TOKEN_CLOSE)
+            return token;
+        bool is_whole = token.kind == SCAN_TOKEN_ATOM || token.kind == SCAN_TOKEN_CLOSE;
+        if (depth == 0 && is_whole && --needed == 0)
+            return token;
+    }
+}
+
 struct scan_form scan_form_open(const char *text, size_t len, size_t start)
 {
     struct scan_form form = {.start = scan_place_of(text, len, start)};

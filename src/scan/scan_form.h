@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "scan/scan_lexer.h"
 #include "scan/scan_place.h"
 
 enum { SCAN_HEAD_SIZE = 80 }; /* bytes of scan_form.head with its NUL */
@@ -39,5 +40,9 @@ const struct scan_wrapper *scan_wrapper_find(const char *name, size_t len);
  */
 struct scan_form scan_form_open(const char *text, size_t len, size_t start);
 struct scan_form scan_form_closed(const char *text, size_t len, size_t start, size_t end);
+
+/* scan_form_skip(lexer): skip the next datum, prefixes included. Returns its last token; the end of the text,
+ * or a `)` that closes nothing, if there is none. */
+struct scan_token scan_form_skip(struct scan_lexer *lexer);
 
 #endif

@@ -89,8 +89,7 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
     }
 }
 
-/* The parenthesis that raised the number of open lists to ${depth}, counted from ${start} to ${limit}. */
-static size_t find_innermost(const char *text, size_t len, size_t start, size_t limit, size_t depth)
+size_t scan_hint_innermost(const char *text, size_t len, size_t start, size_t limit, size_t depth)
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     size_t open = 0;
@@ -101,7 +100,7 @@ static size_t find_innermost(const char *text, size_t len, size_t start, size_t 
             return found;
         if (token.kind == SCAN_TOKEN_OPEN && ++open == depth)
             found = token.end - 1;
-        else if (token.kind == SCAN_TOKEN_CLOSE)
+        else if (token.kind == SCAN_TOKEN_CLOSE && open > 0)
             open--;
     }
 }
@@ -224,7 +223,8 @@ void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_
     size_t limit = restart.is_found ? restart.at : len;
     size_t last;
     result->innermost = scan_place_of(
-        text, len, find_innermost(text, len, start, limit, restart.is_found ? restart.depth : result->depth));
+        text, len,
+        scan_hint_innermost(text, len, start, limit, restart.is_found ? restart.depth : result->depth));
     if (restart.is_found)
         result->restart = scan_form_open(text, len, restart.at);
     if (restart.outer != start)

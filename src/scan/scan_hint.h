@@ -28,6 +28,15 @@ struct scan_restart {
 struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start, bool is_balanced);
 
 /*
+ * scan_hint_innermost(text, len, start, limit, depth):
+ * The last parenthesis that raised the number of open lists to ${depth}, counted from ${start} to ${limit}; 0
+ * if none did. A `)` that closes nothing is passed over.
+ *
+ * text        borrowed
+ */
+size_t scan_hint_innermost(const char *text, size_t len, size_t start, size_t limit, size_t depth);
+
+/*
  * scan_hint_unclosed_list(result, text, len, start):
  * Set restart, inner, innermost and suspect for the top-level form that starts at ${start} and never ends.
  *

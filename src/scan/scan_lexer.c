@@ -22,23 +22,15 @@ static const unsigned char byte_classes[256] = {
     ['`'] = BYTE_TERMINATING, ['\\'] = BYTE_ESCAPE,     ['|'] = BYTE_BAR,
 };
 
-void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len)
-{
-    lexer->text = (const unsigned char *)text;
-    lexer->len = len;
-    lexer->at = 0;
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        lexer->at = 3;
-    if (len - lexer->at >= 2 && memcmp(text + lexer->at, "#!", 2) == 0) {
-        const char *newline = memchr(text + lexer->at, '\n', len - lexer->at);
-        lexer->at = newline != NULL ? (size_t)(newline - text) : len;
-    }
-}
-
 struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset)
 {
-    struct scan_lexer lexer;
-    scan_lexer_init(&lexer, text, len);
+    struct scan_lexer lexer = {.text = (const unsigned char *)text, .len = len};
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        lexer.at = 3;
+    if (len - lexer.at >= 2 && memcmp(text + lexer.at, "#!", 2) == 0) {
+        const char *newline = memchr(text + lexer.at, '\n', len - lexer.at);
+        lexer.at = newline != NULL ? (size_t)(newline - text) : len;
+    }
     if (offset > lexer.at)
         lexer.at = offset;
     return lexer;
@@ -124,6 +116,12 @@ static struct scan_token take_symbol_or_dot(struct scan_lexer *lexer, size_t sta
     return token;
 }
 
+/* Whether the dispatch macro with this character reads one datum after it. */
+static bool takes_a_datum(unsigned char byte)
+{
+    return memchr("=',.aAbBcCoOpPrRsSxX", byte, 20) != NULL;
+}
+
 static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
 {
     size_t at = start + 1;
@@ -147,27 +145,6 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
         return token_until(lexer, SCAN_TOKEN_FEATURE, start, at + 1);
     case '#':
         return token_until(lexer, SCAN_TOKEN_ATOM, start, at + 1);
-    case '=':
-    case '\'':
-    case '.':
-    case ',':
-    case 'a':
-    case 'A':
-    case 'b':
-    case 'B':
-    case 'c':
-    case 'C':
-    case 'o':
-    case 'O':
-    case 'p':
-    case 'P':
-    case 'r':
-    case 'R':
-    case 's':
-    case 'S':
-    case 'x':
-    case 'X':
-        return token_until(lexer, SCAN_TOKEN_PREFIX, start, at + 1);
     case '<':
         return token_until(lexer, SCAN_TOKEN_UNREADABLE, start, at + 1);
     case ')':
@@ -178,7 +155,8 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
     default:
         if (byte_classes[lexer->text[at]] == BYTE_SPACE)
             return token_until(lexer, SCAN_TOKEN_STRAY_SHARP, start, at);
-        return token_until(lexer, SCAN_TOKEN_CUSTOM, start, at + 1);
+        return token_until(lexer, takes_a_datum(lexer->text[at]) ? SCAN_TOKEN_PREFIX : SCAN_TOKEN_CUSTOM,
+                           start, at + 1);
     }
 }
 

@@ -40,19 +40,11 @@ struct scan_lexer {
 };
 
 /*
- * scan_lexer_init(lexer, text, len):
- * Start at the first byte. A byte order mark and a `#!` line at the very beginning are skipped.
- *
- * text        borrowed as long as ${lexer} is used; any bytes; may be NULL when ${len} is 0
- */
-void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len);
-
-/*
  * scan_lexer_at(text, len, offset):
  * A lexer that starts at the byte at ${offset}, which must be the start of a token or white space: tokens
- * do not depend on what precedes them.
+ * do not depend on what precedes them. A byte order mark and a `#!` line at the very beginning are skipped.
  *
- * text        borrowed as by scan_lexer_init
+ * text        borrowed as long as the lexer is used; any bytes; may be NULL when ${len} is 0
  */
 struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset);
 

@@ -3,6 +3,7 @@
  */
 #include "scan/scan.h"
 
+#include "scan/scan_hint.h"
 #include "scan/scan_lexer.h"
 #include "scan/scan_place.h"
 
@@ -43,25 +44,6 @@ static size_t distance(size_t a, size_t b)
     return a > b ? a - b : b - a;
 }
 
-/* The partner of the `)` at ${close}: the last `(` before it that opened the same depth. */
-static bool find_opening(const char *text, size_t len, size_t close, size_t depth, size_t *found)
-{
-    struct scan_lexer lexer;
-    size_t open = 0;
-    if (depth == 0)
-        return false;
-    scan_lexer_init(&lexer, text, len);
-    for (;;) {
-        struct scan_token token = scan_lexer_next(&lexer);
-        if (token.kind == SCAN_TOKEN_END || token.start >= close)
-            return true;
-        if (token.kind == SCAN_TOKEN_OPEN && ++open == depth)
-            *found = token.end - 1;
-        else if (token.kind == SCAN_TOKEN_CLOSE && open > 0)
-            open--;
-    }
-}
-
 static bool find_closing(struct scan_lexer lexer, size_t *found)
 {
     size_t depth = 1;
@@ -81,7 +63,7 @@ static bool find_closing(struct scan_lexer lexer, size_t *found)
 struct scan_match scan_match_paren(const char *text, size_t len, size_t line, size_t column)
 {
     struct scan_match match = {.status = SCAN_MATCH_NO_PAREN};
-    struct scan_lexer lexer;
+    struct scan_lexer lexer = scan_lexer_at(text, len, 0);
     size_t start, end;
     size_t depth = 0;
     size_t nearest = 0;
@@ -89,7 +71,6 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
     if (column == 0 || !find_line(text, len, line, &start, &end))
         return match;
     size_t wanted = find_column(text, len, start, end, column);
-    scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
         size_t paren = token.end - 1;
@@ -101,12 +82,13 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
             nearest = paren;
         }
         if (is_paren(&token) && paren == wanted) {
-            bool is_found = token.kind == SCAN_TOKEN_OPEN ? find_closing(lexer, &start)
-                                                          : find_opening(text, len, wanted, depth, &start);
+            bool is_open = token.kind == SCAN_TOKEN_OPEN;
+            size_t partner = is_open ? 0 : scan_hint_innermost(text, len, 0, wanted, depth);
+            bool is_found = is_open ? find_closing(lexer, &partner) : depth > 0;
             match.paren = scan_place_of(text, len, wanted);
             match.status = is_found ? SCAN_MATCH_FOUND : SCAN_MATCH_UNMATCHED;
             if (is_found)
-                match.partner = scan_place_of(text, len, start);
+                match.partner = scan_place_of(text, len, partner);
             return match;
         }
         if (token.kind == SCAN_TOKEN_OPEN)

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "scan/scan_arity.h"
+#include "scan/scan_form.h"
 #include "scan/scan_hint.h"
 #include "scan/scan_place.h"
 
@@ -140,28 +141,15 @@ static bool holds_column_one(const struct scan_region *region)
     return false;
 }
 
-/* The first token after the feature expression at the lexer's position. */
-static struct scan_token skip_feature(struct scan_lexer *lexer)
-{
-    size_t depth = 0;
-    for (;;) {
-        struct scan_token token = scan_lexer_next(lexer);
-        depth += token.kind == SCAN_TOKEN_OPEN;
-        depth -= token.kind == SCAN_TOKEN_CLOSE && depth > 0;
-        if (token.kind == SCAN_TOKEN_END)
-            return token;
-        if (depth == 0)
-            return scan_lexer_next(lexer);
-    }
-}
-
 /* The start of the form itself, if its conditional is at ${start}. */
 static size_t behind_conditionals(const char *text, size_t len, size_t start)
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     struct scan_token token = scan_lexer_next(&lexer);
-    while (token.kind == SCAN_TOKEN_FEATURE)
-        token = skip_feature(&lexer);
+    while (token.kind == SCAN_TOKEN_FEATURE) {
+        scan_form_skip(&lexer);
+        token = scan_lexer_next(&lexer);
+    }
     return token.start;
 }
 

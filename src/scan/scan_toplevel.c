@@ -26,34 +26,14 @@ static bool holds_forms(const char *kind, size_t len)
 void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t len)
 {
     *forms = (struct scan_toplevels){.text = text, .len = len};
-    scan_lexer_init(&forms->lexer, text, len);
-}
-
-/* Skip the next datum, prefixes included. */
-static struct scan_token skip_datum(struct scan_lexer *lexer)
-{
-    size_t depth = 0, needed = 1;
-    for (;;) {
-        struct scan_token token = scan_lexer_next(lexer);
-        if (token.kind == SCAN_TOKEN_OPEN)
-            depth++;
-        else if (token.kind == SCAN_TOKEN_CLOSE && depth > 0)
-            depth--;
-        else if (token.kind == SCAN_TOKEN_FEATURE && depth == 0)
-            needed++;
-        else if (token.kind == SCAN_TOKEN_END || token.kind == SCAN_TOKEN_CLOSE)
-            return token;
-        bool is_whole = token.kind == SCAN_TOKEN_ATOM || token.kind == SCAN_TOKEN_CLOSE;
-        if (depth == 0 && is_whole && --needed == 0)
-            return token;
-    }
+    forms->lexer = scan_lexer_at(text, len, 0);
 }
 
 static struct scan_toplevel describe(const struct scan_toplevels *forms, const struct scan_token *open)
 {
     struct scan_toplevel form = {.start = open->start, .lead = forms->has_lead ? forms->lead : open->start};
     struct scan_lexer lexer = scan_lexer_at(forms->text, forms->len, open->start);
-    form.end = skip_datum(&lexer).end;
+    form.end = scan_form_skip(&lexer).end;
     lexer = scan_lexer_at(forms->text, forms->len, open->end);
     struct scan_token first = scan_lexer_next(&lexer);
     form.kind = form.kind_end = form.rest = open->end;
@@ -75,7 +55,7 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
             if (!forms->has_lead)
                 forms->lead = token.start;
             forms->has_lead = true;
-            skip_datum(&forms->lexer);
+            scan_form_skip(&forms->lexer);
         } else if (token.kind == SCAN_TOKEN_OPEN) {
             forms->depth++;
             if (!is_here)
@@ -182,7 +162,7 @@ static void read_specializers(struct signature *s, struct scan_lexer *lexer)
             strbuf_addc(&s->specializers, 't');
             continue;
         }
-        skip_datum(lexer);
+        scan_form_skip(lexer);
         if (!add_datum(&s->specializers, lexer))
             strbuf_addc(&s->specializers, 't');
         while (scan_lexer_next(lexer).kind == SCAN_TOKEN_ATOM)

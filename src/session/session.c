@@ -65,9 +65,9 @@ struct operation *session_request(struct session *s, enum operation_kind kind, c
 void session_cancel(struct operation *op)
 {
     struct session *s = op->session;
-    op->done = NULL;
-    op->on_progress = NULL;
-    op->on_question = NULL;
+    op->asked.done = NULL;
+    op->asked.on_progress = NULL;
+    op->asked.on_question = NULL;
     if (op->saving != NULL) {
         saving_cancel(op->saving);
         operation_free(op);
@@ -81,12 +81,16 @@ void session_cancel(struct operation *op)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-bool session_stop(struct session *s, struct strbuf *what)
+bool session_stop(struct session *s, uint64_t number, struct strbuf *what)
 {
-    if (s->current == NULL)
-        return queue_cancel_first(s, what);
-    strbuf_add(what, s->current->what.bytes, s->current->what.len);
-    session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+    struct operation *op = number == 0 ? s->current : queue_find(s, number);
+    if (op == NULL)
+        return number == 0 && queue_cancel_first(s, what);
+    strbuf_add(what, op->what.bytes, op->what.len);
+    if (op == s->current)
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
+    else
+        queue_cancel(s, op);
     return true;
 }
 
@@ -195,19 +199,7 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
     if (op != NULL && op == s->current)
         run_progress(s, out);
     else if (op != NULL)
-        queue_add_behind(s, op, out);
-}
-
-bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)
-{
-    struct operation *op = queue_find(s, number);
-    if (op == NULL)
-        return false;
-    if (op == s->current)
-        return session_stop(s, what);
-    strbuf_add(what, op->what.bytes, op->what.len);
-    queue_cancel(s, op);
-    return true;
+        queue_add_behind(s, op, FACT_BEHIND, out);
 }
 
 void session_redact(const struct session *s, struct capture *capture)
@@ -238,7 +230,7 @@ const struct error_record *session_last_error(const struct session *s)
 
 size_t session_error_count(const struct session *s)
 {
-    return error_history_kept(&s->errors);
+    return s->errors.kept;
 }
 
 int session_next_ref(const struct session *s)

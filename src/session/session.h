@@ -149,13 +149,14 @@ void session_let_go(struct operation *op);
 bool session_is_asking(const struct operation *op);
 
 /*
- * session_stop(s, what): stop the operation that runs; it ends with an error of type CANCELLED, and its done
- * is called.
+ * session_stop(s, number, what): stop an operation; it ends with an error of type CANCELLED, and its done is
+ * called. One that waits is cancelled before it begins.
  *
- * what        out, appended: the description of what was running
- * Returns     false if nothing ran
+ * number      of an evaluation; 0: the operation that runs, or is the next
+ * what        out, appended: the description of what is stopped
+ * Returns     false if there is none
  */
-bool session_stop(struct session *s, struct strbuf *what);
+bool session_stop(struct session *s, uint64_t number, struct strbuf *what);
 
 /* session_unstoppable(s): what it is doing that session_stop() does not stop: "being restored"; NULL: nothing
  * of the kind. */
@@ -188,13 +189,11 @@ struct session_evaluation {
  * session_evaluation(s, number, e), session_evaluation_at(s, n, e):
  * The evaluation with this number; the n-th, 0 for the one that runs or is next. False if there is none.
  * session_evaluation_where(s, number, out): append its progress, or what it waits behind; nothing if it
- * reports none. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled
- * before it begins.
+ * reports none.
  */
 bool session_evaluation(const struct session *s, uint64_t number, struct session_evaluation *e);
 bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e);
 void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out);
-bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what);
 
 /* session_output(s, stream): what the current operation has printed so far; borrowed, by enum
  * worker_stream. */

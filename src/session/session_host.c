@@ -10,15 +10,21 @@
 #include "base/random.h"
 #include "proc/loop_handle.h"
 #include "proc/orphans.h"
+#include "session/core/actions.h"
 #include "session/core/core.h"
 #include "session/session.h"
-#include "session/session_life.h"
-#include "session/sessions.h"
 #include "session/store/image_store.h"
 #include "session/work/memory_watch.h"
 #include "session/work/run.h"
 
 #define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, for all owners together */
+
+/* The functions behind the table of states. */
+static session_action *const session_actions[SESSION_ACTION_COUNT] = {
+#define X(name, file, effect) [ACTION_##name] = session_action_##name,
+    SESSION_ACTIONS(X)
+#undef X
+};
 
 static const struct session_waits default_waits = {
     .step_ms = 1000,
@@ -89,7 +95,7 @@ static void stop_everything(struct session *s)
     /* The last first, so that none of those that wait begins. */
     while (n-- > 0)
         if (session_evaluation_at(s, n, &e))
-            session_stop_evaluation(s, e.number, &what);
+            session_stop(s, e.number, &what);
     strbuf_fini(&what);
 }
 

@@ -9,13 +9,10 @@
 #include "proc/memory.h"
 #include "proc/process.h"
 #include "session/core/core.h"
-#include "session/life/queue.h"
 #include "session/life/saving.h"
 #include "session/session.h"
 #include "session/session_host.h"
-#include "session/sessions.h"
 #include "session/work/memory_watch.h"
-#include "session/work/processes.h"
 
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is reported without it */
@@ -44,8 +41,8 @@ static void log_session(const struct sessions *all, const struct session *s, uin
                "%llu evaluations, %zu errors",
                all->owner, all->owner[0] != '\0' ? "/" : "", s->id.name, session_state_texts[s->state],
                (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
-               m.unread > 0 ? " or more" : "", queue_length(s), snapshots_count(&s->snapshots),
-               (unsigned long long)session_evaluations(s), error_history_made(&s->errors));
+               m.unread > 0 ? " or more" : "", list_count(&s->queue), snapshots_count(&s->snapshots),
+               (unsigned long long)session_evaluations(s), s->errors.made);
 }
 
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out)
@@ -56,7 +53,7 @@ void session_host_print_metrics(const struct session_host *host, struct strbuf *
     list_each(struct sessions, all, &host->owners, node)
         list_each(struct session, s, &all->all, id.node) {
             running += s->current != NULL;
-            queued += queue_length(s);
+            queued += list_count(&s->queue);
             saves += savings_count(s);
         }
     const uint64_t values[METRIC_GAUGE_COUNT] = {

@@ -1,5 +1,6 @@
 /*
- * Collections of sessions: by name in a hash table, by age in a list.
+ * Collections of sessions: by name in a hash table, by age in a list. Responsible also for creating and
+ * freeing a session with its parts.
  */
 #include "session/sessions.h"
 
@@ -9,11 +10,19 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "lisp/confinement.h"
+#include "proc/control_groups.h"
+#include "proc/loop_handle.h"
 #include "session/core/core.h"
+#include "session/life/saving.h"
+#include "session/process/process.h"
+#include "session/records/error_record.h"
 #include "session/session.h"
-#include "session/session_life.h"
 #include "session/store/leases.h"
 #include "session/store/saved.h"
+#include "session/work/answer.h"
+#include "session/work/look_ups.h"
+#include "session/work/memory_watch.h"
 
 #define LONGEST_NAME 64
 #define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs, for each owner */
@@ -96,7 +105,6 @@ static void on_lost(void *arg)
 
 static void on_saved_for_another(void *arg, const struct outcome *outcome)
 {
-    (void)arg;
     struct session *s = outcome->session;
     if (s != NULL && outcome->kind == OUTCOME_OK && list_is_empty(&s->queue) && s->at == s->numbers.saved)
         sessions_close_later(s);
@@ -125,6 +133,73 @@ static bool take_lease(const struct sessions *all, const char *name, struct leas
     return *lease != NULL;
 }
 
+/* One that is in no list and not counted. */
+static struct session *new_session(struct sessions *all, const char *name)
+{
+    struct session *s = xcalloc(1, sizeof *s);
+    s->all = all;
+    s->host = all->host;
+    s->id.name = xstrdup(name);
+    s->limits = s->host->limits;
+    s->place.confinement = confinements_own(s->host->options.confinements);
+    s->id.created_at = uv_now(s->host->options.loop);
+    list_init(&s->id.node);
+    list_init(&s->queue);
+    list_init(&s->savings);
+    list_init(&s->looks);
+    list_init(&s->clock.idle_node);
+    s->clock.timer = loop_handle_timer(s->host->options.loop, s);
+    s->clock.later = loop_handle_timer(s->host->options.loop, s);
+    s->clock.ticker = loop_handle_timer(s->host->options.loop, s);
+    list_init(&s->process.request.node);
+    session_output_init(&s->output, &all->outputs);
+    list_init(&s->snapshots.all);
+    session_count(s, METRIC_SESSIONS_CREATED);
+    return s;
+}
+
+static void free_session(struct session *s)
+{
+    memory_watch_forget(s->host->memory_watch, s);
+    looks_cancel(s);
+    savings_cancel(s);
+    process_forget(s);
+    process_end_programs(s);
+    stored_image_drop(&s->suspension.image);
+    snapshots_clear(&s->snapshots, FACT_NONE);
+    while (!list_is_empty(&s->queue))
+        answer_unavailable(s, list_entry(s->queue.next, struct operation, node),
+                           session_sentence(s, FACT_CLOSED));
+    list_remove(&s->clock.idle_node);
+    loop_handle_free(s->clock.timer);
+    loop_handle_free(s->clock.later);
+    loop_handle_free(s->clock.ticker);
+    free(s->why);
+    error_record_free(s->becoming.record);
+    strbuf_fini(&s->becoming.failures);
+    strbuf_fini(&s->run.progress);
+    control_group_free(s->process.group);
+    free(s->becoming.killer);
+    free(s->becoming.severed);
+    free(s->becoming.replaced);
+    free(s->becoming.not_held);
+    free(s->copies.why_not);
+    journal_fini(&s->journal);
+    error_history_clear(&s->errors);
+    session_output_fini(&s->output);
+    strbuf_fini(&s->told.tools);
+    strbuf_fini(&s->told.scratch_tools);
+    notices_clear(&s->told.notices);
+    notices_clear(&s->place.joined.person);
+    free(s->id.name);
+    free(s->place.directory);
+    free(s->place.joined.address);
+    free(s->place.joined.directory);
+    free(s->place.joined.doing);
+    free(s->package);
+    free(s);
+}
+
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err)
 {
     char made_up[32];
@@ -150,7 +225,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         quota_give_back(&all->quota);
         return NULL;
     }
-    struct session *s = session_new(all, name);
+    struct session *s = new_session(all, name);
     s->id.lease = lease;
     if (lease != NULL)
         lease_watch(lease, on_lost, on_wanted, s);
@@ -168,7 +243,7 @@ void sessions_close(struct session *s)
     quota_give_back(&all->quota);
     session_tell(s, SESSIONS_WENT);
     sessions_give_up(s);
-    session_free(s);
+    free_session(s);
 }
 
 bool sessions_are_elsewhere(const struct sessions *all, const char *name, struct err *err)

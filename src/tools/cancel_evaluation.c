@@ -24,7 +24,7 @@ static void run(struct tool_call *call, struct session *s)
     }
     bool is_known = number > 0 || session_evaluation_at(s, 0, &e);
     bool is_alone = is_known && goes_on_alone(call, s, number > 0 ? number : e.number);
-    bool is_stopping = number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what);
+    bool is_stopping = session_stop(s, number, &what);
     if (is_stopping)
         call_answer(call, false, "Stopping: %s\n%s", strbuf_string(&what),
                     is_alone ? "evaluation-status reports how it was stopped."

@@ -187,9 +187,8 @@ static void add_with_line_ends(struct strbuf *out, const struct edit *edit, cons
 
 static size_t count_tokens(const char *text, size_t len)
 {
-    struct scan_lexer lexer;
+    struct scan_lexer lexer = scan_lexer_at(text, len, 0);
     size_t count = 0;
-    scan_lexer_init(&lexer, text, len);
     while (scan_lexer_next(&lexer).kind != SCAN_TOKEN_END)
         count++;
     return count;

@@ -64,7 +64,7 @@ void event_text_author(json_t *event, const struct author *author)
 
 void event_text_began(json_t *event, const struct operation *op)
 {
-    event_text_author(event, &op->author);
+    event_text_author(event, &op->asked.author);
     event_text_string(event, "package", op->package, op->package == NULL ? 0 : strlen(op->package));
     event_text_string(event, "code", op->code.bytes, op->code.len);
     if (op->sequence > 0)

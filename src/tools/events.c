@@ -298,8 +298,8 @@ static void tell_became(struct log *log, struct session *s, const struct session
         [START_RESUME] = "recovery",
     };
     json_t *event = begin_event(log, kinds[e->cause], 0);
-    if (e->operation != NULL && e->operation->author.name[0] != '\0')
-        event_text_author(event, &e->operation->author);
+    if (e->operation != NULL && e->operation->asked.author.name[0] != '\0')
+        event_text_author(event, &e->operation->asked.author);
     json_object_set_new(event, "to", json_integer((json_int_t)session_at(s)));
     event_text_string(event, "text", e->text, strlen(e->text));
     json_object_set_new(event, "undone", undone(session_journal(s)));

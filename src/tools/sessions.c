@@ -14,7 +14,7 @@
 #include "lisp/zygotes.h"
 #include "proc/process.h"
 #include "report/section.h"
-#include "session/process/programs.h"
+#include "session/process/process.h"
 #include "session/records/error_record.h"
 #include "session/records/snapshots.h"
 #include "session/sessions.h"
@@ -317,7 +317,7 @@ static bool add_running(struct strbuf *out, const struct session *s)
 static void add_programs(struct strbuf *out, const struct session *s)
 {
     pid_t programs[MOST_PROGRAMS + 1];
-    size_t n = programs_list(s, programs, MOST_PROGRAMS + 1);
+    size_t n = process_programs(s, programs, MOST_PROGRAMS + 1);
     char name[16];
     for (size_t i = 0; i < n && i < MOST_PROGRAMS; i++) {
         process_name(programs[i], name, sizeof name);

@@ -16,10 +16,9 @@ static void check_within(const json_t *text, const char *code, size_t len)
 
 FUZZ(text, size)
 {
-    struct journal journal;
+    struct journal journal = {0};
     uint64_t number = 0;
     const char *end = text + size, *stop;
-    journal_init(&journal);
     while ((stop = memchr(text, '\0', (size_t)(end - text))) != NULL && number < 20) {
         journal_add(&journal, number + 1, number, text, (size_t)(stop - text), "CL-USER", JOURNAL_OK);
         number++;

@@ -78,9 +78,8 @@ static void check_journal(struct journal *journal)
 static bool check(struct saved_store *store)
 {
     struct saved s;
-    struct journal journal;
+    struct journal journal = {0};
     struct err err;
-    journal_init(&journal);
     bool is_found = saved_find(store, "x", "", &s, &journal, &err);
     CHECK(is_found || (journal.count == 0 && err.code != ERR_NONE));
     if (is_found) {

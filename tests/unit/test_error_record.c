@@ -181,7 +181,7 @@ TEST(the_history_drops_the_oldest_but_none_in_use)
         if (i == 2)
             in_use.unwound = r;
     }
-    assert_int_equal(error_history_kept(&h), ERROR_HISTORY_KEPT);
+    assert_int_equal(h.kept, ERROR_HISTORY_KEPT);
     assert_ptr_equal(error_history_at(&h, ERROR_HISTORY_KEPT - 1), in_use.standing);
     assert_ptr_equal(error_history_at(&h, ERROR_HISTORY_KEPT - 2), in_use.unwound);
     assert_ptr_equal(error_history_find(&h, 1), in_use.standing);
@@ -209,7 +209,7 @@ static struct sexp_document *large(const char *before, size_t len, const char *a
 static size_t bytes_of(const struct error_history *h)
 {
     size_t bytes = 0;
-    for (size_t n = 0; n < error_history_kept(h); n++)
+    for (size_t n = 0; n < h->kept; n++)
         bytes += error_record_bytes(error_history_at(h, n));
     return bytes;
 }
@@ -226,7 +226,7 @@ TEST(the_history_keeps_to_its_budget_in_bytes)
         assert_true(bytes_of(&h) <= ERROR_HISTORY_BYTES);
         assert_int_equal(error_history_at(&h, 0)->sequence, i);
     }
-    size_t kept = error_history_kept(&h);
+    size_t kept = h.kept;
     assert_true(kept >= 10 && kept <= ERROR_HISTORY_BYTES / 300000);
     assert_ptr_equal(error_history_at(&h, kept - 1), in_use.standing);
     assert_int_equal(error_history_at(&h, kept - 2)->sequence, 40 - (int)kept + 2);
@@ -238,14 +238,14 @@ TEST(the_history_keeps_to_its_budget_in_bytes)
     error_history_add_details(&h, last, large("(2 :ok :frames ", 1000000, ")"));
     assert_null(first->details);
     assert_non_null(last->details);
-    assert_int_equal(error_history_kept(&h), kept);
+    assert_int_equal(h.kept, kept);
     /* The newest stays, whatever its size. */
     error_history_add(&h, error_record_new(large("(1 :error :hint ", 5000000, ")")), &in_use);
-    assert_int_equal(error_history_kept(&h), 2);
+    assert_int_equal(h.kept, 2);
     assert_int_equal(error_history_at(&h, 0)->sequence, 41);
     assert_ptr_equal(error_history_at(&h, 1), in_use.standing);
     error_history_add(&h, error_record_new(parsed("(1 :error)")), &in_use);
-    assert_int_equal(error_history_kept(&h), 2);
+    assert_int_equal(h.kept, 2);
     assert_int_equal(error_history_at(&h, 0)->sequence, 42);
     error_history_clear(&h);
 }

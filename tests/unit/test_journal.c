@@ -23,9 +23,8 @@ static char *text_of(size_t len)
 
 TEST(journal_counts_the_pieces_of_an_entry)
 {
-    struct journal j;
+    struct journal j = {0};
     char *package = text_of(MIB);
-    journal_init(&j);
     for (uint64_t i = 1; i <= 100; i++) {
         struct journal_entry *e = add(&j, i);
         for (int k = 0; k < 3; k++)
@@ -42,8 +41,7 @@ TEST(journal_counts_the_pieces_of_an_entry)
 
 TEST(journal_counts_additions_that_come_later)
 {
-    struct journal j;
-    journal_init(&j);
+    struct journal j = {0};
     for (uint64_t i = 1; i <= 20; i++)
         add(&j, i);
     for (uint64_t i = 5; i <= 14; i++) {
@@ -60,8 +58,7 @@ TEST(journal_counts_additions_that_come_later)
 
 TEST(an_entry_beyond_the_bound_stays_by_itself)
 {
-    struct journal j;
-    journal_init(&j);
+    struct journal j = {0};
     add(&j, 1);
     struct journal_entry *e = add(&j, 2);
     add(&j, 3);

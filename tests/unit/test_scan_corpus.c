@@ -209,10 +209,9 @@ static bool is_place_for(enum change change, const struct scan_token *token, siz
 static bool find_place(const char *text, size_t len, enum change change, size_t wanted, size_t *count,
                        size_t *place)
 {
-    struct scan_lexer lexer;
+    struct scan_lexer lexer = scan_lexer_at(text, len, 0);
     size_t depth = 0;
     *count = 0;
-    scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
         if (token.kind == SCAN_TOKEN_END)
@@ -252,7 +251,6 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
                        struct tally *tally)
 {
     size_t count, place = 0, changed_len;
-    struct scan_lexer lexer;
     struct extent extent = {0, 0};
     find_place(text, len, change, SIZE_MAX, &count, &place);
     if (count == 0)
@@ -269,7 +267,7 @@ static void try_change(const char *path, const char *text, size_t len, enum chan
         changed[place] = change == ADD_OPEN ? '(' : ')';
         memcpy(changed + place + 1, text + place, len - place);
     }
-    scan_lexer_init(&lexer, text, len);
+    struct scan_lexer lexer = scan_lexer_at(text, len, 0);
     while (next_extent(&lexer, &extent) && extent.end <= place)
         ;
     struct scan_result result = scan_text(changed, changed_len);

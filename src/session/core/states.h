@@ -78,8 +78,8 @@ enum session_event {
     X(copied, "snapshots/copies.c", "Keep the snapshot, or note why there is none; then do what the copy was made for.")  \
     X(forgo, "snapshots/copies.c", "The process does not answer for the copy: kill it, or continue without if the copy itself has ended.") \
     X(put_off, "errors/failure.c", "The operation waits for a copy: it is stopped when it runs.")                      \
-    X(unwind, "errors/unwinding.c", "Keep the frames with the record, and unwind.")                                    \
-    X(settle, "errors/unwinding.c", "The error has been left: continue as after a success.")                           \
+    X(unwind, "errors/standing.c", "Keep the frames with the record, and unwind.")                                    \
+    X(settle, "errors/standing.c", "The error has been left: continue as after a success.")                           \
     X(press, "work/run.c", "Interrupt: an operation twice, other work once, a second apart; then kill.")             \
     X(die, "life/death.c", "Answer the operation with how its process ended. If that was the session's own process, it becomes its newest snapshot first.")
 

@@ -4,7 +4,6 @@
 #include "session/core/core.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
-#include "session/errors/unwinding.h"
 #include "session/process/process.h"
 #include "session/process/thread_errors.h"
 #include "session/records/error_record.h"
@@ -42,7 +41,6 @@ static void put_aside(struct session *s, struct error_record *r)
 
 void session_action_put_off(struct session *s, struct event *e)
 {
-    (void)e;
     if (s->current != NULL)
         s->current->is_to_stop = true;
 }
@@ -57,7 +55,7 @@ static void note_left(struct error_record *r)
 static void stay_in_thread(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
-    bool is_evaluation = op->keeps_record;
+    bool is_evaluation = op->asked.keeps_record;
     if (r->standing == 0)
         note_left(r);
     answer_error(s, op, r);
@@ -78,7 +76,8 @@ static void fail_in_entry(struct session *s, struct error_record *r)
 
 static bool goes_on(const struct session *s, const struct error_record *r)
 {
-    return s->current->goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
+    return s->current->asked.goes_on && !run_is_stopped(s) &&
+           !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
 }
 
 /* The session is now in the state that the failed evaluation leaves behind. */
@@ -87,9 +86,9 @@ static void count_evaluation(struct session *s, struct error_record *r)
     bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
     answer_note_package(s, r->condition);
     answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR, r->condition);
-    if (s->current->keeps_record)
+    if (s->current->asked.keeps_record)
         r->evaluation = s->at = s->numbers.evaluations;
-    r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
+    r->stands_here = s->current->asked.keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));
     thread_errors_note_standing(s, r);
     if (is_stopped)
         run_note_stop(s, r);
@@ -101,16 +100,16 @@ static void stand_or_leave(struct session *s, struct error_record *r)
     if (r != NULL && r->stands_here) {
         standing_begin(s, r);
     } else if (r != NULL && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0) {
-        unwinding_examine(s, r);
+        standing_examine(s, r);
     } else {
-        unwinding_begin(s, r);
+        standing_unwind(s, r);
     }
 }
 
 /* The evaluation ends with the error, in which the process stands. */
 static void end_in_error(struct session *s, struct error_record *r)
 {
-    bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
+    bool is_kept = s->current->asked.keeps_record; /* otherwise the answer owns ${r} */
     if (!r->stands_here)
         note_left(r);
     answer_error(s, s->current, r);

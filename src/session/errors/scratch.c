@@ -187,8 +187,8 @@ static void keep_where_it_stands(struct session *s, struct error_record *r)
     bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
     bool is_inside =
         sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
-    op->keeps_record = op->keeps_record && !is_settled;
-    if (op->kind == OPERATION_CONTINUE && op->keeps_record && is_inside) {
+    op->asked.keeps_record = op->asked.keeps_record && !is_settled;
+    if (op->kind == OPERATION_CONTINUE && op->asked.keeps_record && is_inside) {
         struct snapshot *sn = copies_adopt(s, s->scratch, s->numbers.evaluations + 1);
         s->scratch = NULL;
         sn->is_aside = true; /* the session stays where it is */
@@ -215,7 +215,7 @@ void session_action_refuse_scratch(struct session *s, struct event *e)
     if (s->current->sequence == 0 && s->flags.has_threads) {
         /* Beside threads what needs no error's copy runs in the process itself. */
         s->current->kind = OPERATION_RUN;
-        run_put_back(s);
+        s->current = NULL;
         leave(s);
         return;
     }

@@ -32,8 +32,12 @@ void standing_enter(struct session *s, struct operation *op);
 bool standing_is_entry(const struct session *s, const struct sexp *reply);
 void standing_note_effects(struct session *s);
 
-/* standing_end(s): copy the process unless a current copy exists, and unwind: COPYING, EXAMINING, UNWINDING.
- */
-void standing_end(struct session *s);
+/* standing_unwind(s, r): UNWINDING. ${r} is the record of the evaluation that failed, borrowed; NULL for
+ * that of a look-up. standing_examine(s, r): if no copy keeps the error's frames, read them with their locals
+ * first: EXAMINING. standing_leave_again(s, then): the process, a copy of a snapshot, leaves the error that
+ * the session has left before: UNWINDING, and then what ${then} does. */
+void standing_unwind(struct session *s, struct error_record *r);
+void standing_leave_again(struct session *s, void (*then)(struct session *s));
+void standing_examine(struct session *s, struct error_record *r);
 
 #endif

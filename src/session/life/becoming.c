@@ -15,7 +15,6 @@
 #include "session/core/eviction.h"
 #include "session/errors/exit_record.h"
 #include "session/errors/standing.h"
-#include "session/errors/unwinding.h"
 #include "session/process/hooks.h"
 #include "session/process/process.h"
 #include "session/records/error_record.h"
@@ -171,7 +170,7 @@ void becoming_survivor(struct session *s, enum start_cause cause, struct error_r
     b->record = record;
     b->end = *end;
     if (s->current != NULL) {
-        s->flags.is_after_hooks = s->flags.is_after_hooks && !s->current->keeps_record;
+        s->flags.is_after_hooks = s->flags.is_after_hooks && !s->current->asked.keeps_record;
         xstrset(&b->killer, strbuf_string(&s->current->code));
     }
     lower_best(s);
@@ -199,9 +198,9 @@ static void request_check(struct session *s)
     /* Tell a process from an image where it is, and any other that it is not in the server's directory. */
     struct strbuf request = {0};
     process_is_first(s);
-    zygotes_configure_request(s->host->options.zygotes,
-                              b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE, s->place.directory,
-                              &request);
+    zygote_configure_request(zygotes_own(s->host->options.zygotes),
+                             b->origin == FROM_ZYGOTE || b->facts.cause == START_RESTORE, s->place.directory,
+                             &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
 }
@@ -291,14 +290,14 @@ static void answer(struct session *s, const char *text)
     s->becoming.record = NULL;
     if (op != NULL && record != NULL) {
         record->session_note = xstrdup(text);
-        if (op->done == NULL)
+        if (op->asked.done == NULL)
             session_notify(s, FACT(FACT_AFTER_CANCELLED, .texts = {text}));
         answer_error(s, op, record);
         return;
     }
     error_record_free(record);
     /* No call asked for it, or its call was cancelled. */
-    if (op == NULL || op->done == NULL)
+    if (op == NULL || op->asked.done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {text}));
     if (op != NULL)
         answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
@@ -405,7 +404,7 @@ void session_action_healthy(struct session *s, struct event *e)
     if (b->facts.cause == START_DEATH_IN_ENTRY)
         stand_again(s);
     else if (b->origin == FROM_SNAPSHOT && b->is_in_error)
-        unwinding_leave(s, at_top_level);
+        standing_leave_again(s, at_top_level);
     else
         at_top_level(s);
 }

@@ -9,7 +9,6 @@
 #include "session/errors/scratch.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
 #include "session/work/run.h"
@@ -34,7 +33,7 @@ static enum start_cause cause_of(const struct session *s, bool was_put_back)
  * whether the copy is one. */
 static void end_what_it_began(struct session *s)
 {
-    programs_end(s);
+    process_end_programs(s);
     if (s->snapshots.making != NULL)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }
@@ -85,7 +84,7 @@ void session_action_die(struct session *s, struct event *e)
     end_what_it_began(s);
     bool is_put_back = has_not_begun(s);
     if (is_put_back)
-        run_put_back(s);
+        s->current = NULL; /* it is at the head of the queue again */
     enum start_cause cause = cause_of(s, is_put_back);
     struct error_record *r = s->current == NULL ? NULL : exit_record_new(s, e->end);
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_DIED,

@@ -62,7 +62,8 @@ void session_action_finish(struct session *s, struct event *e)
     if (s->scratch != NULL && !scratch_finish(s, e))
         return; /* it has ended in a copy that was discarded */
     bool still_stands = standing_is_entry(s, sexp_root(e->document));
-    bool is_evaluation = !still_stands && s->current->keeps_record && session_is_reply(e->document, "ok");
+    bool is_evaluation =
+        !still_stands && s->current->asked.keeps_record && session_is_reply(e->document, "ok");
     /* The session does not become idle before the answer is delivered: operations that the callback
      * submits wait until this function is done. */
     uv_timer_stop(s->clock.timer);

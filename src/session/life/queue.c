@@ -36,8 +36,8 @@ static uint64_t waited_ms(const struct session *s, const struct operation *op)
     return uv_now(s->host->options.loop) - op->submitted_ms;
 }
 
-static void word_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
-                        struct strbuf *out)
+void queue_add_behind(const struct session *s, const struct operation *op, enum fact_kind kind,
+                      struct strbuf *out)
 {
     const struct operation *first = session_first_operation(s);
     if (first == NULL || first == op)
@@ -54,16 +54,11 @@ static void word_behind(const struct session *s, const struct operation *op, enu
     strbuf_fini(&name);
 }
 
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
-{
-    word_behind(s, op, FACT_BEHIND, out);
-}
-
 static void tell_running(struct session *s, struct operation *op)
 {
     struct strbuf line = {0};
     uint64_t printed = run_progress(s, &line);
-    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
+    op->asked.on_progress(op->asked.arg, run_elapsed_s(s), printed, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -72,12 +67,12 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t ms = waited_ms(s, op);
     if (s->place.joined.image != NULL && op == session_first_operation(s))
-        op->on_progress(op->arg, (double)ms / 1000.0, 0, s->place.joined.doing);
+        op->asked.on_progress(op->asked.arg, (double)ms / 1000.0, 0, s->place.joined.doing);
     if (op->behind.len == 0 || op == session_first_operation(s) || ms < (uint64_t)s->host->waits.patience_ms)
         return;
     struct strbuf line = {0};
-    word_behind(s, op, FACT_WAITING, &line);
-    op->on_progress(op->arg, (double)ms / 1000.0, 0, strbuf_string(&line));
+    queue_add_behind(s, op, FACT_WAITING, &line);
+    op->asked.on_progress(op->asked.arg, (double)ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -94,9 +89,9 @@ static void answer_unbegun(struct session *s, struct operation *op, const char *
 static void expire(struct session *s, struct operation *op)
 {
     struct strbuf behind = {0};
-    queue_add_behind(s, op, &behind);
+    queue_add_behind(s, op, FACT_BEHIND, &behind);
     char *text = session_words(
-        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->timeout_ms / 1000.0));
+        s, FACT(FACT_EXPIRED, .texts = {strbuf_string(&behind)}, .seconds = op->asked.timeout_ms / 1000.0));
     answer_unbegun(s, op, "TIMEOUT", text);
     strbuf_fini(&behind);
     free(text);
@@ -104,7 +99,7 @@ static void expire(struct session *s, struct operation *op)
 
 static bool is_limited(const struct operation *op)
 {
-    return op->timeout_ms > 0 && !op->is_look_up;
+    return op->asked.timeout_ms > 0 && !op->asked.is_look_up;
 }
 
 /* NULL if every waiting operation is within its limit. */
@@ -112,7 +107,7 @@ static struct operation *first_expired(struct session *s)
 {
     list_each(struct operation, op, &s->queue, node) {
         if (op != s->current && op != session_first_operation(s) && is_limited(op) &&
-            waited_ms(s, op) >= (uint64_t)op->timeout_ms)
+            waited_ms(s, op) >= (uint64_t)op->asked.timeout_ms)
             return op;
     }
     return NULL;
@@ -125,8 +120,8 @@ static void on_tick(uv_timer_t *timer)
     for (struct operation *op; (op = first_expired(s)) != NULL;)
         expire(s, op);
     list_each(struct operation, op, &s->queue, node) {
-        is_needed = is_needed || op->on_progress != NULL || is_limited(op);
-        if (op->on_progress == NULL)
+        is_needed = is_needed || op->asked.on_progress != NULL || is_limited(op);
+        if (op->asked.on_progress == NULL)
             continue;
         if (op == s->current)
             tell_running(s, op);
@@ -141,21 +136,16 @@ void queue_add(struct session *s, struct operation *op)
 {
     op->submitted_ms = uv_now(s->host->options.loop);
     operation_weigh(op, &s->all->operation_bytes);
-    if (op->keeps_record)
+    if (op->asked.keeps_record)
         op->number = next_number(s);
     if (!list_is_empty(&s->queue))
         operation_add_name(session_first_operation(s), &op->behind);
     uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
-    if ((op->on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
+    if ((op->asked.on_progress != NULL || is_limited(op)) && !uv_is_active((uv_handle_t *)s->clock.ticker))
         uv_timer_start(s->clock.ticker, on_tick, tick_ms, tick_ms);
     list_append(&s->queue, &op->node);
     s->clock.uses++;
     session_count(s, METRIC_OPERATIONS);
-}
-
-size_t queue_length(const struct session *s)
-{
-    return list_count(&s->queue);
 }
 
 struct operation *queue_find(const struct session *s, uint64_t number)
@@ -188,7 +178,7 @@ bool queue_cancel_first(struct session *s, struct strbuf *what)
 static void run(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
-    if (op->keeps_record)
+    if (op->asked.keeps_record)
         snapshots_leave_after(&s->snapshots, s->at);
     run_send(s);
 }
@@ -244,7 +234,6 @@ static void proceed(struct session *s, enum session_state state)
 
 void session_action_begin(struct session *s, struct event *e)
 {
-    (void)e;
     proceed(s, SESSION_IDLE);
     if (s->state == SESSION_ABSENT && next(s) != NULL)
         session_look_at_queue(s);
@@ -252,7 +241,6 @@ void session_action_begin(struct session *s, struct event *e)
 
 void session_action_start(struct session *s, struct event *e)
 {
-    (void)e;
     proceed(s, SESSION_ABSENT);
     if (s->state == SESSION_ABSENT && next(s) != NULL)
         becoming_fresh(s);
@@ -260,7 +248,6 @@ void session_action_start(struct session *s, struct event *e)
 
 void session_action_resume(struct session *s, struct event *e)
 {
-    (void)e;
     struct operation *op;
     while (s->state == SESSION_SUSPENDED && (op = next(s)) != NULL) {
         if (!needs_process(op))
@@ -277,7 +264,6 @@ void session_action_resume(struct session *s, struct event *e)
 /* An operation that cannot run inside the standing error ends it. */
 void session_action_serve(struct session *s, struct event *e)
 {
-    (void)e;
     struct operation *op = next(s);
     if (op == NULL || !worker_is_alive(s->worker))
         return;
@@ -286,5 +272,5 @@ void session_action_serve(struct session *s, struct event *e)
     else if (op->kind == OPERATION_VISIT)
         scratch_begin(s, op);
     else
-        standing_end(s);
+        session_action_end_standing(s, e);
 }

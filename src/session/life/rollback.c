@@ -13,9 +13,7 @@
 #include "session/core/core.h"
 #include "session/life/becoming.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/snapshots/checkpointing.h"
-#include "session/snapshots/copies.h"
 #include "session/store/saved.h"
 #include "session/work/answer.h"
 #include "session/work/run.h"
@@ -33,7 +31,7 @@ static void count_again(struct session *s)
 void rollback_clear(struct session *s)
 {
     process_forget(s);
-    programs_end(s);
+    process_end_programs(s);
     stored_image_drop(&s->suspension.image);
     snapshots_clear(&s->snapshots, FACT_NONE);
     s->at = s->numbers.evaluations = s->numbers.skipped = 0;
@@ -126,7 +124,7 @@ static void refuse(struct session *s, struct operation *op, const char *why)
 {
     s->flags.is_unrestored = s->flags.is_unrestored || s->numbers.evaluations == 0;
     note_loss(s, op);
-    if (op->done == NULL)
+    if (op->asked.done == NULL)
         session_notify(s, FACT(FACT_TEXT, .texts = {why}));
     if (s->flags.is_unrestored && s->all->store != NULL && saved_exists(s->all->store, op->name))
         session_notify(s, FACT(FACT_NOT_SAVED_AT_END));
@@ -194,11 +192,11 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     char *named = snapshots_names(&s->snapshots);
-    struct replaced_facts replaced = {.at = s->at, .errors = error_history_made(&s->errors)};
+    struct replaced_facts replaced = {.at = s->at, .errors = s->errors.made};
     rollback_clear(s);
     notices_clear(&s->told.notices);
     note_loss(s, op);
-    if (op->done != NULL)
+    if (op->asked.done != NULL)
         take_limits(s, saved);
     s->journal = *journal;
     s->at = s->numbers.evaluations = saved->evaluations;
@@ -221,8 +219,7 @@ void rollback_restore(struct session *s, struct operation *op)
 {
     struct err err;
     struct saved saved;
-    struct journal journal;
-    journal_init(&journal);
+    struct journal journal = {0};
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
     if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->options.zygotes),
                                              &saved, &journal, &err)) {

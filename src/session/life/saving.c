@@ -19,7 +19,6 @@
 #include "proc/loop_handle.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
-#include "session/process/process.h"
 #include "session/snapshots/copies.h"
 #include "session/store/leases.h"
 #include "session/store/saved.h"
@@ -199,7 +198,6 @@ static void await(struct saving *v, uint64_t limit_ms, enum fact_kind late)
 
 static void on_ready(void *arg, const struct sexp *hello)
 {
-    (void)hello;
     struct saving *v = arg;
     struct strbuf request = {0};
     await(v, SAVE_MS, FACT_SAVE_LATE);
@@ -265,29 +263,28 @@ static char *new_draft(const struct session *s)
         return NULL;
     char suffix[SAVED_SUFFIX];
     saved_unique_suffix(suffix);
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/draft%s", drafts, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/draft%s", drafts, suffix);
 }
 
 /* What the save called ${name} is to hold besides the image; given. */
-static json_t *describe(const struct session *s, const char *name, const char *image)
+static json_t *describe(const struct session *s, const char *name, char *image)
 {
-    struct saved saved = {.name = xstrdup(name),
-                          .image = xstrdup(image),
-                          .lisp = xstrdup(zygotes_lisp(s->host->options.zygotes)),
-                          .package = xstrdup(session_core_package(s)),
-                          .sandbox = xstrdup(confinement_mode(s->place.confinement)),
-                          .network = xstrdup(confinement_network(s->place.confinement)),
-                          .directory = xstrdup(s->place.directory),
-                          .checkpoints = snapshots_names(&s->snapshots),
+    char *checkpoints = snapshots_names(&s->snapshots);
+    struct saved saved = {.name = name,
+                          .image = image,
+                          .lisp = zygotes_lisp(s->host->options.zygotes),
+                          .package = session_core_package(s),
+                          .sandbox = confinement_mode(s->place.confinement),
+                          .network = confinement_network(s->place.confinement),
+                          .directory = s->place.directory,
+                          .checkpoints = checkpoints,
                           .limits = s->limits,
                           .heap_mib = s->process.kind.heap_mib,
                           .evaluations = s->at};
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
     json_t *description = saved_description_write(&saved, &s->journal);
-    saved_fini(&saved);
+    free(checkpoints);
     return description;
 }
 
@@ -347,7 +344,7 @@ bool saving_start(struct session *s, struct operation *op)
     struct err err;
     char *path = prepare(s, name_of(op), &err);
     if (path == NULL) {
-        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        answer_unavailable(s, op, err.message);
         return false;
     }
     struct saving *v = begin(s, op, path);
@@ -412,9 +409,7 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            answer_deliver(
-                s, op,
-                &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = session_sentence(s, FACT_CLOSED)});
+            answer_unavailable(s, op, session_sentence(s, FACT_CLOSED));
         }
         v->session = NULL;
         list_remove(&v->node);

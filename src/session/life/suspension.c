@@ -14,7 +14,6 @@
 #include "session/life/becoming.h"
 #include "session/life/saving.h"
 #include "session/process/process.h"
-#include "session/process/programs.h"
 #include "session/snapshots/checkpointing.h"
 #include "session/snapshots/copies.h"
 #include "session/work/answer.h"
@@ -24,7 +23,7 @@ static bool may_suspend(const struct session *s)
     pid_t program;
     return s->place.joined.address == NULL && list_is_empty(&s->queue) && list_is_empty(&s->savings) &&
            worker_is_alive(s->worker) && !snapshots_have_named(&s->snapshots) &&
-           programs_list(s, &program, 1) == 0;
+           process_programs(s, &program, 1) == 0;
 }
 
 static void on_stored(struct session *s, char *image);
@@ -119,7 +118,6 @@ void suspension_resume(struct session *s)
 /* Answer the waiting operations; the image stays for another attempt. */
 void session_action_refuse_all(struct session *s, struct event *e)
 {
-    (void)e;
     char *why = s->why;
     s->why = NULL;
     answer_all_waiting(s, why);

@@ -1,8 +1,11 @@
 /*
- * Responsible for a session's process: its start, its messages and its end.
+ * Responsible for a session's process: its start, its messages and its end; and for the programs that it has
+ * started. When a Lisp ends, these become children of the server. A mark in their environment identifies
+ * their session. A program that clears its environment is not found, and ends with the server.
  */
 #include "session/process/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +14,15 @@
 #include "base/user_directory.h"
 #include "base/utf8.h"
 #include "lisp/zygotes.h"
+#include "proc/child.h"
 #include "proc/control_groups.h"
+#include "proc/orphans.h"
+#include "proc/tree.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
 #include "session/process/hooks.h"
 #include "session/process/joined.h"
 #include "session/process/thread_errors.h"
-#include "session/snapshots/copies.h"
 #include "session/work/memory_watch.h"
 #include "session/work/run.h"
 
@@ -181,12 +186,10 @@ static bool find_directory(struct session *s)
 {
     if (s->place.directory == NULL || is_directory(s->place.directory))
         return true;
-    struct strbuf why = {0};
-    strbuf_addf(&why,
-                "The session's directory %s does not exist any more. Make it again, or close the session.",
-                s->place.directory);
     free(s->why);
-    s->why = strbuf_steal(&why, NULL);
+    s->why = strbuf_format(
+        "The session's directory %s does not exist any more. Make it again, or close the session.",
+        s->place.directory);
     session_later(s);
     return false;
 }
@@ -226,7 +229,7 @@ bool process_request_again(struct session *s)
         request(s);
         return true;
     }
-    const char *why = zygotes_why(s->host->options.zygotes, &s->process.kind);
+    const char *why = zygote_why(zygotes_find(s->host->options.zygotes, &s->process.kind));
     xstrset(&s->why, why[0] != '\0' ? why : session_sentence(s, FACT_NOT_READY));
     return false;
 }
@@ -260,7 +263,7 @@ void process_came(struct session *s)
     }
     process_is_first(s);
     session_enter_state(s, SESSION_IDLE, 0);
-    const char *notices = zygotes_notices(s->host->options.zygotes, &s->process.kind);
+    const char *notices = zygote_notices(zygotes_find(s->host->options.zygotes, &s->process.kind));
     if (s->numbers.evaluations == 0 && notices[0] != '\0' && !notices_have(&s->told.notices, FACT_STARTED))
         session_notify(s, FACT(FACT_STARTED, .texts = {notices}));
 }
@@ -275,8 +278,9 @@ bool process_start_image(struct session *s, const char *image, const char *direc
             s->process.kind.heap_mib = least_heap_mib;
     }
     do
-        s->worker = zygotes_start_image(s->host->options.zygotes, &s->process.kind, &s->all->processes, image,
-                                        directory != NULL ? directory : s->place.directory, &events, err);
+        s->worker =
+            zygote_start_image(zygotes_own(s->host->options.zygotes), &s->process.kind, &s->all->processes,
+                               image, directory != NULL ? directory : s->place.directory, &events, err);
     while (s->worker == NULL && err->code == ERR_LIMIT && eviction_for_process(s));
     return s->worker != NULL;
 }
@@ -295,4 +299,29 @@ void process_forget(struct session *s)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
     s->snapshots.is_one_owed = false;
     session_enter_state(s, SESSION_ABSENT, 0);
+}
+
+/* False if the session has had no process. */
+static bool mark_of(const struct session *s, char mark[48])
+{
+    snprintf(mark, 48, CHILD_SESSION_VARIABLE "=%d", (int)s->process.first);
+    return s->process.first != 0;
+}
+
+void process_end_programs(struct session *s)
+{
+    char mark[48];
+    if (mark_of(s, mark))
+        orphans_end(s->host->orphans, zygotes_children(s->host->options.zygotes), mark);
+}
+
+size_t process_programs(const struct session *s, pid_t *out, size_t capacity)
+{
+    char mark[48];
+    size_t n = 0;
+    if (session_core_pid(s) > 0)
+        n = tree_children(session_core_pid(s), out, capacity);
+    if (mark_of(s, mark))
+        n += orphans_list(zygotes_children(s->host->options.zygotes), mark, out + n, capacity - n);
+    return n;
 }

@@ -5,6 +5,8 @@
 #define SESSION_PROCESS_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "lisp/worker.h"
 
@@ -41,5 +43,13 @@ void process_call(struct session *s, const char *request);
 void process_read_tools(struct session *s, const struct sexp *tools);
 void process_take_tools(struct session *s);
 void process_note_tools(struct session *s, const struct sexp *tools);
+
+/* process_programs(s, out, capacity): the running programs that its code has started, without their own
+ * children, including those that a dead process left behind. Programs that have cleared their environment
+ * are not found. Returns the number written. */
+size_t process_programs(const struct session *s, pid_t *out, size_t capacity);
+
+/* process_end_programs(s): its process has ended: send SIGKILL to the programs that it left running. */
+void process_end_programs(struct session *s);
 
 #endif

@@ -90,7 +90,7 @@ void error_history_add_details(struct error_history *h, struct error_record *r,
 
 struct error_record *error_history_at(const struct error_history *h, size_t n)
 {
-    return n < error_history_kept(h) ? h->records[(h->made - 1 - n) % ERROR_HISTORY_KEPT] : NULL;
+    return n < h->kept ? h->records[(h->made - 1 - n) % ERROR_HISTORY_KEPT] : NULL;
 }
 
 struct error_record *error_history_last(const struct error_history *h)
@@ -103,20 +103,10 @@ struct error_record *error_history_last(const struct error_history *h)
 
 struct error_record *error_history_find(const struct error_history *h, int sequence)
 {
-    for (size_t i = 0; i < error_history_kept(h); i++)
+    for (size_t i = 0; i < h->kept; i++)
         if (error_history_at(h, i)->sequence == sequence)
             return error_history_at(h, i);
     return NULL;
-}
-
-size_t error_history_kept(const struct error_history *h)
-{
-    return h->kept;
-}
-
-size_t error_history_made(const struct error_history *h)
-{
-    return h->made;
 }
 
 void error_history_clear(struct error_history *h)

@@ -16,7 +16,8 @@
 struct error_record;
 struct sexp_document;
 
-/* Members are error_history.c's own. */
+/* error_history.c changes it; others read how many were made and are kept, and whether there is a last one.
+ */
 struct error_history {
     struct error_record *records[ERROR_HISTORY_KEPT]; /* the newest at (made - 1) % ERROR_HISTORY_KEPT */
     size_t made, kept;
@@ -44,10 +45,6 @@ void error_history_add_details(struct error_history *h, struct error_record *r,
 struct error_record *error_history_at(const struct error_history *h, size_t n);
 struct error_record *error_history_last(const struct error_history *h);
 struct error_record *error_history_find(const struct error_history *h, int sequence);
-
-/* error_history_kept(h): how many are kept. error_history_made(h): how many have been added. */
-size_t error_history_kept(const struct error_history *h);
-size_t error_history_made(const struct error_history *h);
 
 /* error_history_clear(h): as in a new session. */
 void error_history_clear(struct error_history *h);

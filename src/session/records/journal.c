@@ -10,11 +10,6 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-void journal_init(struct journal *j)
-{
-    *j = (struct journal){0};
-}
-
 void journal_forget_pieces(struct journal_entry *e)
 {
     for (size_t i = 0; i < e->piece_count; i++) {
@@ -53,7 +48,7 @@ void journal_fini(struct journal *j)
     for (size_t i = 0; i < j->count; i++)
         entry_fini(&j->entries[j->first + i]);
     free(j->entries);
-    journal_init(j);
+    *j = (struct journal){0};
 }
 
 static void drop_oldest(struct journal *j)

@@ -54,8 +54,7 @@ struct journal {
     uint64_t dropped;
 };
 
-/* journal_init(j), journal_fini(j): on the caller's memory. */
-void journal_init(struct journal *j);
+/* journal_fini(j): empty it; all members of an empty one are 0. */
 void journal_fini(struct journal *j);
 
 /* journal_add(j, evaluation, parent, code, len, package, outcome): code and package are copied. Returns it,

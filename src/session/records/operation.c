@@ -19,8 +19,8 @@ struct operation *operation_new(struct session *s, enum operation_kind kind, ope
     struct operation *op = xcalloc(1, sizeof *op);
     op->session = s;
     op->kind = kind;
-    op->done = done;
-    op->arg = arg;
+    op->asked.done = done;
+    op->asked.arg = arg;
     op->what.limit = LONGEST_WHAT;
     list_init(&op->node);
     return op;
@@ -42,6 +42,9 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
                                     const struct operation_options *options)
 {
     struct operation *op = operation_new(s, kind, options->done, options->arg);
+    op->asked = *options;
+    op->asked.request = NULL;
+    op->asked.what = op->asked.code = op->asked.package = NULL;
     strbuf_add(&op->request, options->request->bytes, options->request->len);
     size_t len = options->what == NULL ? 0 : strlen(options->what);
     if (len > 0)
@@ -51,14 +54,6 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
     if (options->code != NULL)
         strbuf_add(&op->code, options->code, options->code_len);
     op->package = xstrdup(options->package);
-    op->timeout_ms = options->timeout_ms;
-    op->keeps_record = options->keeps_record;
-    op->goes_on = options->goes_on;
-    op->is_examination = options->is_examination;
-    op->is_look_up = options->is_look_up;
-    op->on_progress = options->on_progress;
-    op->on_question = options->on_question;
-    op->author = options->author;
     return op;
 }
 

@@ -41,25 +41,16 @@ struct operation {
     char *name;    /* CHECKPOINT: the new name; ROLLBACK: the target; RESTORE, SAVE: the save; NULL: the
                       session's */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
-    int timeout_ms;
     uint64_t number;       /* of the evaluation in the journal; 0: none */
     uint64_t submitted_ms; /* loop time */
     struct strbuf behind;  /* description of what it waited behind when it was submitted; empty: nothing */
-    bool keeps_record;
-    bool goes_on;    /* it may continue after an error */
-    int errors_met;  /* after which it continued */
-    bool is_to_stop; /* it was cancelled meanwhile */
-    bool is_examination;
-    bool is_look_up;      /* it can be answered while another one runs */
-    struct look *look;    /* the look-up under way; the operation is out of the queue then */
-    operation_done *done; /* NULL once cancelled */
-    operation_progress *on_progress;
-    operation_question *on_question; /* NULL: its input is not asked for */
-    int questions;                   /* how many there were */
-    int64_t question;                /* the agent's number of the one that waits for an answer */
-    bool is_let_go;                  /* its caller was answered early */
-    struct author author;            /* who asked for it */
-    void *arg;
+    int errors_met;        /* after which it continued */
+    bool is_to_stop;       /* it was cancelled meanwhile */
+    struct look *look;     /* the look-up under way; the operation is out of the queue then */
+    int questions;         /* how many there were */
+    int64_t question;      /* the agent's number of the one that waits for an answer */
+    bool is_let_go;        /* its caller was answered early */
+    struct operation_options asked; /* its texts are in the members above; ${done} is NULL once cancelled */
 };
 
 /* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, kind, options): with a

@@ -37,9 +37,7 @@ char *image_store_prepare(struct image_store *d, struct err *err)
         if (d->path == NULL)
             return NULL;
     }
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%lu.core", d->path, ++d->made);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/%lu.core", d->path, ++d->made);
 }
 
 void image_store_free(struct image_store *d)

@@ -47,7 +47,7 @@ struct leases {
     char *holder; /* path: NODE.NUMBER in nodes; its last part is the mark of its leases */
     struct list all;
     int64_t renewed_at;  /* on this machine's clock, before the last renewal */
-    time_t renewed_time; /* of that renewal, on the file system's */
+    time_t renewed_time; /* of that renewal, on the file system's; 0: there was none */
     bool is_replaced;    /* another server has this one's name */
 };
 
@@ -78,9 +78,7 @@ static int64_t now_s(void)
 
 static char *path_of(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/%s%s", directory, name, suffix);
 }
 
 /* The text of an open file, empty if it is too long, and its time; false if it cannot be read. */
@@ -197,6 +195,15 @@ static bool refuse(const struct leases *l, const char *path, const char *name, c
         name, h->node);
 }
 
+/* Makes an empty file; false with errno set. */
+static bool make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* The name of a file that asks for the lease at ${path}. */
 static char *name_of_wish(const struct leases *l, const char *path)
 {
@@ -213,10 +220,7 @@ static void ask_for(const struct leases *l, const char *path, const struct holdi
     char *name = name_of_wish(l, path), *directory = path_of(l->root, WANTED, h->node);
     char *wish = path_of(directory, name, "");
     bool ok = user_directory_make(directory, &err);
-    int fd = ok ? open(wish, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600) : -1;
-    if (fd >= 0)
-        close(fd);
-    else
+    if (!ok || !make_file(wish))
         log_warning("cannot ask for %s: %s", path, ok ? strerror(errno) : err.message);
     free(wish);
     free(directory);
@@ -257,17 +261,14 @@ static void withdraw(const struct leases *l, const char *path)
 static bool make_mark(const struct leases *l, const char *path, struct err *err)
 {
     char *mark = path_of(path, mark_of(l->holder), "");
-    int fd = -1;
+    bool is_made = false;
     errno = ENOENT;
-    for (int i = 0; i < MOST_TRIES && fd < 0 && errno == ENOENT; i++)
-        if (mkdir(path, 0700) == 0 || errno == EEXIST)
-            fd = open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-    else
+    for (int i = 0; i < MOST_TRIES && !is_made && errno == ENOENT; i++)
+        is_made = (mkdir(path, 0700) == 0 || errno == EEXIST) && make_file(mark);
+    if (!is_made)
         err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", mark);
     free(mark);
-    return fd >= 0;
+    return is_made;
 }
 
 /* A look, so that nobody who has the lease sees the mark of one that cannot get it; then the mark; then the
@@ -321,7 +322,9 @@ static bool renew_open(struct leases *l, int fd, bool *is_late)
     struct stat before, after;
     if (!read_open(fd, text, &before))
         return false;
-    if (text[0] == '\0' && !write_own(fd, l->number)) /* somebody has removed it */
+    if (l->renewed_time == 0)
+        text[0] = '\0';                               /* of an earlier server with this name */
+    if (text[0] == '\0' && !write_own(fd, l->number)) /* or somebody has removed it */
         return false;
     l->is_replaced = text[0] != '\0' && strncmp(text, l->number, strlen(l->number)) != 0;
     if (l->is_replaced)
@@ -334,14 +337,15 @@ static bool renew_open(struct leases *l, int fd, bool *is_late)
     return true;
 }
 
-static void renew(struct leases *l)
+/* Renew this server's file, in place: a path that other machines remember leads to it. */
+static bool renew(struct leases *l, struct err *err)
 {
     int64_t now = now_s();
     bool is_late = false;
     int fd = open(l->own, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     bool ok = fd >= 0 && renew_open(l, fd, &is_late);
     if (!ok)
-        log_error("cannot renew %s: %s", l->own, strerror(errno));
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", l->own);
     if (fd >= 0)
         close(fd);
     if (ok) {
@@ -352,33 +356,16 @@ static void renew(struct leases *l)
         check_all(l);
     if (l->is_replaced)
         uv_timer_stop(l->timer);
+    return ok;
 }
 
 static void on_time(uv_timer_t *timer)
 {
     struct leases *l = timer->data;
-    if (now_s() - l->renewed_at >= RENEW_S)
-        renew(l);
+    struct err err;
+    if (now_s() - l->renewed_at >= RENEW_S && !renew(l, &err))
+        log_error("%s", err.message);
     grant_all(l);
-}
-
-/* Write this server's file, in place: a path that other machines remember leads to it. */
-static bool begin(struct leases *l, struct err *err)
-{
-    struct stat status;
-    if (!user_directory_make(l->nodes, err))
-        return false;
-    int fd = open(l->own, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write_own(fd, l->number) && futimens(fd, NULL) == 0 && fstat(fd, &status) == 0;
-    if (!ok)
-        err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", l->own);
-    if (fd >= 0)
-        close(fd);
-    if (!ok)
-        return false;
-    l->renewed_at = now_s();
-    l->renewed_time = status.st_mtim.tv_sec;
-    return true;
 }
 
 struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *node, struct err *err)
@@ -395,7 +382,7 @@ struct leases *leases_new(uv_loop_t *loop, const char *directory, const char *no
     char mark[MOST_MARK + 1];
     snprintf(mark, sizeof mark, "%.*s.%s", LEASE_MOST_NODE, node, l->number);
     l->holder = path_of(l->nodes, mark, "");
-    if (!ok || !begin(l, err)) {
+    if (!ok || !user_directory_make(l->nodes, err) || !renew(l, err)) {
         leases_free(l);
         return NULL;
     }
@@ -470,8 +457,8 @@ void lease_watch(struct lease *lease, void (*on_lost)(void *arg), void (*on_want
 bool lease_confirm(struct lease *lease, struct err *err)
 {
     struct leases *l = lease->leases;
-    if (now_s() - l->renewed_at > HELD_S)
-        renew(l);
+    if (now_s() - l->renewed_at > HELD_S && !renew(l, err))
+        log_error("%s", err->message);
     if (!lease->is_lost && now_s() - l->renewed_at <= HELD_S)
         return true;
     return err_set(err, ERR_BUSY,

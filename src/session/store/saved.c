@@ -106,9 +106,7 @@ const char *saved_store_directory(const struct saved_store *store)
 
 static char *path_in(const char *directory, const char *name, const char *suffix)
 {
-    struct strbuf b = {0};
-    strbuf_addf(&b, "%s/%s%s", directory, name, suffix);
-    return strbuf_steal(&b, NULL);
+    return strbuf_format("%s/%s%s", directory, name, suffix);
 }
 
 static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
@@ -324,7 +322,6 @@ static void begin_next_commit(struct saved_store *store, const char *name);
 
 static void commit_done(uv_work_t *work, int status)
 {
-    (void)status;
     struct commit *c = work->data;
     struct saved_store *store = c->store;
     if (store != NULL) {
@@ -443,34 +440,20 @@ bool saved_exists(const struct saved_store *store, const char *name)
     return exists;
 }
 
-/* Whether the image is the one that was saved; its name becomes its path. */
-static bool check_image(const struct saved_store *store, const json_t *d, struct saved *s, struct err *err)
+/* Whether the image is the one that was saved. */
+static bool check_image(const struct saved_store *store, struct saved *s, struct err *err)
 {
-    char hash[20], *path = path_of(store, s->image, "");
+    char hash[20];
     struct err why;
     uint64_t found;
-    json_int_t size = json_integer_value(json_object_get(d, "size"));
-    bool is_same = hash_ends(path, &found, hash, &why) && found == (uint64_t)size &&
-                   strcmp(json_string_value(json_object_get(d, "hash")), hash) == 0;
-    free(s->image);
-    s->image = path;
-    return is_same ||
+    json_int_t size = json_integer_value(json_object_get(s->description, "size"));
+    s->image = path_of(store, json_string_value(json_object_get(s->description, "image")), "");
+    return (hash_ends(s->image, &found, hash, &why) && found == (uint64_t)size &&
+            strcmp(json_string_value(json_object_get(s->description, "hash")), hash) == 0) ||
            err_set(
                err, ERR_INVALID,
                "The saved session %s cannot be used: its image is missing, incomplete or a different one.",
                s->name);
-}
-
-/* False with ${err} set, and nothing in ${s}. */
-static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
-                  struct saved *s, struct err *err)
-{
-    if (!saved_description_read(d, name, lisp, s, err))
-        return false;
-    if (check_image(store, d, s, err))
-        return true;
-    saved_fini(s);
-    return false;
 }
 
 bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
@@ -478,32 +461,27 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
 {
     char *path = path_of(store, name, ".json");
     struct err why;
-    json_t *d = load_description(path, &why);
+    *s = (struct saved){.description = load_description(path, &why)};
     bool is_there = access(path, R_OK) == 0;
     free(path);
     bool ok;
     if (!is_there)
         ok = err_set(err, ERR_NOT_FOUND, "There is no saved session named %s in %s.", name, store->directory);
-    else if (d == NULL)
+    else if (s->description == NULL)
         ok = err_set(err, ERR_INVALID,
                      "The saved session %s cannot be used: its description cannot be read (%s).", name,
                      why.message);
     else
-        ok = check(store, name, d, lisp, s, err);
+        ok = saved_description_read(s, name, lisp, err) && check_image(store, s, err);
     if (ok && journal != NULL)
-        saved_description_read_journal(d, journal);
-    json_decref(d);
+        saved_description_read_journal(s->description, journal);
+    if (!ok)
+        saved_fini(s);
     return ok;
 }
 
 void saved_fini(struct saved *s)
 {
-    free(s->name);
+    json_decref(s->description);
     free(s->image);
-    free(s->lisp);
-    free(s->package);
-    free(s->sandbox);
-    free(s->network);
-    free(s->directory);
-    free(s->checkpoints);
 }

@@ -76,16 +76,16 @@ static void read_pieces(const json_t *array, struct journal_entry *entry)
 {
     journal_forget_pieces(entry);
     for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *p = json_array_get(array, i);
-        json_int_t start = json_integer_value(json_array_get(p, 1));
-        json_int_t end = json_integer_value(json_array_get(p, 2));
-        const char *package = json_string_value(json_array_get(p, 3));
-        json_int_t depth = json_integer_value(json_array_get(p, 5));
-        if (package == NULL || start < 0 || depth < 0 || depth > MOST_DEPTH)
-            continue;
-        journal_add_piece(entry, (uint64_t)json_integer_value(json_array_get(p, 0)), (size_t)start,
-                          end < 0 ? SIZE_MAX : (size_t)end, package, json_string_value(json_array_get(p, 4)))
-            ->depth = (int)depth;
+        json_int_t evaluation, start, end;
+        const char *package;
+        json_t *calls;
+        int depth;
+        if (json_unpack(json_array_get(array, i), "[I, I, I, s, o, i]", &evaluation, &start, &end, &package,
+                        &calls, &depth) == 0 &&
+            start >= 0 && depth >= 0 && depth <= MOST_DEPTH)
+            journal_add_piece(entry, (uint64_t)evaluation, (size_t)start, end < 0 ? SIZE_MAX : (size_t)end,
+                              package, json_string_value(calls))
+                ->depth = depth;
     }
 }
 
@@ -94,26 +94,27 @@ void saved_description_read_journal(const json_t *d, struct journal *journal)
     const json_t *array = json_object_get(d, "journal");
     json_int_t last = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *e = json_array_get(array, i);
-        json_int_t evaluation = json_integer_value(json_object_get(e, "evaluation"));
-        const json_t *code = json_object_get(e, "code");
-        json_int_t outcome = json_integer_value(json_object_get(e, "outcome"));
-        const char *package = json_string_value(json_object_get(e, "package"));
-        if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED ||
-            evaluation <= last)
+        json_int_t evaluation, parent = 0, origin = -1, when = 0;
+        const char *code, *package, *additions = NULL;
+        json_t *pieces = NULL;
+        size_t len;
+        int outcome, is_undone = false, is_held = false;
+        if (json_unpack(json_array_get(array, i), "{s:I, s?I, s:s%, s:s, s:i, s?b, s?b, s?I, s?I, s?s, s?o}",
+                        "evaluation", &evaluation, "parent", &parent, "code", &code, &len, "package",
+                        &package, "outcome", &outcome, "undone", &is_undone, "held", &is_held, "when", &when,
+                        "origin", &origin, "additions", &additions, "pieces", &pieces) != 0 ||
+            outcome < JOURNAL_OK || outcome > JOURNAL_DIED || evaluation <= last)
             continue;
         last = evaluation;
-        struct journal_entry *entry = journal_add(
-            journal, (uint64_t)evaluation, (uint64_t)json_integer_value(json_object_get(e, "parent")),
-            json_string_value(code), json_string_length(code), package, (enum journal_outcome)outcome);
-        entry->is_undone = json_is_true(json_object_get(e, "undone"));
-        entry->is_in_state = json_is_true(json_object_get(e, "held"));
-        entry->has_origin = json_is_integer(json_object_get(e, "origin"));
-        entry->origin = (uint64_t)json_integer_value(json_object_get(e, "origin"));
-        entry->additions = xstrdup(json_string_value(json_object_get(e, "additions")));
-        if (json_is_array(json_object_get(e, "pieces")))
-            read_pieces(json_object_get(e, "pieces"), entry);
-        json_int_t when = json_integer_value(json_object_get(e, "when"));
+        struct journal_entry *entry = journal_add(journal, (uint64_t)evaluation, (uint64_t)parent, code, len,
+                                                  package, (enum journal_outcome)outcome);
+        entry->is_undone = is_undone;
+        entry->is_in_state = is_held;
+        entry->has_origin = origin >= 0;
+        entry->origin = origin >= 0 ? (uint64_t)origin : 0;
+        entry->additions = xstrdup(additions);
+        if (json_is_array(pieces))
+            read_pieces(pieces, entry);
         if (when > 0 && when <= LATEST_S)
             entry->when = (struct timespec){.tv_sec = (time_t)when};
         journal_weigh(journal, entry);
@@ -122,10 +123,10 @@ void saved_description_read_journal(const json_t *d, struct journal *journal)
 
 /* NULL if the member is absent. A value that is not a string becomes "", which names nothing, so that it is
  * refused rather than taken for an absent one. */
-static char *copy_of(const json_t *value)
+static const char *text_of(const json_t *d, const char *key)
 {
-    const char *text = json_string_value(value);
-    return value == NULL ? NULL : xstrdup(text == NULL ? "" : text);
+    const json_t *value = json_object_get(d, key);
+    return value == NULL || json_is_string(value) ? json_string_value(value) : "";
 }
 
 /* Skip unknown limits and out-of-range values. */
@@ -170,20 +171,19 @@ static bool check(const json_t *d, const char *name, const char *lisp, struct er
     return true;
 }
 
-bool saved_description_read(const json_t *d, const char *name, const char *lisp, struct saved *s,
-                            struct err *err)
+bool saved_description_read(struct saved *s, const char *name, const char *lisp, struct err *err)
 {
+    const json_t *d = s->description;
     if (!check(d, name, lisp, err))
         return false;
-    *s = (struct saved){.name = xstrdup(name),
-                        .image = copy_of(json_object_get(d, "image")),
-                        .lisp = copy_of(json_object_get(d, "lisp")),
-                        .package = copy_of(json_object_get(d, "package")),
-                        .sandbox = copy_of(json_object_get(d, "sandbox")),
-                        .network = copy_of(json_object_get(d, "network")),
-                        .directory = copy_of(json_object_get(d, "directory")),
-                        .checkpoints = xstrdup(json_string_value(json_object_get(d, "checkpoints"))),
-                        .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
+    s->name = text_of(d, "name");
+    s->lisp = text_of(d, "lisp");
+    s->package = text_of(d, "package");
+    s->sandbox = text_of(d, "sandbox");
+    s->network = text_of(d, "network");
+    s->directory = text_of(d, "directory");
+    s->checkpoints = json_string_value(json_object_get(d, "checkpoints"));
+    s->evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"));
     read_limits(d, s);
     return true;
 }

@@ -15,13 +15,16 @@ struct journal;
 
 /* The description of a saved session. */
 struct saved {
-    char *name;
-    char *image; /* path */
-    char *lisp;  /* "SBCL 2.2.9.debian" */
-    char *package;
-    char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
-    char *directory;         /* NULL: it had the server's */
-    char *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
+    json_t *description; /* as it was read; owned. The strings are borrowed from it */
+    char *image;         /* path */
+    const char *name;
+    const char *lisp; /* "SBCL 2.2.9.debian" */
+    const char *package;
+    const char *sandbox,
+        *network;          /* names of its confinement, which it is to have again; NULL in older saves */
+    const char *directory; /* NULL: it had the server's */
+    const char
+        *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
     struct limits limits;
     bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */
     int heap_mib;                /* the heap size with which its process ran */
@@ -38,16 +41,13 @@ struct saved {
 json_t *saved_description_write(const struct saved *s, const struct journal *journal);
 
 /*
- * saved_description_read(d, name, lisp, s, err):
- * Check that ${d} describes a save of the session ${name}, and read it.
+ * saved_description_read(s, name, lisp, err):
+ * Check that the description of ${s} is of a save of the session ${name}, and set all of ${s} but its image.
  *
  * lisp        the Lisp that would run it; "" if not known yet: it is not checked then
- * s           out: its image is the name of a file in the same directory; call saved_fini() if true was
- *             returned
  * Errors      ERR_INVALID
  */
-bool saved_description_read(const json_t *d, const char *name, const char *lisp, struct saved *s,
-                            struct err *err);
+bool saved_description_read(struct saved *s, const char *name, const char *lisp, struct err *err);
 
 /* saved_description_read_journal(d, journal): add the history in ${d} to ${journal}. */
 void saved_description_read_journal(const json_t *d, struct journal *journal);

@@ -22,7 +22,7 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     outcome->output[0] = was_current ? &s->output.streams[WORKER_STDOUT] : &nothing[0];
     outcome->output[1] = was_current ? &s->output.streams[WORKER_STDERR] : &nothing[1];
     if (was_current)
-        run_put_back(s);
+        s->current = NULL;
     list_remove(&op->node);
     if (op->number > 0)
         session_tell(s, SESSIONS_PROGRESS);
@@ -31,8 +31,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     /* Operations that the callback submits wait until the code that delivers has brought the session to
      * rest. */
     s->flags.is_delivering = true;
-    if (op->done != NULL)
-        op->done(op->arg, outcome);
+    if (op->asked.done != NULL)
+        op->asked.done(op->asked.arg, outcome);
     s->flags.is_delivering = false;
     operation_free(op);
     capture_fini(&nothing[0]);
@@ -73,7 +73,7 @@ void answer_clear_error(struct session *s)
 
 void answer_error(struct session *s, struct operation *op, struct error_record *r)
 {
-    bool is_kept = op->keeps_record;
+    bool is_kept = op->asked.keeps_record;
     if (is_kept)
         answer_add_error(s, r);
     answer_deliver(s, op,
@@ -85,7 +85,7 @@ void answer_error(struct session *s, struct operation *op, struct error_record *
 void answer_error_of_entry(struct session *s, struct error_record *r)
 {
     run_note_stop(s, r);
-    s->current->keeps_record = false;
+    s->current->asked.keeps_record = false;
     answer_error(s, s->current, r);
 }
 
@@ -108,7 +108,7 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
         [JOURNAL_STOPPED] = METRIC_EVALUATIONS_STOPPED,
         [JOURNAL_DIED] = METRIC_EVALUATIONS_DIED,
     };
-    if (!op->keeps_record)
+    if (!op->asked.keeps_record)
         return;
     session_count(s, metrics[outcome]);
     if (outcome != JOURNAL_DIED)
@@ -127,7 +127,7 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
 void answer_keep_examination(struct session *s, struct sexp_document **document)
 {
     const struct operation *op = s->current;
-    struct error_record *r = op->is_examination ? error_history_find(&s->errors, op->sequence) : NULL;
+    struct error_record *r = op->asked.is_examination ? error_history_find(&s->errors, op->sequence) : NULL;
     const struct sexp *reply = session_is_reply(*document, "ok") ? sexp_root(*document) : NULL;
     if (r == NULL || sexp_is_nil(sexp_get(reply, 2, "locals")) ||
         (r->details != NULL &&

@@ -74,12 +74,11 @@ static void on_time_over(uv_timer_t *timer)
 
 static uint64_t limit_ms(const struct operation *op)
 {
-    return op->timeout_ms > 0 ? (uint64_t)op->timeout_ms : LOOK_MS;
+    return op->asked.timeout_ms > 0 ? (uint64_t)op->asked.timeout_ms : LOOK_MS;
 }
 
 static void on_ready(void *arg, const struct sexp *hello)
 {
-    (void)hello;
     struct look *look = arg;
     look->has_reacted = true;
     session_later(look->session); /* the next one can be sent */
@@ -112,14 +111,13 @@ static void put_back(struct look *look)
     struct operation *op = look->op;
     look->op = NULL;
     op->look = NULL;
-    op->is_look_up = false;
+    op->asked.is_look_up = false;
     list_append(&look->session->queue, &op->node);
     session_later(look->session);
 }
 
 static void on_gone(void *arg, const struct child_end *end)
 {
-    (void)end;
     struct look *look = arg;
     if (look->op != NULL && !look->has_reacted)
         put_back(look);
@@ -183,7 +181,7 @@ static struct look *unread(const struct session *s)
 
 static bool is_to_look(const struct session *s, const struct operation *op)
 {
-    return op != s->current && (op->is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
+    return op != s->current && (op->asked.is_look_up || (op->kind == OPERATION_VISIT && op->sequence == 0));
 }
 
 /* Calls that a client sends together are done in order: a look-up waits until the operation has ended or has
@@ -196,7 +194,6 @@ static bool is_too_early(const struct session *s)
 
 void session_action_look(struct session *s, struct event *e)
 {
-    (void)e;
     if (s->flags.is_delivering || !worker_is_alive(s->worker) || run_is_stopped(s))
         return;
     list_each(struct operation, op, &s->queue, node) {

@@ -16,7 +16,7 @@
 #include "proc/process.h"
 #include "session/core/core.h"
 #include "session/core/eviction.h"
-#include "session/work/processes.h"
+#include "session/work/look_ups.h"
 
 #define LOOK_MS 1000
 #define REST_SHARE 4    /* the rest between measurements, in multiples of the last one's duration */
@@ -35,6 +35,24 @@ struct memory_watch {
     size_t count;
     uint64_t bytes, took_ms; /* written by the thread while it measures */
 };
+
+static size_t add(const struct worker *w, pid_t *out, size_t n, size_t capacity)
+{
+    if (w != NULL && worker_pid(w) > 0 && n < capacity)
+        out[n++] = worker_pid(w);
+    return n;
+}
+
+size_t processes_list(const struct session *s, pid_t *out, size_t capacity)
+{
+    size_t n = add(s->worker, out, 0, capacity);
+    n = add(s->scratch, out, n, capacity);
+    list_each(struct snapshot, sn, &s->snapshots.all, node)
+        n = add(sn->worker, out, n, capacity);
+    list_each(struct look, look, &s->looks, node)
+        n = add(look->worker, out, n, capacity);
+    return n;
+}
 
 static bool has_copies(const struct session *s)
 {

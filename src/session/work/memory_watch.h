@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct memory_watch;
 struct session;
@@ -32,5 +33,12 @@ void memory_watch_forget(struct memory_watch *w, const struct session *s);
 /* memory_watch_bytes(s, bytes): the memory that ${s} held when it was last measured; false if it was used
  * since, or never measured. */
 bool memory_watch_bytes(const struct session *s, uint64_t *bytes);
+
+/* Of one session. Only named checkpoints can exceed this; the excess is not counted. */
+#define PROCESSES_MOST 256
+
+/* processes_list(s, out, capacity): the session's own process, its scratch copy, its snapshots and the copies
+ * that answer look-ups, except those whose pid is not known yet. Returns how many were written. */
+size_t processes_list(const struct session *s, pid_t *out, size_t capacity);
 
 #endif

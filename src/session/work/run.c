@@ -65,7 +65,7 @@ void run_note_progress(struct session *s, const char *message, size_t len)
 static void note_waited(struct session *s, const struct operation *op)
 {
     uint64_t waited_ms = uv_now(s->host->options.loop) - op->submitted_ms;
-    if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
+    if (op->asked.keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
         session_notify(s, FACT(FACT_WAITED, .texts = {strbuf_string(&op->behind)},
                                .seconds = (double)waited_ms / 1000.0));
 }
@@ -85,11 +85,6 @@ void run_take_up(struct session *s, struct operation *op)
     note_waited(s, op);
 }
 
-void run_put_back(struct session *s)
-{
-    s->current = NULL;
-}
-
 static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
@@ -100,9 +95,10 @@ void run_send(struct session *s)
     struct run *run = &s->run;
     struct operation *op = s->current;
     run->started_at = now_ms(s);
-    run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
-                          ? limits_timeout_ms(&s->limits)
-                          : op->timeout_ms;
+    run->timeout_ms =
+        op->asked.timeout_ms == 0 || (op->asked.timeout_ms < 0 && s->host->is_everything_limited)
+            ? limits_timeout_ms(&s->limits)
+            : op->asked.timeout_ms;
     session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
     struct strbuf request = {0};
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -146,7 +142,7 @@ static void end_pause(struct session *s)
 void session_action_ask(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
-    if (op == NULL || op->on_question == NULL || op->questions == MOST_QUESTIONS || run_is_stopped(s))
+    if (op == NULL || op->asked.on_question == NULL || op->questions == MOST_QUESTIONS || run_is_stopped(s))
         return;
     op->questions++;
     s->current->question = e->question;
@@ -154,7 +150,7 @@ void session_action_ask(struct session *s, struct event *e)
     session_enter_state(s, SESSION_ASKING, s->host->waits.asking_ms);
     struct strbuf prompt = {0};
     session_output_progress(&s->output, &prompt, s->host->options.redacts);
-    op->on_question(op->arg, s->current->question, strbuf_string(&prompt));
+    op->asked.on_question(op->asked.arg, s->current->question, strbuf_string(&prompt));
     strbuf_fini(&prompt);
 }
 
@@ -171,8 +167,8 @@ void session_action_decline(struct session *s, struct event *e)
     struct operation *op = s->current;
     give(s, NULL, 0);
     session_notify(s, FACT(FACT_NO_INPUT));
-    if (op != NULL && op->on_question != NULL)
-        op->on_question(op->arg, s->current->question, NULL);
+    if (op != NULL && op->asked.on_question != NULL)
+        op->asked.on_question(op->asked.arg, s->current->question, NULL);
 }
 
 void session_action_give_answer(struct session *s, struct event *e)
@@ -207,7 +203,7 @@ void run_note_stop(struct session *s, struct error_record *r)
         .was_killed = s->state == SESSION_KILLING,
         .is_joined = s->place.joined.address != NULL,
         .still_running = sexp_string(sexp_get(r->condition, 2, "still-running"), NULL),
-        .is_look_up = s->current != NULL && !s->current->keeps_record,
+        .is_look_up = s->current != NULL && !s->current->asked.keeps_record,
         .can_continue = r->snapshot != NULL || r->stands_here || r->standing > 0,
     };
     s->host->options.wording->stop(&facts, &text);

@@ -21,10 +21,8 @@ struct worker;
  * together expects the call to run first. */
 #define RUN_ALONE_MS 100
 
-/* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun, and is at the head of
- * the queue again; or it was answered. */
+/* run_take_up(s, op): make it the current operation. */
 void run_take_up(struct session *s, struct operation *op);
-void run_put_back(struct session *s);
 
 /* run_send(s): send it, to the scratch copy if there is one: RUNNING. run_go_on(s): it continues with its
  * remaining time: RUNNING. */
