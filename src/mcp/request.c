@@ -336,24 +336,23 @@ static void answer(const struct arrival *a, enum transport_kind kind, int code, 
         client_send(a->client, a->origin, kind, code, text);
 }
 
-void request_accept(struct request *r)
+bool request_accept(struct request *r)
 {
     request_result(r);
-    request_finish(r);
+    return request_finish(r);
 }
 
-void request_finish(struct request *r)
+bool request_finish(struct request *r)
 {
-    if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch)) {
-        request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
-                     BATCH_IS_FULL);
-        return;
-    }
+    if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch))
+        return request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
+                            BATCH_IS_FULL);
     if (r->arrival.revision->is_modern)
         add_modern_members(r);
     jsonrpc_end_result(&r->answer);
     answer(&r->arrival, TRANSPORT_RESULT, 0, &r->answer);
     request_free(r);
+    return true;
 }
 
 /* ${kind} says whether a method has run. */
@@ -388,11 +387,10 @@ bool request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     return request_fail_with(r, code, message, NULL);
 }
 
-bool request_refuse_cursor(struct request *r, const json_t *params)
+bool request_check_cursor(struct request *r, const json_t *params)
 {
     const json_t *cursor = json_object_get(params, "cursor");
-    if (cursor == NULL || json_is_null(cursor))
-        return false;
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; every list is a single page");
-    return true;
+    return cursor == NULL || json_is_null(cursor) ||
+           request_fail(r, JSONRPC_INVALID_PARAMS,
+                        "Invalid params: unknown cursor; every list is a single page");
 }

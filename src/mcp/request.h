@@ -55,9 +55,11 @@ struct strbuf *request_result(struct request *r);
 struct strbuf *request_result_of(struct request *r, const char *type);
 
 /* request_finish(r): end the result in the shape of the request's revision, and send it; ${r} is freed.
- * request_accept(r): answer with a result that has no members of the method's. */
-void request_finish(struct request *r);
-void request_accept(struct request *r);
+ * False: an error was sent in its place. request_accept(r): the same for a result that has no members of the
+ * method's.
+ */
+bool request_finish(struct request *r);
+bool request_accept(struct request *r);
 
 /*
  * request_fail(r, code, format, ...), request_fail_with(r, code, message, data):
@@ -69,9 +71,9 @@ bool request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     __attribute__((format(printf, 3, 4)));
 bool request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
-/* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. True:
+/* request_check_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. False:
  * ${r} was answered. */
-bool request_refuse_cursor(struct request *r, const json_t *params);
+bool request_check_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):
