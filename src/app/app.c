@@ -45,7 +45,7 @@ static int run(const struct options *options, const struct extension *extension)
     else if (options->wants_version)
         printf("cl-mcp-server %s\n", CL_MCP_VERSION);
     else if (options->build_core != NULL)
-        return build_core(options->lisp, options->build_core);
+        return build_core(options->zygote.lisp, options->build_core);
     else
         return server_run(options, extension);
     return 0;

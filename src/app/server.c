@@ -145,8 +145,8 @@ static void on_stdio_handshake(void *arg)
  * sandbox contains is chosen before the client has named its project. */
 static bool asks_roots(const struct options *options)
 {
-    return options->directory == NULL && options->http_addresses[0] == NULL &&
-           options->sandbox == CONFINEMENT_OFF;
+    return options->zygote.directory == NULL && options->http.addresses[0] == NULL &&
+           options->confinement.mode == CONFINEMENT_OFF;
 }
 
 static void on_root(void *arg, const char *path)
@@ -207,20 +207,17 @@ static bool begin_stdio(struct server *server, const struct options *options, st
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
         return false;
-    struct connection_options connection_options = {
-        .toolbox = toolboxes_get(server->toolboxes, ""),
-        .listing = options->listing,
-        .wants_structured = options->wants_structured,
-        .default_session = "default",
-        .extension = server->extension,
-        .shows_log = true,
-        .send = on_send,
-        .on_idle = on_idle,
-        .on_handshake = on_stdio_handshake,
-        .on_root = server->directory == server->root ? on_root : NULL,
-        .arg = server,
-    };
-    server->connection = connection_new(&connection_options);
+    struct connection_options connection = options->http.connection;
+    connection.toolbox = toolboxes_get(server->toolboxes, "");
+    connection.default_session = "default";
+    connection.extension = server->extension;
+    connection.shows_log = true;
+    connection.send = on_send;
+    connection.on_idle = on_idle;
+    connection.on_handshake = on_stdio_handshake;
+    connection.on_root = server->directory == server->root ? on_root : NULL;
+    connection.arg = server;
+    server->connection = connection_new(&connection);
     return true;
 }
 
@@ -231,37 +228,21 @@ static struct toolbox *toolbox_of(void *arg, const char *principal)
 
 static struct http_server_options http_options(struct server *server, const struct options *options)
 {
-    return (struct http_server_options){
-        .loop = server->loop,
-        .addresses = options->http_addresses,
-        .allowed_hosts = options->allowed_hosts,
-        .allowed_origins = options->allowed_origins,
-        .cors_origins = options->cors_origins,
-        .principals = {.token_file = options->token_file,
-                       .trust_header = options->trust_header,
-                       .trust_from = options->trust_from,
-                       .access_tokens = {.issuer = options->oauth_issuer,
-                                         .audience = options->oauth_audience,
-                                         .keys_file = options->oauth_keys,
-                                         .user = options->oauth_claim}},
-        .tls_certificate_file = options->tls_certificate,
-        .tls_key_file = options->tls_key,
-        .node = options->node,
-        .listing = options->listing,
-        .wants_structured = options->wants_structured,
-        .extension = server->extension,
-        .toolbox = toolbox_of,
-        .on_handshake = on_handshake,
-        .arg = server,
-    };
+    struct http_server_options all = options->http;
+    all.loop = server->loop;
+    all.connection.extension = server->extension;
+    all.toolbox = toolbox_of;
+    all.on_handshake = on_handshake;
+    all.arg = server;
+    return all;
 }
 
 static bool begin_http(struct server *server, const struct options *options, struct err *err)
 {
     struct http_server_options all = http_options(server, options);
     if (options->view == VIEW_PAGE) {
-        all.files = page_files;
-        all.file_count = page_file_count;
+        all.rules.files = page_files;
+        all.rules.file_count = page_file_count;
     }
     server->http = http_server_new(&all, err);
     return server->http != NULL;
@@ -291,7 +272,7 @@ static void watch_signals(struct server *server, const struct options *options)
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
     struct sigaction hangup;
     /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
-    bool takes_hangup = options->http_addresses[0] != NULL || server->audit != NULL ||
+    bool takes_hangup = options->http.addresses[0] != NULL || server->audit != NULL ||
                         (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN);
     for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
@@ -308,8 +289,9 @@ static bool begin(struct server *server, const struct options *options,
         (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
         return false;
     /* Only servers with a name share their sessions. */
-    if (options->node != NULL && options->is_persistent &&
-        (server->leases = leases_new(server->loop, options->state_directory, options->node, err)) == NULL)
+    if (options->http.node != NULL && options->is_persistent &&
+        (server->leases = leases_new(server->loop, options->state_directory, options->http.node, err)) ==
+            NULL)
         return false;
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
     server->host = session_host_new(&(struct session_host_options){
@@ -334,11 +316,11 @@ static bool begin(struct server *server, const struct options *options,
         .common = {.zygotes = server->zygotes,
                    .directory = server->directory,
                    .confinements = confinements,
-                   .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
+                   .loads_code = options->zygote.loads[0] != NULL || options->zygote.preloads[0] != NULL,
                    .audit = server->audit,
                    .attach = options->attach,
                    .only_looks = options->is_attach_read_only,
-                   .may_attach = options->http_addresses[0] == NULL || options->allows_attach,
+                   .may_attach = options->http.addresses[0] == NULL || options->allows_attach,
                    .redacts = options->redacts,
                    .is_persistent = options->is_persistent},
         .state_directory = options->state_directory,
@@ -356,7 +338,7 @@ static bool begin(struct server *server, const struct options *options,
         if (server->monitor == NULL)
             return false;
     }
-    bool has_http = options->http_addresses[0] != NULL;
+    bool has_http = options->http.addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
     const char *open_address = has_http ? http_server_open_address(server->http) : NULL;
@@ -428,27 +410,21 @@ static void end(struct server *server)
 static struct confinements *new_confinements(const struct options *options, const char *directory,
                                              const char *const *kept, struct err *err)
 {
-    return confinements_new(
-        &(struct confinements_options){
-            .mode = (enum confinement_mode)options->sandbox,
-            .network = (enum sandbox_network)options->network,
-            .is_best_effort = options->is_sandbox_best_effort,
-            .lisp = options->lisp,
-            .directory = directory,
-            .state_directory = options->state_directory,
-            .user_init = options->user_init,
-            .loads = options->loads,
-            .writable = options->writable,
-            .readable = options->readable,
-            .kept = kept,
-        },
-        err);
+    struct confinements_options all = options->confinement;
+    all.lisp = options->zygote.lisp;
+    all.directory = directory;
+    all.state_directory = options->state_directory;
+    all.user_init = options->zygote.user_init;
+    all.loads = options->zygote.loads;
+    all.kept = kept;
+    return confinements_new(&all, err);
 }
 
 /* What no sandboxed Lisp may reach; ${kept} ends with NULL. */
 static void list_kept(const struct options *options, const char **kept)
 {
-    const char *const all[] = {options->token_file, options->oauth_keys, options->tls_key,
+    const char *const all[] = {options->http.principals.token_file,
+                               options->http.principals.access_tokens.keys_file, options->http.tls_key_file,
                                options->audit_file, options->state_directory};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] != NULL)
@@ -462,7 +438,7 @@ int server_run(const struct options *options, const struct extension *extension)
     int status = 1;
     const char *kept[6] = {NULL};
     list_kept(options, kept);
-    server.directory = options->directory;
+    server.directory = options->zygote.directory;
     server.is_attached = options->attach != NULL;
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
@@ -470,16 +446,11 @@ int server_run(const struct options *options, const struct extension *extension)
     if (begin_processes(&server, options, &err))
         confinements = new_confinements(options, server.directory, kept, &err);
     if (confinements != NULL) {
-        const struct zygote_options zygote_options = {
-            .lisp = options->lisp,
-            .user_init = options->user_init,
-            .loads = options->loads,
-            .preloads = options->preloads,
-            .directory = server.directory,
-            .environment_mark = guardian_mark(server.guardian),
-            .kind = {.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
-                     .confinement = confinements_own(confinements)},
-        };
+        struct zygote_options zygote_options = options->zygote;
+        zygote_options.directory = server.directory;
+        zygote_options.environment_mark = guardian_mark(server.guardian);
+        zygote_options.kind.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP);
+        zygote_options.kind.confinement = confinements_own(confinements);
         if (begin(&server, options, &zygote_options, confinements, &err)) {
             uv_run(server.loop, UV_RUN_DEFAULT);
             status = 0;

@@ -52,17 +52,13 @@ static struct connection_options connection_options(struct http_server *s, struc
 {
     if (principal->toolbox == NULL)
         principal->toolbox = s->options.toolbox(s->options.arg, principal->name);
-    return (struct connection_options){
-        .toolbox = principal->toolbox,
-        .listing = s->options.listing,
-        .wants_structured = s->options.wants_structured,
-        .default_session = "default",
-        .extension = s->options.extension,
-        .shows_log =
-            principals_are_anybody(&s->principals), /* the log names the sessions of all principals */
-        .send = post_on_send,
-        .on_over = post_on_over,
-    };
+    struct connection_options own = s->options.connection;
+    own.toolbox = principal->toolbox;
+    own.default_session = "default";
+    own.shows_log = principals_are_anybody(&s->principals); /* it names the sessions of all principals */
+    own.send = post_on_send;
+    own.on_over = post_on_over;
+    return own;
 }
 
 static struct connection *stateless(struct http_server *s, struct principal *principal)
@@ -346,14 +342,8 @@ struct http_server *http_server_new(const struct http_server_options *options, s
     s->options = *options;
     list_init(&s->exchanges);
     list_init(&s->principals.all);
-    s->rules = (struct check_rules){
-        .allowed_hosts = options->allowed_hosts,
-        .allowed_origins = options->allowed_origins,
-        .cors_origins = options->cors_origins,
-        .principals = &s->principals,
-        .files = options->files,
-        .file_count = options->file_count,
-    };
+    s->rules = options->rules;
+    s->rules.principals = &s->principals;
     s->events = (struct exchange_events){
         .on_headers = on_headers,
         .on_request = on_request,
