@@ -17,9 +17,7 @@
 
 #define LONGEST_VALUE 1000
 
-/* The kind of names that the values are. name_types has the terms of tool_complete_names. */
-enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
-
+/* The terms of tool_complete_names. */
 static const char *const name_types[] = {
     [NAMES_SYMBOLS] = "symbols",
     [NAMES_PACKAGES] = "packages",
@@ -100,15 +98,9 @@ static bool ask_session(struct request *r, enum names names, const char *prefix,
 /* False: there is no such argument. */
 static bool find_prompt_argument(const struct prompt *prompt, const char *name, enum names *names)
 {
-    static const enum names kinds[] = {
-        [PROMPT_NAMES_NONE] = NAMES_NONE,
-        [PROMPT_NAMES_SESSIONS] = NAMES_SESSIONS,
-        [PROMPT_NAMES_SYSTEMS] = NAMES_SYSTEMS,
-        [PROMPT_NAMES_PACKAGES] = NAMES_PACKAGES,
-    };
     for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         if (strcmp(a->name, name) == 0) {
-            *names = kinds[a->names];
+            *names = a->names;
             return true;
         }
     }
