@@ -43,7 +43,6 @@ struct server {
     struct http_server *http;          /* NULL: no HTTP */
     struct owner_socket *owner_socket; /* NULL: none */
     struct monitor *monitor;           /* NULL: no metrics over HTTP */
-    const struct extension *extension; /* NULL: none */
     uv_signal_t signals[4];
     /* The Lisps' working directory; the client's first root replaces it. All who borrow it read it when a
      * Lisp starts or a file is edited. NULL or the option's, if no client is asked. */
@@ -209,8 +208,6 @@ static bool begin_stdio(struct server *server, const struct options *options, st
         return false;
     struct connection_options connection = options->http.connection;
     connection.toolbox = toolboxes_get(server->toolboxes, "");
-    connection.default_session = "default";
-    connection.extension = server->extension;
     connection.shows_log = true;
     connection.send = on_send;
     connection.on_idle = on_idle;
@@ -230,7 +227,6 @@ static struct http_server_options http_options(struct server *server, const stru
 {
     struct http_server_options all = options->http;
     all.loop = server->loop;
-    all.connection.extension = server->extension;
     all.toolbox = toolbox_of;
     all.on_handshake = on_handshake;
     all.arg = server;
@@ -252,19 +248,14 @@ static bool begin_http(struct server *server, const struct options *options, str
  * principal whose token it gives. A server without this socket serves its clients all the same. */
 static void begin_owner_socket(struct server *server, const struct options *options)
 {
-    struct owner_socket_options all = {.http = http_options(server, options), .directory = server->directory};
+    struct http_server_options all = http_options(server, options);
     struct err err;
-    all.http.tls_certificate_file = all.http.tls_key_file = NULL;
+    all.tls_certificate_file = all.tls_key_file = NULL;
     if (server->connection != NULL)
-        all.http.principals = (struct principals_options){0};
-    server->owner_socket = owner_socket_new(&all, &err);
+        all.principals = (struct principals_options){0};
+    server->owner_socket = owner_socket_new(&all, server->directory, &err);
     if (server->owner_socket == NULL)
         log_info("cl-mcp-server view will not find this server: %s", err.message);
-}
-
-static void print_metrics(void *arg, struct strbuf *out)
-{
-    session_host_print_metrics(((struct server *)arg)->host, out);
 }
 
 static void watch_signals(struct server *server, const struct options *options)
@@ -329,15 +320,9 @@ static bool begin(struct server *server, const struct options *options,
         .most_processes = options->principal_processes,
     });
     watch_signals(server, options); /* before anything listens: who can connect may also send a signal */
-    if (options->metrics_address != NULL) {
-        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop,
-                                                                .address = options->metrics_address,
-                                                                .print = print_metrics,
-                                                                .arg = server},
-                                      err);
-        if (server->monitor == NULL)
-            return false;
-    }
+    if (options->metrics_address != NULL &&
+        (server->monitor = monitor_new(server->loop, options->metrics_address, server->host, err)) == NULL)
+        return false;
     bool has_http = options->http.addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
@@ -431,9 +416,9 @@ static void list_kept(const struct options *options, const char **kept)
             *kept++ = all[i];
 }
 
-int server_run(const struct options *options, const struct extension *extension)
+int server_run(const struct options *options)
 {
-    struct server server = {.loop = uv_default_loop(), .extension = extension};
+    struct server server = {.loop = uv_default_loop()};
     struct err err = {0};
     int status = 1;
     const char *kept[6] = {NULL};

@@ -52,7 +52,6 @@ static struct connection_options connection_options(struct http_server *s, struc
         principal->toolbox = s->options.toolbox(s->options.arg, principal->name);
     struct connection_options own = s->options.connection;
     own.toolbox = principal->toolbox;
-    own.default_session = "default";
     own.shows_log = principals_are_anybody(&s->principals); /* it names the sessions of all principals */
     own.send = post_on_send;
     own.on_over = post_on_over;

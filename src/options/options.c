@@ -369,22 +369,13 @@ void options_help(FILE *out, bool is_all)
 }
 
 /* SBCL's own rule for the default init file. NULL: there is none. */
-static char *find_init(void)
+static const char *find_init(char path[PATH_MAX])
 {
     const char *home = getenv("HOME");
     if (home == NULL)
         return NULL;
-    char path[4096];
-    snprintf(path, sizeof path, "%.4000s/.sbclrc", home);
-    return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
-}
-
-/* Where the XDG base directory specification puts state. NULL: there is no home directory. */
-static char *find_state_directory(void)
-{
-    char path[PATH_MAX];
-    bool is_found = user_directory("XDG_STATE_HOME", ".local/state", "cl-mcp-server", path, sizeof path);
-    return is_found ? xstrdup(path) : NULL;
+    snprintf(path, PATH_MAX, "%.4000s/.sbclrc", home);
+    return access(path, R_OK) == 0 ? path : NULL;
 }
 
 /* The directory of the project that the client works on. Clients often start a plugin's server in the
@@ -403,9 +394,12 @@ static void find_defaults(struct options *o)
     if (o->has_no_user_init)
         o->zygote.user_init = NULL;
     else if (o->zygote.user_init == NULL)
-        o->zygote.user_init = o->found_init = find_init();
-    if (o->state_directory == NULL)
-        o->state_directory = o->found_state_directory = find_state_directory();
+        o->zygote.user_init = find_init(o->found_init);
+    /* Where the XDG base directory specification puts state. */
+    if (o->state_directory == NULL &&
+        user_directory("XDG_STATE_HOME", ".local/state", "cl-mcp-server", o->found_state_directory,
+                       sizeof o->found_state_directory))
+        o->state_directory = o->found_state_directory;
 }
 
 /* The name of a given option that works only in a sandbox, if --sandbox was not given; else NULL. */
@@ -448,7 +442,7 @@ bool options_parse(struct options *o, int argc, char **argv)
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
     *o = (struct options){.zygote.lisp = "sbcl",
-                          .http.connection.listing = "standard",
+                          .http.connection = {.listing = "standard", .default_session = "default"},
                           .http.principals.access_tokens.user = "sub"};
     limits_init(&o->limits);
     for (size_t i = 0; i < TABLE_COUNT; i++)
@@ -496,6 +490,4 @@ void options_fini(struct options *o)
     for (size_t i = 0; i < TABLE_COUNT; i++)
         if (table[i].is_repeatable)
             free(*(const char ***)place_of(o, &table[i]));
-    free(o->found_init);
-    free(o->found_state_directory);
 }

@@ -5,6 +5,7 @@
 #ifndef OPTIONS_OPTIONS_H
 #define OPTIONS_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ struct options {
     size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
     struct limits limits;
 
-    char *found_init, *found_state_directory; /* owned; NULL: not looked up, or not found */
+    char found_init[PATH_MAX], found_state_directory[PATH_MAX];
 };
 
 struct option_definition;
