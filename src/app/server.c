@@ -272,10 +272,14 @@ static void watch_signals(struct server *server, const struct options *options)
     }
 }
 
-static bool begin(struct server *server, const struct options *options,
-                  const struct zygote_options *zygote_options, struct confinements *confinements,
+static bool begin(struct server *server, const struct options *options, struct confinements *confinements,
                   struct err *err)
 {
+    struct zygote_options zygote_options = options->zygote;
+    zygote_options.directory = server->directory;
+    zygote_options.environment_mark = guardian_mark(server->guardian);
+    zygote_options.kind.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP);
+    zygote_options.kind.confinement = confinements_own(confinements);
     if (options->audit_file != NULL &&
         (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
         return false;
@@ -284,7 +288,7 @@ static bool begin(struct server *server, const struct options *options,
         (server->leases = leases_new(server->loop, options->state_directory, options->http.node, err)) ==
             NULL)
         return false;
-    server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
+    server->zygotes = zygotes_new(server->loop, server->children, &zygote_options);
     server->host = session_host_new(&(struct session_host_options){
         .wording = &report_wording,
         .loop = server->loop,
@@ -346,13 +350,6 @@ static bool begin_processes(struct server *server, const struct options *options
     return server->guardian != NULL;
 }
 
-static void end_processes(struct server *server)
-{
-    guardian_free(server->guardian);
-    children_free(server->children);
-    control_groups_free(server->groups);
-}
-
 /* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
  * closed, or, once libuv has restored the default action with its last handle, end the server by the signal.
  */
@@ -384,7 +381,9 @@ static void end(struct server *server)
     session_host_free(server->host);
     leases_free(server->leases);
     zygotes_free(server->zygotes);
-    end_processes(server);
+    guardian_free(server->guardian);
+    children_free(server->children);
+    control_groups_free(server->groups);
     audit_free(server->audit);
     for (size_t i = 0; i < 4; i++)
         if (server->signals[i].data != NULL)
@@ -420,7 +419,6 @@ int server_run(const struct options *options)
 {
     struct server server = {.loop = uv_default_loop()};
     struct err err = {0};
-    int status = 1;
     const char *kept[6] = {NULL};
     list_kept(options, kept);
     server.directory = options->zygote.directory;
@@ -428,25 +426,15 @@ int server_run(const struct options *options)
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
     struct confinements *confinements = NULL;
-    if (begin_processes(&server, options, &err))
-        confinements = new_confinements(options, server.directory, kept, &err);
-    if (confinements != NULL) {
-        struct zygote_options zygote_options = options->zygote;
-        zygote_options.directory = server.directory;
-        zygote_options.environment_mark = guardian_mark(server.guardian);
-        zygote_options.kind.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP);
-        zygote_options.kind.confinement = confinements_own(confinements);
-        if (begin(&server, options, &zygote_options, confinements, &err)) {
-            uv_run(server.loop, UV_RUN_DEFAULT);
-            status = 0;
-        }
-        end(&server);
-    } else {
-        end_processes(&server);
-    }
+    bool has_begun = begin_processes(&server, options, &err) &&
+                     (confinements = new_confinements(options, server.directory, kept, &err)) != NULL &&
+                     begin(&server, options, confinements, &err);
+    if (has_begun)
+        uv_run(server.loop, UV_RUN_DEFAULT);
+    end(&server);
     confinements_free(confinements);
-    if (status != 0)
+    if (!has_begun)
         log_error("%s", err.message);
     uv_loop_close(server.loop);
-    return status;
+    return has_begun ? 0 : 1;
 }
