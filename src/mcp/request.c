@@ -213,29 +213,9 @@ const struct revision *request_revision(const struct request *r)
     return r->arrival.revision;
 }
 
-const char *request_method(const struct request *r)
+const struct arrival *request_arrival(const struct request *r)
 {
-    return r->arrival.method->name;
-}
-
-struct jsonrpc_slice request_id(const struct request *r)
-{
-    return r->arrival.id;
-}
-
-bool request_is_in_batch(const struct request *r)
-{
-    return r->arrival.batch != NULL;
-}
-
-bool request_wants_progress(const struct request *r)
-{
-    return r->arrival.progress_token.bytes != NULL;
-}
-
-const json_t *request_capability(const struct request *r, const char *name)
-{
-    return json_object_get(r->arrival.capabilities, name);
+    return &r->arrival;
 }
 
 bool request_may_send(const struct request *r)
@@ -275,7 +255,7 @@ void request_send(struct request *r, const struct strbuf *text)
 
 void request_progress(struct request *r, double elapsed_s, const char *message)
 {
-    if (!request_wants_progress(r))
+    if (r->arrival.progress_token.bytes == NULL)
         return;
     /* Written so that NaN counts as not growing. */
     int64_t progress_ms = elapsed_s >= 0 && elapsed_s < 1e12 ? (int64_t)(elapsed_s * 1000) : 0;

@@ -10,10 +10,7 @@
 
 #include "base/strbuf.h"
 #include "mcp/jsonrpc.h"
-
-struct client;
-struct request;
-struct revision;
+#include "mcp/requests.h"
 
 /* The member of _meta that names the subscriptions/listen for which a message is sent. */
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -22,17 +19,8 @@ struct revision;
 struct client *request_client(const struct request *r);
 const struct revision *request_revision(const struct request *r);
 
-/* request_method(r): its name, borrowed. request_id(r): its id as JSON text, borrowed. */
-const char *request_method(const struct request *r);
-struct jsonrpc_slice request_id(const struct request *r);
-
-/* request_is_in_batch(r): it came in a batch. request_wants_progress(r): its client asked for progress. */
-bool request_is_in_batch(const struct request *r);
-bool request_wants_progress(const struct request *r);
-
-/* request_capability(r, name): what its client has declared as "sampling", "elicitation", "roots", ...;
- * borrowed, NULL if nothing. */
-const json_t *request_capability(const struct request *r, const char *name);
+/* request_arrival(r): the message that it came as; borrowed. */
+const struct arrival *request_arrival(const struct request *r);
 
 /* request_may_send(r): what request_send() sends before the answer reaches its client. Only while the message
  * is being handled with which ${r} came. */

@@ -76,7 +76,7 @@ static void subscription_free(void *subscription)
 
 static json_t *subscription_meta(const struct request *listen)
 {
-    struct jsonrpc_slice id = request_id(listen);
+    struct jsonrpc_slice id = request_arrival(listen)->id;
     return json_pack("{s:o}", META_SUBSCRIPTION,
                      json_loadb(id.bytes, id.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
 }
