@@ -16,6 +16,8 @@
 #include "http/server.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
+#include "mcp/calls.h"
+#include "mcp/client.h"
 #include "mcp/connection.h"
 #include "mcp/transport_stdio.h"
 #include "options/options.h"
@@ -38,7 +40,7 @@ struct server {
     struct leases *leases; /* NULL: none */
     struct session_host *host;
     struct toolboxes *toolboxes;
-    struct connection *connection;     /* NULL: no client on standard input and output */
+    struct client *connection;         /* NULL: no client on standard input and output */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
     struct owner_socket *owner_socket; /* NULL: none */
@@ -108,7 +110,7 @@ static void finish(struct server *server)
  * this ends. */
 static void stop_if_done(struct server *server)
 {
-    if (server->is_input_over && connection_is_idle(server->connection))
+    if (server->is_input_over && requests_are_idle(server->connection))
         finish(server);
 }
 
@@ -117,7 +119,7 @@ static void on_end(void *arg)
     struct server *server = arg;
     server->is_input_over = true;
     session_host_limit_everything(server->host);
-    connection_no_more_input(server->connection);
+    calls_no_more_input(server->connection);
     stop_if_done(server);
 }
 
@@ -136,8 +138,7 @@ static void on_stdio_handshake(void *arg)
 {
     struct server *server = arg;
     on_handshake(server);
-    owner_socket_describe(server->owner_socket, connection_client_name(server->connection),
-                          server->directory);
+    owner_socket_describe(server->owner_socket, server->connection->author.name, server->directory);
 }
 
 /* Without --directory, and with standard input and output only: a client of HTTP may be elsewhere. What a

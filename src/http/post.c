@@ -13,6 +13,7 @@
 #include "http/exchange.h"
 #include "http/http_session.h"
 #include "http/stream.h"
+#include "mcp/client.h"
 #include "mcp/connection.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/revisions.h"
@@ -20,7 +21,7 @@
 struct post {
     struct list node; /* in its session's */
     struct transport_origin origin;
-    struct connection *connection;
+    struct client *connection;
     struct http_session *session; /* NULL: 2026-07-28 */
     struct exchange *exchange;    /* NULL: the client has gone, or reads the stream */
     struct stream *stream;        /* NULL: none yet */
@@ -74,7 +75,7 @@ static void begin_stream(struct post *p)
     exchange_stream(e, p->stream);
     if (p->session == NULL)
         return;
-    const struct revision *revision = connection_revision(p->connection);
+    const struct revision *revision = p->connection->negotiated;
     if (revision != NULL && revision->has_priming_event)
         stream_prime(p->stream);
     /* From here on, only the stream is needed. */
@@ -88,7 +89,7 @@ static bool publish(struct post *p)
     struct exchange *e = p->exchange;
     if (!p->is_newcomer)
         return true;
-    if (connection_revision(p->connection) == NULL)
+    if (p->connection->negotiated == NULL)
         return exchange_header(e, "Mcp-Session-Id") == NULL ||
                exchange_refuse(e, MHD_HTTP_NOT_FOUND,
                                "this session has ended: send initialize to start another");
@@ -158,7 +159,7 @@ void post_on_over(void *arg, struct transport_origin *origin)
         post_free(p);
 }
 
-void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session)
+void post_deliver(struct exchange *e, struct client *connection, struct http_session *session)
 {
     struct post *p = xcalloc(1, sizeof *p);
     const struct transport_headers headers = {
@@ -191,7 +192,7 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
 
 static void abandon(struct post *p)
 {
-    connection_abandon(p->connection, &p->origin);
+    requests_abandon(p->connection, &p->origin);
     if (p->stream != NULL)
         stream_end(p->stream);
     post_free(p);

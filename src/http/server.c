@@ -58,7 +58,7 @@ static struct connection_options connection_options(struct http_server *s, struc
     return own;
 }
 
-static struct connection *stateless(struct http_server *s, struct principal *principal)
+static struct client *stateless(struct http_server *s, struct principal *principal)
 {
     if (principal->stateless == NULL) {
         struct connection_options options = connection_options(s, principal);
