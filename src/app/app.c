@@ -38,16 +38,16 @@ static void print_help(bool is_all)
         printf("\ncl-mcp-server --help all prints every option, COMMAND --help how a command is called.\n");
 }
 
-static int run(const struct options *options, const struct extension *extension)
+static int run(const struct options *options)
 {
     if (options->wants_help)
         print_help(options->wants_all_help);
     else if (options->wants_version)
         printf("cl-mcp-server %s\n", CL_MCP_VERSION);
     else if (options->build_core != NULL)
-        return build_core(options->lisp, options->build_core);
+        return build_core(options->zygote.lisp, options->build_core);
     else
-        return server_run(options, extension);
+        return server_run(options);
     return 0;
 }
 
@@ -63,7 +63,9 @@ int app_main(int argc, char **argv, const struct extension *extension)
     if (command != NULL)
         return command->run(argc - 1, argv + 1);
     struct options options;
-    int status = options_parse(&options, argc, argv) ? run(&options, extension) : 2;
+    bool is_parsed = options_parse(&options, argc, argv);
+    options.http.connection.extension = extension;
+    int status = is_parsed ? run(&options) : 2;
     options_fini(&options);
     return status;
 }

@@ -16,6 +16,8 @@
 #include "http/server.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
+#include "mcp/calls.h"
+#include "mcp/client.h"
 #include "mcp/connection.h"
 #include "mcp/transport_stdio.h"
 #include "options/options.h"
@@ -38,12 +40,11 @@ struct server {
     struct leases *leases; /* NULL: none */
     struct session_host *host;
     struct toolboxes *toolboxes;
-    struct connection *connection;     /* NULL: no client on standard input and output */
+    struct client *connection;         /* NULL: no client on standard input and output */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
     struct owner_socket *owner_socket; /* NULL: none */
     struct monitor *monitor;           /* NULL: no metrics over HTTP */
-    const struct extension *extension; /* NULL: none */
     uv_signal_t signals[4];
     /* The Lisps' working directory; the client's first root replaces it. All who borrow it read it when a
      * Lisp starts or a file is edited. NULL or the option's, if no client is asked. */
@@ -109,7 +110,7 @@ static void finish(struct server *server)
  * this ends. */
 static void stop_if_done(struct server *server)
 {
-    if (server->is_input_over && connection_is_idle(server->connection))
+    if (server->is_input_over && requests_are_idle(server->connection))
         finish(server);
 }
 
@@ -118,7 +119,7 @@ static void on_end(void *arg)
     struct server *server = arg;
     server->is_input_over = true;
     session_host_limit_everything(server->host);
-    connection_no_more_input(server->connection);
+    calls_no_more_input(server->connection);
     stop_if_done(server);
 }
 
@@ -137,16 +138,15 @@ static void on_stdio_handshake(void *arg)
 {
     struct server *server = arg;
     on_handshake(server);
-    owner_socket_describe(server->owner_socket, connection_client_name(server->connection),
-                          server->directory);
+    owner_socket_describe(server->owner_socket, server->connection->author.name, server->directory);
 }
 
 /* Without --directory, and with standard input and output only: a client of HTTP may be elsewhere. What a
  * sandbox contains is chosen before the client has named its project. */
 static bool asks_roots(const struct options *options)
 {
-    return options->directory == NULL && options->http_addresses[0] == NULL &&
-           options->sandbox == CONFINEMENT_OFF;
+    return options->zygote.directory == NULL && options->http.addresses[0] == NULL &&
+           options->confinement.mode == CONFINEMENT_OFF;
 }
 
 static void on_root(void *arg, const char *path)
@@ -207,20 +207,15 @@ static bool begin_stdio(struct server *server, const struct options *options, st
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
         return false;
-    struct connection_options connection_options = {
-        .toolbox = toolboxes_get(server->toolboxes, ""),
-        .listing = options->listing,
-        .wants_structured = options->wants_structured,
-        .default_session = "default",
-        .extension = server->extension,
-        .shows_log = true,
-        .send = on_send,
-        .on_idle = on_idle,
-        .on_handshake = on_stdio_handshake,
-        .on_root = server->directory == server->root ? on_root : NULL,
-        .arg = server,
-    };
-    server->connection = connection_new(&connection_options);
+    struct connection_options connection = options->http.connection;
+    connection.toolbox = toolboxes_get(server->toolboxes, "");
+    connection.shows_log = true;
+    connection.send = on_send;
+    connection.on_idle = on_idle;
+    connection.on_handshake = on_stdio_handshake;
+    connection.on_root = server->directory == server->root ? on_root : NULL;
+    connection.arg = server;
+    server->connection = connection_new(&connection);
     return true;
 }
 
@@ -231,37 +226,20 @@ static struct toolbox *toolbox_of(void *arg, const char *principal)
 
 static struct http_server_options http_options(struct server *server, const struct options *options)
 {
-    return (struct http_server_options){
-        .loop = server->loop,
-        .addresses = options->http_addresses,
-        .allowed_hosts = options->allowed_hosts,
-        .allowed_origins = options->allowed_origins,
-        .cors_origins = options->cors_origins,
-        .principals = {.token_file = options->token_file,
-                       .trust_header = options->trust_header,
-                       .trust_from = options->trust_from,
-                       .access_tokens = {.issuer = options->oauth_issuer,
-                                         .audience = options->oauth_audience,
-                                         .keys_file = options->oauth_keys,
-                                         .user = options->oauth_claim}},
-        .tls_certificate_file = options->tls_certificate,
-        .tls_key_file = options->tls_key,
-        .node = options->node,
-        .listing = options->listing,
-        .wants_structured = options->wants_structured,
-        .extension = server->extension,
-        .toolbox = toolbox_of,
-        .on_handshake = on_handshake,
-        .arg = server,
-    };
+    struct http_server_options all = options->http;
+    all.loop = server->loop;
+    all.toolbox = toolbox_of;
+    all.on_handshake = on_handshake;
+    all.arg = server;
+    return all;
 }
 
 static bool begin_http(struct server *server, const struct options *options, struct err *err)
 {
     struct http_server_options all = http_options(server, options);
     if (options->view == VIEW_PAGE) {
-        all.files = page_files;
-        all.file_count = page_file_count;
+        all.rules.files = page_files;
+        all.rules.file_count = page_file_count;
     }
     server->http = http_server_new(&all, err);
     return server->http != NULL;
@@ -271,19 +249,14 @@ static bool begin_http(struct server *server, const struct options *options, str
  * principal whose token it gives. A server without this socket serves its clients all the same. */
 static void begin_owner_socket(struct server *server, const struct options *options)
 {
-    struct owner_socket_options all = {.http = http_options(server, options), .directory = server->directory};
+    struct http_server_options all = http_options(server, options);
     struct err err;
-    all.http.tls_certificate_file = all.http.tls_key_file = NULL;
+    all.tls_certificate_file = all.tls_key_file = NULL;
     if (server->connection != NULL)
-        all.http.principals = (struct principals_options){0};
-    server->owner_socket = owner_socket_new(&all, &err);
+        all.principals = (struct principals_options){0};
+    server->owner_socket = owner_socket_new(&all, server->directory, &err);
     if (server->owner_socket == NULL)
         log_info("cl-mcp-server view will not find this server: %s", err.message);
-}
-
-static void print_metrics(void *arg, struct strbuf *out)
-{
-    session_host_print_metrics(((struct server *)arg)->host, out);
 }
 
 static void watch_signals(struct server *server, const struct options *options)
@@ -291,7 +264,7 @@ static void watch_signals(struct server *server, const struct options *options)
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
     struct sigaction hangup;
     /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
-    bool takes_hangup = options->http_addresses[0] != NULL || server->audit != NULL ||
+    bool takes_hangup = options->http.addresses[0] != NULL || server->audit != NULL ||
                         (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN);
     for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
@@ -300,18 +273,23 @@ static void watch_signals(struct server *server, const struct options *options)
     }
 }
 
-static bool begin(struct server *server, const struct options *options,
-                  const struct zygote_options *zygote_options, struct confinements *confinements,
+static bool begin(struct server *server, const struct options *options, struct confinements *confinements,
                   struct err *err)
 {
+    struct zygote_options zygote_options = options->zygote;
+    zygote_options.directory = server->directory;
+    zygote_options.environment_mark = guardian_mark(server->guardian);
+    zygote_options.kind.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP);
+    zygote_options.kind.confinement = confinements_own(confinements);
     if (options->audit_file != NULL &&
         (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
         return false;
     /* Only servers with a name share their sessions. */
-    if (options->node != NULL && options->is_persistent &&
-        (server->leases = leases_new(server->loop, options->state_directory, options->node, err)) == NULL)
+    if (options->http.node != NULL && options->is_persistent &&
+        (server->leases = leases_new(server->loop, options->state_directory, options->http.node, err)) ==
+            NULL)
         return false;
-    server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
+    server->zygotes = zygotes_new(server->loop, server->children, &zygote_options);
     server->host = session_host_new(&(struct session_host_options){
         .wording = &report_wording,
         .loop = server->loop,
@@ -334,11 +312,11 @@ static bool begin(struct server *server, const struct options *options,
         .common = {.zygotes = server->zygotes,
                    .directory = server->directory,
                    .confinements = confinements,
-                   .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
+                   .loads_code = options->zygote.loads[0] != NULL || options->zygote.preloads[0] != NULL,
                    .audit = server->audit,
                    .attach = options->attach,
                    .only_looks = options->is_attach_read_only,
-                   .may_attach = options->http_addresses[0] == NULL || options->allows_attach,
+                   .may_attach = options->http.addresses[0] == NULL || options->allows_attach,
                    .redacts = options->redacts,
                    .is_persistent = options->is_persistent},
         .state_directory = options->state_directory,
@@ -347,16 +325,10 @@ static bool begin(struct server *server, const struct options *options,
         .most_processes = options->principal_processes,
     });
     watch_signals(server, options); /* before anything listens: who can connect may also send a signal */
-    if (options->metrics_address != NULL) {
-        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop,
-                                                                .address = options->metrics_address,
-                                                                .print = print_metrics,
-                                                                .arg = server},
-                                      err);
-        if (server->monitor == NULL)
-            return false;
-    }
-    bool has_http = options->http_addresses[0] != NULL;
+    if (options->metrics_address != NULL &&
+        (server->monitor = monitor_new(server->loop, options->metrics_address, server->host, err)) == NULL)
+        return false;
+    bool has_http = options->http.addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
     const char *open_address = has_http ? http_server_open_address(server->http) : NULL;
@@ -377,13 +349,6 @@ static bool begin_processes(struct server *server, const struct options *options
     server->children = children_new(server->loop, err);
     server->guardian = server->children == NULL ? NULL : guardian_new(server->loop, err);
     return server->guardian != NULL;
-}
-
-static void end_processes(struct server *server)
-{
-    guardian_free(server->guardian);
-    children_free(server->children);
-    control_groups_free(server->groups);
 }
 
 /* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
@@ -417,7 +382,9 @@ static void end(struct server *server)
     session_host_free(server->host);
     leases_free(server->leases);
     zygotes_free(server->zygotes);
-    end_processes(server);
+    guardian_free(server->guardian);
+    children_free(server->children);
+    control_groups_free(server->groups);
     audit_free(server->audit);
     for (size_t i = 0; i < 4; i++)
         if (server->signals[i].data != NULL)
@@ -428,69 +395,47 @@ static void end(struct server *server)
 static struct confinements *new_confinements(const struct options *options, const char *directory,
                                              const char *const *kept, struct err *err)
 {
-    return confinements_new(
-        &(struct confinements_options){
-            .mode = (enum confinement_mode)options->sandbox,
-            .network = (enum sandbox_network)options->network,
-            .is_best_effort = options->is_sandbox_best_effort,
-            .lisp = options->lisp,
-            .directory = directory,
-            .state_directory = options->state_directory,
-            .user_init = options->user_init,
-            .loads = options->loads,
-            .writable = options->writable,
-            .readable = options->readable,
-            .kept = kept,
-        },
-        err);
+    struct confinements_options all = options->confinement;
+    all.lisp = options->zygote.lisp;
+    all.directory = directory;
+    all.state_directory = options->state_directory;
+    all.user_init = options->zygote.user_init;
+    all.loads = options->zygote.loads;
+    all.kept = kept;
+    return confinements_new(&all, err);
 }
 
 /* What no sandboxed Lisp may reach; ${kept} ends with NULL. */
 static void list_kept(const struct options *options, const char **kept)
 {
-    const char *const all[] = {options->token_file, options->oauth_keys, options->tls_key,
+    const char *const all[] = {options->http.principals.token_file,
+                               options->http.principals.access_tokens.keys_file, options->http.tls_key_file,
                                options->audit_file, options->state_directory};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] != NULL)
             *kept++ = all[i];
 }
 
-int server_run(const struct options *options, const struct extension *extension)
+int server_run(const struct options *options)
 {
-    struct server server = {.loop = uv_default_loop(), .extension = extension};
+    struct server server = {.loop = uv_default_loop()};
     struct err err = {0};
-    int status = 1;
     const char *kept[6] = {NULL};
     list_kept(options, kept);
-    server.directory = options->directory;
+    server.directory = options->zygote.directory;
     server.is_attached = options->attach != NULL;
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
     struct confinements *confinements = NULL;
-    if (begin_processes(&server, options, &err))
-        confinements = new_confinements(options, server.directory, kept, &err);
-    if (confinements != NULL) {
-        const struct zygote_options zygote_options = {
-            .lisp = options->lisp,
-            .user_init = options->user_init,
-            .loads = options->loads,
-            .preloads = options->preloads,
-            .directory = server.directory,
-            .environment_mark = guardian_mark(server.guardian),
-            .kind = {.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
-                     .confinement = confinements_own(confinements)},
-        };
-        if (begin(&server, options, &zygote_options, confinements, &err)) {
-            uv_run(server.loop, UV_RUN_DEFAULT);
-            status = 0;
-        }
-        end(&server);
-    } else {
-        end_processes(&server);
-    }
+    bool has_begun = begin_processes(&server, options, &err) &&
+                     (confinements = new_confinements(options, server.directory, kept, &err)) != NULL &&
+                     begin(&server, options, confinements, &err);
+    if (has_begun)
+        uv_run(server.loop, UV_RUN_DEFAULT);
+    end(&server);
     confinements_free(confinements);
-    if (status != 0)
+    if (!has_begun)
         log_error("%s", err.message);
     uv_loop_close(server.loop);
-    return status;
+    return has_begun ? 0 : 1;
 }

@@ -5,17 +5,15 @@
 #ifndef APP_SERVER_H
 #define APP_SERVER_H
 
-struct extension;
 struct options;
 
 /*
- * server_run(options, extension):
+ * server_run(options):
  * Serve until the input ends, standard output breaks or a signal arrives. Errors are logged.
  *
  * options     borrowed
- * extension   borrowed; NULL: none
  * Returns     the exit status
  */
-int server_run(const struct options *options, const struct extension *extension);
+int server_run(const struct options *options);
 
 #endif

@@ -26,7 +26,7 @@ static void remove_if_left(const char *parent, const char *name)
 {
     struct strbuf path = {0};
     struct stat s;
-    strbuf_addf(&path, "%s/%s", parent, name);
+    strbuf_addf(&path, "%s%s", parent, name);
     int fd = open(strbuf_string(&path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &s) == 0 && s.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
         remove_tree(strbuf_string(&path));
@@ -35,20 +35,11 @@ static void remove_if_left(const char *parent, const char *name)
     strbuf_fini(&path);
 }
 
-struct leftovers {
-    char *parent;
-    char *prefix;
-};
-
-static void leftovers_free(struct leftovers *l)
+/* Remove those whose paths begin like this, "PARENT/PREFIX", taken. */
+static void *remove_leftovers(void *beginning)
 {
-    free(l->parent);
-    free(l->prefix);
-    free(l);
-}
-
-static void remove_now(const char *parent, const char *prefix)
-{
+    const char *prefix = strrchr(beginning, '/') + 1;
+    char *parent = xmemdup0(beginning, (size_t)(prefix - (char *)beginning));
     DIR *entries = opendir(parent);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
@@ -56,32 +47,32 @@ static void remove_now(const char *parent, const char *prefix)
             remove_if_left(parent, entry->d_name);
     if (entries != NULL)
         closedir(entries);
-}
-
-static void *remove_all(void *arg)
-{
-    struct leftovers *l = arg;
-    remove_now(l->parent, l->prefix);
-    leftovers_free(l);
+    free(parent);
+    free(beginning);
     return NULL;
 }
 
 /* A Lisp may have left millions of files, so a separate thread removes them. The server does not wait
  * for it: the next server removes what it has left. */
-static void remove_leftovers(const char *parent, const char *prefix)
+static void remove_later(char *beginning)
 {
     pthread_t thread;
-    struct leftovers *l = xmalloc(sizeof *l);
-    *l = (struct leftovers){.parent = xstrdup(parent), .prefix = xstrdup(prefix)};
     sigset_t all, before; /* signals are for the loop's thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = pthread_create(&thread, NULL, remove_all, l) == 0;
+    bool is_started = pthread_create(&thread, NULL, remove_leftovers, beginning) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (is_started)
         pthread_detach(thread);
     else
-        leftovers_free(l);
+        free(beginning);
+}
+
+static char *beginning_of(const char *parent, const char *prefix)
+{
+    struct strbuf path = {0};
+    strbuf_addf(&path, "%s/%s", parent, prefix);
+    return strbuf_steal(&path, NULL);
 }
 
 char *own_directory_make(const char *parent, const char *prefix, int *lock, struct err *err)
@@ -95,14 +86,14 @@ char *own_directory_make(const char *parent, const char *prefix, int *lock, stru
         strbuf_addf(&path, "%s/%sXXXXXX", parent, prefix);
         bool is_made = mkdtemp(path.bytes) != NULL;
         if (!is_made && attempt == 0 && (errno == ENOSPC || errno == EDQUOT)) {
-            remove_now(parent, prefix); /* the leftovers may take all the room */
+            remove_leftovers(beginning_of(parent, prefix)); /* they may take all the room */
             continue;
         }
         if (!is_made)
             break;
         *lock = open(path.bytes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &s) == 0 && s.st_nlink > 0) {
-            remove_leftovers(parent, prefix);
+            remove_later(beginning_of(parent, prefix));
             return strbuf_steal(&path, NULL);
         }
         if (*lock >= 0)

@@ -51,7 +51,7 @@ void finding(struct examination *x, enum verdict verdict, const char *advice, co
 /* ${server_options}: as on the command line; ends with NULL. */
 static void examine(struct examination *x, const char *const *server_options)
 {
-    x->lisp = core_find_lisp(x->options->lisp, &x->no_lisp);
+    x->lisp = core_find_lisp(x->options->zygote.lisp, &x->no_lisp);
     if (x->lisp != NULL) {
         struct err err;
         free(core_path(x->lisp, &x->was_core_there, &err));

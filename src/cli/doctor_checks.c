@@ -214,7 +214,7 @@ static void check_quicklisp(struct examination *x)
 
 static void check_manager(struct examination *x, const char *program, const char *sign)
 {
-    const char *directory = x->options->directory != NULL ? x->options->directory : ".";
+    const char *directory = x->options->zygote.directory != NULL ? x->options->zygote.directory : ".";
     char *path = find_program(program);
     if (is_in(directory, sign))
         finding(x, VERDICT_GOOD, NULL, "the project has %s; the systems that it pins are found first", sign);

@@ -24,20 +24,14 @@
 
 #define PATH "/mcp"
 
-static bool refuse(struct exchange *e, unsigned status, const char *message)
-{
-    return exchange_refuse(
-        e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
-}
-
 static bool refuse_with(struct exchange *e, unsigned status, const char *message, const char *header,
                         const char *value)
 {
-    return exchange_refuse(e, &(struct http_reply){.status = status,
-                                                   .code = JSONRPC_INVALID_REQUEST,
-                                                   .message = message,
-                                                   .header = header,
-                                                   .value = value});
+    return exchange_refuse_with(e, &(struct http_reply){.status = status,
+                                                        .code = JSONRPC_INVALID_REQUEST,
+                                                        .message = message,
+                                                        .header = header,
+                                                        .value = value});
 }
 
 static bool is_listed(const char *const *list, const char *value)
@@ -69,7 +63,7 @@ static bool check_syntax(const struct check_rules *rules, struct exchange *e)
     if (exchange_each_header(e, is_sound, NULL))
         return true;
     e->must_close = true;
-    return refuse(e, 400, "a header is malformed");
+    return exchange_refuse(e, 400, "a header is malformed");
 }
 
 /* The server and a proxy in front of it must agree on where the body ends. */
@@ -84,10 +78,10 @@ static bool check_framing(const struct check_rules *rules, struct exchange *e)
     size_t lengths = exchange_header_count(e, "Content-Length");
     if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1) {
         e->must_close = true;
-        return refuse(e, 400, "send either Content-Length or Transfer-Encoding, and send it once");
+        return exchange_refuse(e, 400, "send either Content-Length or Transfer-Encoding, and send it once");
     }
     if (coding != NULL && !media_type_is(coding, "chunked"))
-        return refuse(e, 501, "the only supported Transfer-Encoding is chunked");
+        return exchange_refuse(e, 501, "the only supported Transfer-Encoding is chunked");
     return true;
 }
 
@@ -99,7 +93,7 @@ static bool check_singular(const struct check_rules *rules, struct exchange *e)
     bool is_repeated = trusted != NULL && exchange_header_count(e, trusted) > 1;
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
         is_repeated = is_repeated || exchange_header_count(e, once[i]) > 1;
-    return !is_repeated || refuse(e, 400, "a header was repeated that may be sent only once");
+    return !is_repeated || exchange_refuse(e, 400, "a header was repeated that may be sent only once");
 }
 
 /* DNS rebinding: a page whose name resolves to this machine still sends its own name as Host. */
@@ -122,7 +116,7 @@ static bool check_host(const struct check_rules *rules, struct exchange *e)
                 return true;
         }
     }
-    return refuse(e, 403, "this Host is not allowed; --allow-host adds one");
+    return exchange_refuse(e, 403, "this Host is not allowed; --allow-host adds one");
 }
 
 static bool check_origin(const struct check_rules *rules, struct exchange *e)
@@ -135,7 +129,7 @@ static bool check_origin(const struct check_rules *rules, struct exchange *e)
     if (e->cors_origin != NULL || is_listed(rules->allowed_origins, origin) ||
         (daemon_listener(e->daemon)->is_loopback && origin_is_loopback(origin)))
         return true;
-    return refuse(e, 403, "this Origin is not allowed; --allow-origin adds one");
+    return exchange_refuse(e, 403, "this Origin is not allowed; --allow-origin adds one");
 }
 
 /* Where clients learn which issuer has tokens for this server, so before they have one. */
@@ -159,7 +153,7 @@ static bool check_path(const struct check_rules *rules, struct exchange *e)
     if (e->method == EXCHANGE_GET)
         e->file = http_file_find(rules->files, rules->file_count, e->path);
     return e->file != NULL || strcmp(e->path, PATH) == 0 ||
-           refuse(e, 404, "not found; the MCP endpoint is " PATH);
+           exchange_refuse(e, 404, "not found; the MCP endpoint is " PATH);
 }
 
 static bool check_method(const struct check_rules *rules, struct exchange *e)
@@ -207,7 +201,7 @@ static bool check_content_type(const struct check_rules *rules, struct exchange 
     const char *type = exchange_header(e, "Content-Type");
     if (e->method != EXCHANGE_POST || (type != NULL && media_type_is(type, "application/json")))
         return true;
-    return refuse(e, 415, "Content-Type must be application/json");
+    return exchange_refuse(e, 415, "Content-Type must be application/json");
 }
 
 static bool check_accept(const struct check_rules *rules, struct exchange *e)
@@ -216,9 +210,9 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
     e->takes_json = accept == NULL || accept_admits(accept, "application/json");
     e->takes_events = accept == NULL || accept_admits(accept, "text/event-stream");
     if (e->method == EXCHANGE_GET && e->file == NULL && !(accept != NULL && e->takes_events))
-        return refuse(e, 406, "GET needs Accept: text/event-stream");
+        return exchange_refuse(e, 406, "GET needs Accept: text/event-stream");
     if (e->method == EXCHANGE_POST && !e->takes_json && !e->takes_events)
-        return refuse(e, 406, "Accept must admit application/json or text/event-stream");
+        return exchange_refuse(e, 406, "Accept must admit application/json or text/event-stream");
     return true;
 }
 
@@ -226,12 +220,12 @@ static bool check_length(const struct check_rules *rules, struct exchange *e)
 {
     const char *length = exchange_header(e, "Content-Length");
     if (e->method == EXCHANGE_POST && length == NULL && exchange_header(e, "Transfer-Encoding") == NULL)
-        return refuse(e, 411, "Content-Length or Transfer-Encoding is missing");
+        return exchange_refuse(e, 411, "Content-Length or Transfer-Encoding is missing");
     if (length == NULL)
         return true;
     length += strspn(length, "0");
     if (strlen(length) > 9 || strtoul(length, NULL, 10) > TRANSPORT_MAX_MESSAGE)
-        return refuse(e, 413, TRANSPORT_TOO_LONG);
+        return exchange_refuse(e, 413, TRANSPORT_TOO_LONG);
     return true;
 }
 
@@ -240,7 +234,7 @@ static bool check_version(const struct check_rules *rules, struct exchange *e)
     /* With two values, clients and proxies could disagree on which one counts. For 2026-07-28 the check waits
      * for the body, so that the answer carries the request's id. */
     if (!e->is_modern && exchange_header_count(e, "MCP-Protocol-Version") > 1)
-        return refuse(e, 400, "MCP-Protocol-Version must not be repeated");
+        return exchange_refuse(e, 400, "MCP-Protocol-Version must not be repeated");
     return true;
 }
 
@@ -252,9 +246,9 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
     if (e->method == EXCHANGE_POST) /* it may be initialize, with any id: post.c */
         return true;
     if (id == NULL)
-        return refuse(e, 400, "Mcp-Session-Id is missing");
+        return exchange_refuse(e, 400, "Mcp-Session-Id is missing");
     return http_session_find(e->principal, id) != NULL ||
-           refuse(e, 404, "there is no such session: send initialize to start another");
+           exchange_refuse(e, 404, "there is no such session: send initialize to start another");
 }
 
 static const struct {

@@ -18,7 +18,8 @@ struct check_rules {
     const char *const *allowed_origins; /* the same */
     const char *const *cors_origins;    /* pages of these origins may also read answers */
     struct principals *principals;
-    const struct http_file *files; /* anybody may read them: a page that asks for its token itself */
+    const struct http_file *files; /* anybody may read them, "index.html" as /: a page that asks for its token
+                                      itself; borrowed; NULL: none */
     size_t file_count;
     bool is_ending;
     /* whom a server that is not one of MCP admits: true with the principal set, or refuse. NULL: this is one

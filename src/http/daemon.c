@@ -229,10 +229,8 @@ void daemon_free(struct daemon *d)
     if (d == NULL)
         return;
     uv_poll_stop(d->poll);
-    bool is_quiesced = d->listener.descriptor < 0;
+    daemon_quiesce(d); /* the library would close the descriptor, but not remove a socket's file */
     d->options.mhd->stop_daemon(d->library);
-    if (!is_quiesced)
-        listener_released(&d->listener);
     loop_handle_free(d->poll);
     loop_handle_free(d->timer);
     loop_handle_free(d->soon);

@@ -120,7 +120,7 @@ static void resume(struct exchange *e)
     daemon_wake(e->daemon);
 }
 
-bool exchange_refuse(struct exchange *e, const struct http_reply *reply)
+bool exchange_refuse_with(struct exchange *e, const struct http_reply *reply)
 {
     e->refusal = *reply;
     strbuf_clear(&e->answer);
@@ -134,9 +134,15 @@ bool exchange_refuse(struct exchange *e, const struct http_reply *reply)
     return false;
 }
 
+bool exchange_refuse(struct exchange *e, unsigned status, const char *message)
+{
+    return exchange_refuse_with(
+        e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+}
+
 static void count_unread(struct exchange *e, size_t len)
 {
-    *events_of(e)->answer_bytes += len - e->unread;
+    events_of(e)->answer_bytes += len - e->unread;
     if (e->principal != NULL)
         e->principal->answer_bytes += len - e->unread;
     e->unread = len;
@@ -147,7 +153,7 @@ static bool may_hold(struct exchange *e, size_t len)
 {
     const struct principal *principal = e->principal;
     count_unread(e, len);
-    return len <= HTTP_SMALL_ANSWER_BYTES || (*events_of(e)->answer_bytes <= HTTP_MOST_ANSWER_BYTES &&
+    return len <= HTTP_SMALL_ANSWER_BYTES || (events_of(e)->answer_bytes <= HTTP_MOST_ANSWER_BYTES &&
                                               (principal == NULL || principal->name[0] == '\0' ||
                                                principal->answer_bytes <= HTTP_PRINCIPAL_ANSWER_BYTES));
 }
@@ -156,10 +162,10 @@ static bool may_hold(struct exchange *e, size_t len)
 static void leave_out(struct exchange *e)
 {
     count_unread(e, 0);
-    exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
-                                            .code = JSONRPC_INTERNAL_ERROR,
-                                            .message = "The request was carried out, but its answer is "
-                                                       "left out: too many answers wait to be read"});
+    exchange_refuse_with(e, &(struct http_reply){.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
+                                                 .code = JSONRPC_INTERNAL_ERROR,
+                                                 .message = "The request was carried out, but its answer is "
+                                                            "left out: too many answers wait to be read"});
 }
 
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len)
@@ -316,14 +322,14 @@ static enum MHD_Result queue_stream(struct exchange *e)
 static void account(struct exchange *e, size_t len)
 {
     e->accounted += len;
-    *events_of(e)->body_bytes += len;
+    events_of(e)->body_bytes += len;
     if (e->principal != NULL)
         e->principal->body_bytes += len;
 }
 
-static void release(struct exchange *e, const struct exchange_events *events)
+static void release(struct exchange *e)
 {
-    *events->body_bytes -= e->accounted;
+    events_of(e)->body_bytes -= e->accounted;
     if (e->principal != NULL)
         e->principal->body_bytes -= e->accounted;
     e->accounted = 0;
@@ -338,7 +344,7 @@ static enum MHD_Result go_on(struct exchange *e)
         e->state = EXCHANGE_WAITING;
         events_of(e)->on_request(events_of(e)->arg, e);
         strbuf_fini(&e->body);
-        release(e, events_of(e));
+        release(e);
         return go_on(e);
     case EXCHANGE_WAITING:
         suspend(e);
@@ -356,14 +362,13 @@ static enum MHD_Result go_on(struct exchange *e)
 static void end(void *arg)
 {
     struct exchange *e = arg;
-    struct exchange_events *events = events_of(e);
     link_unwatch(e->link);
     link_at_end(e->link, NULL, NULL);
     if (e->stream != NULL)
         stream_detach(e->stream);
     e->stream = NULL;
-    events->on_end(events->arg, e);
-    release(e, events);
+    events_of(e)->on_end(events_of(e)->arg, e);
+    release(e);
     count_unread(e, 0);
     list_remove(&e->node);
     strbuf_fini(&e->body);
@@ -399,7 +404,7 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
         if (strcmp(method, methods[i].name) == 0)
             e->method = methods[i].method;
     list_init(&e->node);
-    list_append(events_of(e)->exchanges, &e->node);
+    list_append(&events_of(e)->exchanges, &e->node);
     e->body.limit = TRANSPORT_MAX_MESSAGE;
     return e;
 }
@@ -438,7 +443,7 @@ static bool has_room(const struct exchange *e, size_t len)
     const struct principal *principal = e->principal;
     bool is_small = e->body.len + len <= HTTP_SMALL_BODY_BYTES;
     size_t most = HTTP_MOST_BODY_BYTES - (is_small ? 0 : HTTP_SMALL_BODIES_BYTES);
-    if (*events_of(e)->body_bytes + len > most)
+    if (events_of(e)->body_bytes + len > most)
         return false;
     return principal == NULL || principal->name[0] == '\0' ||
            principal->body_bytes + len <= HTTP_PRINCIPAL_BODY_BYTES;
@@ -447,23 +452,21 @@ static bool has_room(const struct exchange *e, size_t len)
 static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *len)
 {
     if (e->state == EXCHANGE_READING && !has_room(e, *len)) {
-        exchange_refuse(e,
-                        &(struct http_reply){.status = 503,
-                                             .code = JSONRPC_INTERNAL_ERROR,
-                                             .header = "Retry-After",
-                                             .value = "1",
-                                             .message = "Too many large requests at once: try again later"});
+        exchange_refuse_with(
+            e, &(struct http_reply){.status = 503,
+                                    .code = JSONRPC_INTERNAL_ERROR,
+                                    .header = "Retry-After",
+                                    .value = "1",
+                                    .message = "Too many large requests at once: try again later"});
     } else if (e->state == EXCHANGE_READING && !strbuf_add(&e->body, bytes, *len)) {
-        exchange_refuse(e, &(struct http_reply){.status = 413,
-                                                .code = JSONRPC_INVALID_REQUEST,
-                                                .message = TRANSPORT_TOO_LONG});
+        exchange_refuse(e, 413, TRANSPORT_TOO_LONG);
     }
     if (e->state == EXCHANGE_READING) {
         account(e, *len);
         expect_body(e);
     } else {
         strbuf_fini(&e->body);
-        release(e, events_of(e));
+        release(e);
         e->drained += *len;
         if (e->drained > HTTP_DRAINED_BYTES)
             return MHD_NO;

@@ -74,7 +74,8 @@ struct exchange {
     void *arg; /* for the use of who serves it */
 };
 
-/* The callbacks that serve requests; the argument of the daemon (daemon_arg()) is one of these. */
+/* The callbacks that serve requests, and the requests; the argument of the daemon (daemon_arg()) is one of
+ * these. Their owner initializes the list. */
 struct exchange_events {
     /* the headers have arrived: set ${refusal}, or let the request pass */
     void (*on_headers)(void *arg, struct exchange *e);
@@ -85,11 +86,11 @@ struct exchange_events {
     void (*on_gone)(void *arg, struct exchange *e);
     /* it is freed after this call */
     void (*on_end)(void *arg, struct exchange *e);
-    struct list *exchanges;   /* the list of all exchanges */
-    size_t *body_bytes;       /* the memory that all bodies occupy */
-    size_t *answer_bytes;     /* and all answers and events that clients have not read */
     const char *cors_headers; /* for answers that a page of another origin may read */
     void *arg;
+    struct list exchanges; /* all of them */
+    size_t body_bytes;     /* the memory that all bodies occupy */
+    size_t answer_bytes;   /* and all answers and events that clients have not read */
 };
 
 /* exchange_handle(arg, connection, url, method, version, bytes, len, context), exchange_completed(arg,
@@ -117,8 +118,10 @@ bool exchange_each_header(const struct exchange *e, exchange_header_visitor *eac
 /* exchange_query(e, name): the value of "?name=value" as it was sent; borrowed; NULL if it was not. */
 const char *exchange_query(const struct exchange *e, const char *name);
 
-/* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. Always false. */
-bool exchange_refuse(struct exchange *e, const struct http_reply *reply);
+/* exchange_refuse_with(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. Always false.
+ * exchange_refuse(e, status, message): the same with the JSON-RPC error of an invalid request. */
+bool exchange_refuse_with(struct exchange *e, const struct http_reply *reply);
+bool exchange_refuse(struct exchange *e, unsigned status, const char *message);
 
 /* exchange_answer(e, status, bytes, len): answer with a JSON body; ${len} 0: without a body. */
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len);

@@ -182,9 +182,9 @@ bool event_id_parse(const char *value, uint64_t *stream, uint64_t *sequence)
 
 bool secret_is(const char *given, size_t len, const char *secret)
 {
-    unsigned char difference = len != strlen(secret);
+    volatile unsigned char difference = len != strlen(secret);
     for (size_t i = 0; secret[i] != '\0'; i++)
-        difference |= (unsigned char)(i < len ? given[i] ^ secret[i] : 1);
+        difference = (unsigned char)(difference | (i < len ? given[i] ^ secret[i] : 1));
     return difference == 0;
 }
 

@@ -16,7 +16,7 @@
 
 #define HTTP_MOST_NODE_BYTES 63
 
-struct connection;
+struct client;
 struct connection_options;
 struct principal;
 struct stream;
@@ -29,7 +29,7 @@ bool http_session_names(const char *name);
 struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;
-    struct connection *connection; /* owned */
+    struct client *connection; /* owned */
     char id[HTTP_MOST_NODE_BYTES + 1 + RANDOM_SECRET_DIGITS +
             1];            /* "NODE-" if the server has a name, then a random part */
     char lisp_session[24]; /* the default session of its tools */

@@ -154,12 +154,6 @@ bool listener_open(struct listener *l, const char *address, struct err *err)
     return is_open;
 }
 
-void listener_released(struct listener *l)
-{
-    l->descriptor = -1;
-    listener_close(l);
-}
-
 void listener_close(struct listener *l)
 {
     if (l->descriptor >= 0)

@@ -30,9 +30,7 @@ struct listener {
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);
 
-/* listener_close(l): does nothing if it is not open. listener_released(l): the library has closed the
- * descriptor. */
+/* listener_close(l): does nothing if it is not open. */
 void listener_close(struct listener *l);
-void listener_released(struct listener *l);
 
 #endif

@@ -15,9 +15,10 @@
 #include "http/header_values.h"
 #include "http/limits.h"
 #include "http/link.h"
+#include "session/session_host.h"
 
 struct monitor {
-    struct monitor_options options;
+    const struct session_host *host;
     struct mhd mhd;
     struct daemon *daemon;
     bool is_ending;
@@ -80,7 +81,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return answer(m, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", &body);
     }
     if (strcmp(url, "/metrics") == 0) {
-        m->options.print(m->options.arg, &body);
+        session_host_print_metrics(m->host, &body);
         return answer(m, connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &body);
     }
     if (strcmp(url, "/healthz") == 0) {
@@ -100,18 +101,19 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
     *context = NULL;
 }
 
-struct monitor *monitor_new(const struct monitor_options *options, struct err *err)
+struct monitor *monitor_new(uv_loop_t *loop, const char *address, const struct session_host *host,
+                            struct err *err)
 {
     struct monitor *m = xcalloc(1, sizeof *m);
-    m->options = *options;
+    m->host = host;
     if (!mhd_load(&m->mhd, err)) {
         free(m);
         return NULL;
     }
     const struct daemon_options daemon_options = {
-        .loop = options->loop, .mhd = &m->mhd, .handle = on_request, .on_completed = on_completed, .arg = m};
+        .loop = loop, .mhd = &m->mhd, .handle = on_request, .on_completed = on_completed, .arg = m};
     struct listener listener;
-    if (listener_open(&listener, options->address, err))
+    if (listener_open(&listener, address, err))
         m->daemon = daemon_new(&listener, &daemon_options, err);
     if (m->daemon == NULL) {
         mhd_unload(&m->mhd);

@@ -9,18 +9,13 @@
 #include "base/errors.h"
 
 struct monitor;
-struct strbuf;
+struct session_host;
 
-struct monitor_options {
-    uv_loop_t *loop;
-    const char *address;                          /* as listener_open() takes it; borrowed */
-    void (*print)(void *arg, struct strbuf *out); /* append the metrics in Prometheus' text format */
-    void *arg;
-};
-
-/* monitor_new(options, err): given, and listening; NULL with ${err} set. monitor_free(m): memory is freed in
+/* monitor_new(loop, address, host, err): given, and listening at ${address}, which is as listener_open()
+ * takes it, with the metrics of ${host}, borrowed; NULL with ${err} set. monitor_free(m): memory is freed in
  * the loop's next turns. */
-struct monitor *monitor_new(const struct monitor_options *options, struct err *err);
+struct monitor *monitor_new(uv_loop_t *loop, const char *address, const struct session_host *host,
+                            struct err *err);
 void monitor_free(struct monitor *m);
 
 /* monitor_ending(m): answer /healthz with 503 from now on, so that load balancers send no new clients. If

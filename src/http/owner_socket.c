@@ -46,11 +46,12 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     listener_close(&o->listener);
 }
 
-struct owner_socket *owner_socket_new(const struct owner_socket_options *options, struct err *err)
+struct owner_socket *owner_socket_new(const struct http_server_options *http, const char *directory,
+                                      struct err *err)
 {
     static const char *const none[] = {NULL};
-    char directory[PATH_MAX], digits[RANDOM_SECRET_DIGITS + 1];
-    if (!runtime_directory_make(directory, sizeof directory, err))
+    char folder[PATH_MAX], digits[RANDOM_SECRET_DIGITS + 1];
+    if (!runtime_directory_make(folder, sizeof folder, err))
         return NULL;
     if (!random_secret(digits)) {
         err_set(err, ERR_SYSTEM, "the system has no random numbers available");
@@ -58,7 +59,7 @@ struct owner_socket *owner_socket_new(const struct owner_socket_options *options
     }
     struct owner_socket *o = xcalloc(1, sizeof *o);
     o->started = time(NULL);
-    snprintf(o->base, sizeof o->base, "%.3900s/%d-%.*s", directory, (int)getpid(), RANDOM_DIGITS, digits);
+    snprintf(o->base, sizeof o->base, "%.3900s/%d-%.*s", folder, (int)getpid(), RANDOM_DIGITS, digits);
     char address[PATH_MAX + 20];
     snprintf(address, sizeof address, "unix:%s.sock", o->base);
     if (!listener_open(&o->listener, address, err)) {
@@ -66,12 +67,12 @@ struct owner_socket *owner_socket_new(const struct owner_socket_options *options
         return NULL;
     }
     o->listener.is_owners = true;
-    o->options = options->http;
+    o->options = *http;
     o->options.addresses = none;
     o->options.listener = &o->listener;
     o->poll = loop_handle_poll(o->options.loop, o->listener.descriptor, o);
     uv_poll_start(o->poll, UV_READABLE, on_connection);
-    owner_socket_describe(o, "", options->directory);
+    owner_socket_describe(o, "", directory);
     return o;
 }
 

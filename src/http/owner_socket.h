@@ -10,13 +10,11 @@
 
 struct owner_socket;
 
-struct owner_socket_options {
-    struct http_server_options http; /* without addresses; copied, what it points to is borrowed */
-    const char *directory;           /* of the Lisps; for the description; borrowed while it is written */
-};
-
-/* owner_socket_new(options, err): given, and listening; NULL with ${err} set. */
-struct owner_socket *owner_socket_new(const struct owner_socket_options *options, struct err *err);
+/* owner_socket_new(http, directory, err): given, and listening; NULL with ${err} set. The addresses in
+ * ${http} do not count; it is copied, and what it points to is borrowed. ${directory}: of the Lisps, for the
+ * description; not kept. */
+struct owner_socket *owner_socket_new(const struct http_server_options *http, const char *directory,
+                                      struct err *err);
 
 /* owner_socket_describe(o, client, directory): write the description that lies beside the socket. ${client}:
  * the name of the client on standard input and output; "" if it is not known. NULL ${o}: do nothing. */

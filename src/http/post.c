@@ -13,6 +13,7 @@
 #include "http/exchange.h"
 #include "http/http_session.h"
 #include "http/stream.h"
+#include "mcp/client.h"
 #include "mcp/connection.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/revisions.h"
@@ -20,13 +21,10 @@
 struct post {
     struct list node; /* in its session's */
     struct transport_origin origin;
-    struct connection *connection;
+    struct client *connection;
     struct http_session *session; /* NULL: 2026-07-28 */
     struct exchange *exchange;    /* NULL: the client has gone, or reads the stream */
     struct stream *stream;        /* NULL: none yet */
-    struct strbuf answer;
-    enum transport_kind kind;
-    int code;
     bool is_delivering, has_answer, is_newcomer;
 };
 
@@ -40,17 +38,16 @@ static void post_free(struct post *p)
     if (p->exchange != NULL)
         p->exchange->post = NULL;
     list_remove(&p->node);
-    strbuf_fini(&p->answer);
     free(p);
 }
 
 /* Source      MCP 2026-07-28 and 2025-11-25, transports; where they say nothing, the behaviour of the
  *             official servers */
-static unsigned status_of(const struct post *p)
+static unsigned status_of(const struct post *p, const struct transport_message *answer)
 {
-    if (p->kind == TRANSPORT_RESULT)
+    if (answer->kind == TRANSPORT_RESULT)
         return MHD_HTTP_OK;
-    switch (p->code) {
+    switch (answer->code) {
     case JSONRPC_PARSE_ERROR:
     case JSONRPC_INVALID_REQUEST:
     case JSONRPC_HEADER_MISMATCH:
@@ -62,7 +59,7 @@ static unsigned status_of(const struct post *p)
             return MHD_HTTP_NOT_FOUND;
         break;
     case JSONRPC_INVALID_PARAMS:
-        if (p->session == NULL && p->kind == TRANSPORT_REFUSAL)
+        if (p->session == NULL && answer->kind == TRANSPORT_REFUSAL)
             return MHD_HTTP_BAD_REQUEST;
         break;
     default:
@@ -78,12 +75,46 @@ static void begin_stream(struct post *p)
     exchange_stream(e, p->stream);
     if (p->session == NULL)
         return;
-    const struct revision *revision = connection_revision(p->connection);
+    const struct revision *revision = p->connection->negotiated;
     if (revision != NULL && revision->has_priming_event)
         stream_prime(p->stream);
     /* From here on, only the stream is needed. */
     p->exchange = NULL;
     e->post = NULL;
+}
+
+/* If the handshake is complete, clients name the session by its id from now on. False: ${p} was refused. */
+static bool publish(struct post *p)
+{
+    struct exchange *e = p->exchange;
+    if (!p->is_newcomer)
+        return true;
+    if (p->connection->negotiated == NULL)
+        return exchange_header(e, "Mcp-Session-Id") == NULL ||
+               exchange_refuse(e, MHD_HTTP_NOT_FOUND,
+                               "this session has ended: send initialize to start another");
+    if (!http_session_publish(p->session, uv_hrtime() / 1000000))
+        return exchange_refuse_with(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                            .code = JSONRPC_INTERNAL_ERROR,
+                                                            .message = "Too many sessions: DELETE some",
+                                                            .header = "Retry-After",
+                                                            .value = "60"});
+    memcpy(e->session_id, p->session->id, sizeof p->session->id);
+    return true;
+}
+
+static void answer(struct post *p, const struct transport_message *message)
+{
+    unsigned status = status_of(p, message);
+    if (status == MHD_HTTP_OK && !p->exchange->takes_json) {
+        begin_stream(p);
+        stream_send(p->stream, message->bytes, message->len);
+        return;
+    }
+    /* A header that ends the headers early (": x") leaves the rest of them in the body, which is then not
+     * JSON. */
+    p->exchange->must_close = p->exchange->must_close || message->code == JSONRPC_PARSE_ERROR;
+    exchange_answer(p->exchange, status, message->bytes, message->len);
 }
 
 void post_on_send(void *arg, const struct transport_message *message)
@@ -100,70 +131,27 @@ void post_on_send(void *arg, const struct transport_message *message)
     if (p->stream == NULL && p->exchange != NULL && p->exchange->takes_events && !is_answer &&
         !p->is_newcomer)
         begin_stream(p);
-    if (p->stream != NULL) {
+    if (p->stream != NULL)
         stream_send(p->stream, message->bytes, message->len);
-    } else if (is_answer) {
-        strbuf_clear(&p->answer);
-        strbuf_add(&p->answer, message->bytes, message->len);
-        p->kind = message->kind;
-        p->code = message->code;
-    }
+    else if (is_answer && p->exchange != NULL && publish(p))
+        answer(p, message);
     p->has_answer = p->has_answer || is_answer;
-}
-
-/* The handshake is complete: from now on clients name the session by its id. */
-static bool publish(struct post *p)
-{
-    struct exchange *e = p->exchange;
-    bool is_initialized = connection_revision(p->connection) != NULL;
-    if (p->is_newcomer && !is_initialized && e != NULL && exchange_header(e, "Mcp-Session-Id") != NULL) {
-        return exchange_refuse(
-            e, &(struct http_reply){.status = MHD_HTTP_NOT_FOUND,
-                                    .code = JSONRPC_INVALID_REQUEST,
-                                    .message = "this session has ended: send initialize to start another"});
-    }
-    if (!p->is_newcomer || !is_initialized || e == NULL)
-        return true;
-    if (!http_session_publish(p->session, uv_hrtime() / 1000000)) {
-        return exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
-                                                       .code = JSONRPC_INTERNAL_ERROR,
-                                                       .message = "Too many sessions: DELETE some",
-                                                       .header = "Retry-After",
-                                                       .value = "60"});
-    }
-    memcpy(e->session_id, p->session->id, sizeof p->session->id);
-    return true;
-}
-
-static void answer(struct post *p)
-{
-    unsigned status = p->has_answer ? status_of(p) : MHD_HTTP_ACCEPTED;
-    if (p->has_answer && status == MHD_HTTP_OK && !p->exchange->takes_json) {
-        begin_stream(p);
-        stream_send(p->stream, p->answer.bytes, p->answer.len);
-    } else if (!p->has_answer && !p->is_delivering && p->exchange->takes_events) {
-        /* Another message cancelled it: no answer will follow, and 202 is the response for that. */
-        begin_stream(p);
-    } else {
-        /* A header that ends the headers early (": x") leaves the rest of them in the body, which is then
-         * not JSON. */
-        p->exchange->must_close =
-            p->exchange->must_close || (p->has_answer && p->code == JSONRPC_PARSE_ERROR);
-        exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
-    }
 }
 
 void post_on_over(void *arg, struct transport_origin *origin)
 {
     struct post *p = post_of(origin);
-    if (publish(p)) {
-        if (p->stream == NULL && p->exchange != NULL)
-            answer(p);
-        if (p->stream != NULL && p->session != NULL && !p->has_answer)
-            http_session_unanswered(p->session, p->stream->id);
-        if (p->stream != NULL)
-            stream_end(p->stream);
+    if (p->stream == NULL && !p->has_answer && p->exchange != NULL && publish(p)) {
+        /* Another message cancelled it: no answer will follow, and 202 is the response for that. */
+        if (!p->is_delivering && p->exchange->takes_events)
+            begin_stream(p);
+        else
+            exchange_answer(p->exchange, MHD_HTTP_ACCEPTED, NULL, 0);
     }
+    if (p->stream != NULL && p->session != NULL && !p->has_answer)
+        http_session_unanswered(p->session, p->stream->id);
+    if (p->stream != NULL)
+        stream_end(p->stream);
     /* post_deliver() frees a message that is answered at once. */
     if (p->is_delivering)
         p->connection = NULL;
@@ -171,7 +159,7 @@ void post_on_over(void *arg, struct transport_origin *origin)
         post_free(p);
 }
 
-void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session)
+void post_deliver(struct exchange *e, struct client *connection, struct http_session *session)
 {
     struct post *p = xcalloc(1, sizeof *p);
     const struct transport_headers headers = {
@@ -202,6 +190,14 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
         post_free(p);
 }
 
+static void abandon(struct post *p)
+{
+    requests_abandon(p->connection, &p->origin);
+    if (p->stream != NULL)
+        stream_end(p->stream);
+    post_free(p);
+}
+
 void post_lost(struct exchange *e)
 {
     struct post *p = e->post;
@@ -213,22 +209,14 @@ void post_lost(struct exchange *e)
         return;
     }
     CHECK(!p->is_delivering);
-    connection_abandon(p->connection, &p->origin);
-    if (p->stream != NULL)
-        stream_end(p->stream);
-    post_free(p);
+    abandon(p);
 }
 
 void post_end_all(struct http_session *session, unsigned status, const char *message)
 {
     list_each(struct post, p, &session->posts, node) {
-        connection_abandon(p->connection, &p->origin);
         if (p->exchange != NULL)
-            exchange_refuse(
-                p->exchange,
-                &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
-        if (p->stream != NULL)
-            stream_end(p->stream);
-        post_free(p);
+            exchange_refuse(p->exchange, status, message);
+        abandon(p);
     }
 }

@@ -10,7 +10,7 @@
 
 #include "mcp/transport.h"
 
-struct connection;
+struct client;
 struct exchange;
 struct http_session;
 
@@ -21,7 +21,7 @@ struct http_session;
  * session     owner of the connection; NULL: requests of 2026-07-28. A session that is not published yet is
  *             published if the message completes its handshake; otherwise the caller frees it afterwards
  */
-void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session);
+void post_deliver(struct exchange *e, struct client *connection, struct http_session *session);
 
 /* post_lost(e): the client has gone. */
 void post_lost(struct exchange *e);

@@ -20,15 +20,15 @@
 #define PRINCIPAL_MOST_NAME 200
 #define PRINCIPALS_MOST 10000
 
-struct connection;
+struct client;
 struct toolbox;
 
 struct principal {
     struct list node;
-    char *name;                   /* "" for anybody */
-    struct toolbox *toolbox;      /* borrowed; NULL until it is first needed */
-    struct connection *stateless; /* for requests of 2026-07-28; NULL until there is one */
-    struct list sessions;         /* by Mcp-Session-Id */
+    char *name;               /* "" for anybody */
+    struct toolbox *toolbox;  /* borrowed; NULL until it is first needed */
+    struct client *stateless; /* for requests of 2026-07-28; NULL until there is one */
+    struct list sessions;     /* by Mcp-Session-Id */
     size_t session_count;
     size_t body_bytes;    /* of its requests being read */
     size_t answer_bytes;  /* of its answers and events that are not read */

@@ -35,8 +35,6 @@ struct http_server {
     struct principals principals;
     struct check_rules rules;
     struct exchange_events events;
-    struct list exchanges;
-    size_t body_bytes, answer_bytes;
     char *certificate, *key; /* NULL: no TLS */
     struct daemon *daemons[MOST_LISTENERS];
     size_t daemon_count;
@@ -52,20 +50,15 @@ static struct connection_options connection_options(struct http_server *s, struc
 {
     if (principal->toolbox == NULL)
         principal->toolbox = s->options.toolbox(s->options.arg, principal->name);
-    return (struct connection_options){
-        .toolbox = principal->toolbox,
-        .listing = s->options.listing,
-        .wants_structured = s->options.wants_structured,
-        .default_session = "default",
-        .extension = s->options.extension,
-        .shows_log =
-            principals_are_anybody(&s->principals), /* the log names the sessions of all principals */
-        .send = post_on_send,
-        .on_over = post_on_over,
-    };
+    struct connection_options own = s->options.connection;
+    own.toolbox = principal->toolbox;
+    own.shows_log = principals_are_anybody(&s->principals); /* it names the sessions of all principals */
+    own.send = post_on_send;
+    own.on_over = post_on_over;
+    return own;
 }
 
-static struct connection *stateless(struct http_server *s, struct principal *principal)
+static struct client *stateless(struct http_server *s, struct principal *principal)
 {
     if (principal->stateless == NULL) {
         struct connection_options options = connection_options(s, principal);
@@ -73,12 +66,6 @@ static struct connection *stateless(struct http_server *s, struct principal *pri
         principal->stateless = connection_new(&options);
     }
     return principal->stateless;
-}
-
-static void refuse(struct exchange *e, unsigned status, const char *message)
-{
-    exchange_refuse(
-        e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
 }
 
 static struct http_session *session_of(struct exchange *e)
@@ -108,7 +95,7 @@ static void take_post(struct http_server *s, struct exchange *e)
     struct connection_options options = connection_options(s, e->principal);
     session = http_session_new(e->principal, s->options.node, &options);
     if (session == NULL) {
-        refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers available");
+        exchange_refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers available");
         return;
     }
     post_deliver(e, session->connection, session);
@@ -122,17 +109,17 @@ static void take_get(struct exchange *e)
     const char *last = exchange_header(e, "Last-Event-ID");
     uint64_t id = 0, after = 0;
     if (session == NULL) {
-        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
+        exchange_refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
         return;
     }
     if (last != NULL && !event_id_parse(last, &id, &after)) {
-        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID was not issued by this server");
+        exchange_refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID was not issued by this server");
         return;
     }
     bool is_over;
     struct stream *stream = http_session_stream(session, id, &is_over);
     if (stream == NULL) {
-        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID belongs to no stream of this session");
+        exchange_refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID belongs to no stream of this session");
         return;
     }
     exchange_stream(e, stream);
@@ -157,7 +144,7 @@ static void take_delete(struct exchange *e)
         http_session_free(session);
         exchange_answer(e, MHD_HTTP_OK, NULL, 0);
     } else {
-        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended");
+        exchange_refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended");
     }
 }
 
@@ -186,7 +173,7 @@ static void on_request(void *arg, struct exchange *e)
         exchange_answer(e, MHD_HTTP_NO_CONTENT, NULL, 0);
         break;
     case EXCHANGE_OTHER:
-        refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "this method is not allowed here");
+        exchange_refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "this method is not allowed here");
         break;
     }
 }
@@ -205,7 +192,7 @@ static void on_end(void *arg, struct exchange *e);
 static void on_tick(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
-    list_each(struct exchange, e, &s->exchanges, node)
+    list_each(struct exchange, e, &s->events.exchanges, node)
         if (e->stream != NULL)
             stream_keep_alive(e->stream);
     list_each(struct principal, principal, &s->principals.all, node)
@@ -344,27 +331,18 @@ struct http_server *http_server_new(const struct http_server_options *options, s
                                        "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-Session";
     struct http_server *s = xcalloc(1, sizeof *s);
     s->options = *options;
-    list_init(&s->exchanges);
     list_init(&s->principals.all);
-    s->rules = (struct check_rules){
-        .allowed_hosts = options->allowed_hosts,
-        .allowed_origins = options->allowed_origins,
-        .cors_origins = options->cors_origins,
-        .principals = &s->principals,
-        .files = options->files,
-        .file_count = options->file_count,
-    };
+    s->rules = options->rules;
+    s->rules.principals = &s->principals;
     s->events = (struct exchange_events){
         .on_headers = on_headers,
         .on_request = on_request,
         .on_gone = on_gone,
         .on_end = on_end,
-        .exchanges = &s->exchanges,
-        .body_bytes = &s->body_bytes,
-        .answer_bytes = &s->answer_bytes,
         .cors_headers = cors_headers,
         .arg = s,
     };
+    list_init(&s->events.exchanges);
     s->tick = loop_handle_timer(options->loop, s);
     s->closing = loop_handle_timer(options->loop, s);
     if (!start(s, err)) {
@@ -380,7 +358,7 @@ void http_server_reload(struct http_server *s)
     if (s == NULL)
         return;
     principals_reload(&s->principals);
-    list_each(struct exchange, e, &s->exchanges, node) {
+    list_each(struct exchange, e, &s->events.exchanges, node) {
         struct refusal refusal;
         /* Its token may have been withdrawn although the principal has another. An access token that has
          * expired since the request came was good then. */
@@ -396,7 +374,7 @@ static void finish(struct http_server *s)
     s->is_ended = true;
     uv_timer_stop(s->closing);
     /* The library cannot stop while a connection is suspended. */
-    list_each(struct exchange, e, &s->exchanges, node)
+    list_each(struct exchange, e, &s->events.exchanges, node)
         exchange_drop(e);
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_run(s->daemons[i]);
@@ -410,7 +388,7 @@ static void on_closing(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
     uint64_t now_ms = uv_hrtime() / 1000000;
-    if (list_is_empty(&s->exchanges) || now_ms >= s->closes_at_ms)
+    if (list_is_empty(&s->events.exchanges) || now_ms >= s->closes_at_ms)
         finish(s);
     else
         uv_timer_start(s->closing, on_closing, s->closes_at_ms - now_ms, 0);
@@ -430,7 +408,7 @@ static void end_exchange(struct exchange *e)
     bool is_waiting = e->state == EXCHANGE_WAITING;
     post_lost(e);
     if (is_waiting)
-        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
+        exchange_refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
 }
 
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg)
@@ -460,7 +438,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
             http_session_free(session);
         }
     }
-    list_each(struct exchange, e, &s->exchanges, node)
+    list_each(struct exchange, e, &s->events.exchanges, node)
         end_exchange(e);
     uv_timer_start(s->closing, on_closing, 0, 0);
 }

@@ -9,10 +9,10 @@
 #include <uv.h>
 
 #include "base/errors.h"
+#include "http/checks.h"
 #include "http/principals.h"
+#include "mcp/connection_options.h"
 
-struct extension;
-struct http_file;
 struct http_server;
 struct listener;
 struct toolbox;
@@ -21,20 +21,14 @@ struct http_server_options {
     uv_loop_t *loop;
     const char *const
         *addresses; /* as listener_open() takes them; NULL-terminated, like the lists below; all borrowed */
-    struct listener *listener;     /* one that is open already, beside the addresses; taken if the server is
-                                      made; NULL: none */
-    const struct http_file *files; /* served to everybody, "index.html" as /; borrowed; NULL: none */
-    size_t file_count;
-    const char *const *allowed_hosts;
-    const char *const *allowed_origins;
-    const char *const *cors_origins;
+    struct listener *listener; /* one that is open already, beside the addresses; taken if the server is made;
+                                  NULL: none */
+    struct check_rules rules;  /* the server sets whose principals they are */
     struct principals_options principals; /* who may send requests */
     const char *tls_certificate_file;     /* PEM; NULL: no TLS */
     const char *tls_key_file;
-    const char *node;    /* prefix of session ids, by which a load balancer can route; NULL: none */
-    const char *listing; /* as listing_of() takes it, already checked */
-    bool wants_structured;
-    const struct extension *extension; /* of each connection; NULL: none */
+    const char *node; /* prefix of session ids, by which a load balancer can route; NULL: none */
+    struct connection_options connection; /* of each: the listing, wants_structured and the extension */
     /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if a
      * request needs not say whose it is. */
     struct toolbox *(*toolbox)(void *arg, const char *principal);

@@ -16,7 +16,7 @@
 
 struct token {
     char name[65];
-    char secret[TOKEN_MOST_BYTES]; /* padded with zeros */
+    char secret[TOKEN_MOST_BYTES]; /* ends with a NUL */
 };
 
 struct tokens {

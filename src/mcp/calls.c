@@ -50,7 +50,7 @@ struct call {
 /* A client that declares modes, but not forms, shows no forms. */
 static bool shows_forms(const struct request *r)
 {
-    const json_t *declared = request_capability(r, "elicitation");
+    const json_t *declared = json_object_get(request_arrival(r)->capabilities, "elicitation");
     return json_is_object(declared) &&
            (json_object_size(declared) == 0 || json_is_object(json_object_get(declared, "form")));
 }
@@ -60,7 +60,7 @@ static bool can_be_asked(const struct request *r)
 {
     if (request_revision(r)->is_modern)
         return shows_forms(r); /* the answer itself asks */
-    return request_revision(r)->has_elicitation && !request_is_in_batch(r) && request_may_send(r) &&
+    return request_revision(r)->has_elicitation && request_arrival(r)->batch == NULL && request_may_send(r) &&
            shows_forms(r);
 }
 
@@ -265,7 +265,8 @@ void calls_start(struct request *r, const struct tool *tool, json_t *arguments, 
     c->given = json_incref(json_object_get(params, "arguments"));
     if (toolbox != NULL && toolbox->tasks != NULL && request_can_extension(r, TASKS_EXTENSION))
         c->timer = loop_handle_timer(tasks_loop(toolbox->tasks), c);
-    mine.wants_progress = request_wants_progress(r) || c->timer != NULL; /* the message of a task */
+    mine.wants_progress =
+        request_arrival(r)->progress_token.bytes != NULL || c->timer != NULL; /* the message of a task */
     mine.done = on_done;
     mine.on_progress = on_progress;
     mine.on_question = can_be_asked(r) ? on_question : NULL;

@@ -7,14 +7,6 @@
 
 #include "base/utf8.h"
 
-#include <stdlib.h>
-
-void client_fini(struct client *client)
-{
-    json_decref(client->capabilities);
-    free(client->tools_text);
-}
-
 void client_send(const struct client *client, struct transport_origin *origin, enum transport_kind kind,
                  int code, const struct strbuf *text)
 {

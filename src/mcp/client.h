@@ -1,6 +1,6 @@
 /*
  * What the methods of one connection share: its options, what the client has declared, and the parts that
- * outlive a request. Its connection makes and owns it; all files of this folder may use its members.
+ * outlive a request. connection.c makes and frees it; other folders read what it has declared.
  */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H
@@ -57,9 +57,6 @@ struct client {
 void client_send(const struct client *client, struct transport_origin *origin, enum transport_kind kind,
                  int code, const struct strbuf *text);
 void client_notify(const struct client *client, struct transport_origin *origin, const struct strbuf *text);
-
-/* client_fini(client): free what it owns. */
-void client_fini(struct client *client);
 
 /* client_author(client, params): who sends the request with these parameters: by the clientInfo in their
  * _meta, or in the last initialize. client_name(info): by a clientInfo, which may be NULL. */

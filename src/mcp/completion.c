@@ -17,16 +17,14 @@
 
 #define LONGEST_VALUE 1000
 
-/* The kind of names that the values are. name_types has the terms of tool_complete_names. */
-enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
-
+/* The terms of tool_complete_names. */
 static const char *const name_types[] = {
     [NAMES_SYMBOLS] = "symbols",
     [NAMES_PACKAGES] = "packages",
     [NAMES_SYSTEMS] = "systems",
 };
 
-static void finish(struct request *r, const json_t *names, size_t total)
+static bool finish(struct request *r, const json_t *names, size_t total)
 {
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"completion\":{\"values\":");
@@ -36,10 +34,10 @@ static void finish(struct request *r, const json_t *names, size_t total)
         strbuf_adds(out, "[]");
     strbuf_addf(out, ",\"total\":%zu,\"hasMore\":%s}", total,
                 total > json_array_size(names) ? "true" : "false");
-    request_finish(r);
+    return request_finish(r);
 }
 
-static void finish_with_sessions(struct request *r, const char *prefix)
+static bool finish_with_sessions(struct request *r, const char *prefix)
 {
     const struct toolbox *toolbox = request_client(r)->options.toolbox;
     struct session *s =
@@ -52,8 +50,9 @@ static void finish_with_sessions(struct request *r, const char *prefix)
         if (total++ < COMPLETE_NAMES_MOST)
             json_array_append_new(names, json_string(session_name(s)));
     }
-    finish(r, names, total);
+    bool is_finished = finish(r, names, total);
     json_decref(names);
+    return is_finished;
 }
 
 /* If the look-up fails, return no completions: no client shows an error. */
@@ -76,7 +75,7 @@ static void copy_text(json_t *arguments, const json_t *from, const char *name)
         json_object_set_new(arguments, name, json_string(json_string_value(value)));
 }
 
-static void ask_session(struct request *r, enum names names, const char *prefix, const json_t *chosen)
+static bool ask_session(struct request *r, enum names names, const char *prefix, const json_t *chosen)
 {
     struct client *client = request_client(r);
     struct tool_call_options options = {
@@ -93,20 +92,15 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
         tool_call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_names);
+    return true;
 }
 
 /* False: there is no such argument. */
 static bool find_prompt_argument(const struct prompt *prompt, const char *name, enum names *names)
 {
-    static const enum names kinds[] = {
-        [PROMPT_NAMES_NONE] = NAMES_NONE,
-        [PROMPT_NAMES_SESSIONS] = NAMES_SESSIONS,
-        [PROMPT_NAMES_SYSTEMS] = NAMES_SYSTEMS,
-        [PROMPT_NAMES_PACKAGES] = NAMES_PACKAGES,
-    };
     for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         if (strcmp(a->name, name) == 0) {
-            *names = kinds[a->names];
+            *names = a->names;
             return true;
         }
     }
@@ -160,23 +154,20 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
                                     prompt != NULL ? "this prompt" : "this resource", argument);
 }
 
-void methods_completion_complete(struct request *r, const json_t *params)
+bool methods_completion_complete(struct request *r, const json_t *params)
 {
     const json_t *argument = json_object_get(params, "argument"), *value = json_object_get(argument, "value");
     const json_t *chosen = json_object_get(json_object_get(params, "context"), "arguments");
     enum names names = NAMES_NONE;
-    if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(value)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS,
-                     "Invalid params: argument must have a name and a value, both strings");
-        return;
-    }
+    if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(value))
+        return request_fail(r, JSONRPC_INVALID_PARAMS,
+                            "Invalid params: argument must have a name and a value, both strings");
     if (!find_names(r, params, &names))
-        return;
+        return false;
     if (names == NAMES_SESSIONS)
-        finish_with_sessions(r, json_string_value(value));
-    else if (names == NAMES_NONE || json_string_length(value) > LONGEST_VALUE ||
-             strlen(json_string_value(value)) != json_string_length(value))
-        finish(r, NULL, 0);
-    else
-        ask_session(r, names, json_string_value(value), chosen);
+        return finish_with_sessions(r, json_string_value(value));
+    if (names == NAMES_NONE || json_string_length(value) > LONGEST_VALUE ||
+        strlen(json_string_value(value)) != json_string_length(value))
+        return finish(r, NULL, 0);
+    return ask_session(r, names, json_string_value(value), chosen);
 }

@@ -35,66 +35,38 @@
 /* A progress token is sent many times, so a longer one is ignored. */
 enum { LONGEST_PROGRESS_TOKEN = 4096, LARGEST_BATCH = 100 };
 
-struct connection {
-    struct client client;
-};
-
-struct connection *connection_new(const struct connection_options *options)
+struct client *connection_new(const struct connection_options *options)
 {
-    struct connection *c = xcalloc(1, sizeof *c);
-    c->client.options = *options;
-    list_init(&c->client.questions);
-    list_init(&c->client.parked);
+    struct client *client = xcalloc(1, sizeof *client);
+    client->options = *options;
+    list_init(&client->questions);
+    list_init(&client->parked);
     if (options->toolbox != NULL && !options->is_stateless)
-        c->client.number = ++options->toolbox->clients;
-    requests_init(&c->client);
-    server_log_init(&c->client);
-    c->client.subscriptions = subscriptions_new(&c->client);
-    return c;
+        client->number = ++options->toolbox->clients;
+    requests_init(client);
+    server_log_init(client);
+    client->subscriptions = subscriptions_new(client);
+    return client;
 }
 
-void connection_free(struct connection *c)
+void connection_free(struct client *client)
 {
-    if (c == NULL)
+    if (client == NULL)
         return;
-    c->client.options.send = NULL;
-    requests_fini(&c->client);
-    calls_cancel_parked(&c->client);
-    subscriptions_free(c->client.subscriptions);
-    server_log_fini(&c->client);
-    client_fini(&c->client);
-    free(c);
+    client->options.send = NULL;
+    requests_fini(client);
+    calls_cancel_parked(client);
+    subscriptions_free(client->subscriptions);
+    server_log_fini(client);
+    json_decref(client->capabilities);
+    free(client->tools_text);
+    free(client);
 }
 
-bool connection_is_idle(const struct connection *c)
+void connection_end(struct client *client)
 {
-    return requests_are_idle(&c->client);
-}
-
-const char *connection_client_name(const struct connection *c)
-{
-    return c->client.author.name;
-}
-
-const struct revision *connection_revision(const struct connection *c)
-{
-    return c->client.negotiated;
-}
-
-void connection_abandon(struct connection *c, struct transport_origin *origin)
-{
-    requests_abandon(&c->client, origin);
-}
-
-void connection_no_more_input(struct connection *c)
-{
-    calls_no_more_input(&c->client);
-}
-
-void connection_end(struct connection *c)
-{
-    c->client.is_ending = true;
-    subscriptions_end(c->client.subscriptions);
+    client->is_ending = true;
+    subscriptions_end(client->subscriptions);
 }
 
 static void run(struct arrival *a, const struct jsonrpc_message *m)
@@ -220,15 +192,14 @@ static void handle(struct arrival *whole, char *bytes)
     json_decref(root);
 }
 
-void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
+void connection_message(struct client *client, struct transport_origin *origin, char *bytes, size_t len)
 {
-    requests_hold(&c->client, origin);
-    handle(&(struct arrival){.client = &c->client, .origin = origin, .len = len}, bytes);
-    requests_release(&c->client, origin);
+    requests_hold(client, origin);
+    handle(&(struct arrival){.client = client, .origin = origin, .len = len}, bytes);
+    requests_release(client, origin);
 }
 
-void connection_oversized(struct connection *c)
+void connection_oversized(struct client *client)
 {
-    arrival_refuse(&(struct arrival){.client = &c->client}, JSONRPC_INVALID_REQUEST, TRANSPORT_TOO_LONG,
-                   NULL);
+    arrival_refuse(&(struct arrival){.client = client}, JSONRPC_INVALID_REQUEST, TRANSPORT_TOO_LONG, NULL);
 }

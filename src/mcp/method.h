@@ -12,8 +12,9 @@ struct request;
 struct method {
     const char *name;
 
-    /* run(r, params): answer ${r}, immediately or later. params is borrowed; NULL: none. */
-    void (*run)(struct request *r, const json_t *params);
+    /* run(r, params): answer ${r}, immediately or later. params is borrowed; NULL: none. False: ${r} was
+     * answered with an error at once. */
+    bool (*run)(struct request *r, const json_t *params);
 
     bool is_legacy;          /* exists up to 2025-11-25 */
     bool is_modern;          /* exists since 2026-07-28 */
@@ -26,20 +27,20 @@ struct method {
 };
 
 /* methods_NAME(r, params): the run of the method NAME, with `_` for the slash and for capitals. */
-void methods_tools_list(struct request *r, const json_t *params);
-void methods_tools_call(struct request *r, const json_t *params);
-void methods_tasks_get(struct request *r, const json_t *params);
-void methods_tasks_update(struct request *r, const json_t *params);
-void methods_tasks_cancel(struct request *r, const json_t *params);
-void methods_resources_list(struct request *r, const json_t *params);
-void methods_resources_templates_list(struct request *r, const json_t *params);
-void methods_resources_read(struct request *r, const json_t *params);
-void methods_resources_subscribe(struct request *r, const json_t *params);
-void methods_resources_unsubscribe(struct request *r, const json_t *params);
-void methods_subscriptions_listen(struct request *r, const json_t *params);
-void methods_prompts_list(struct request *r, const json_t *params);
-void methods_prompts_get(struct request *r, const json_t *params);
-void methods_completion_complete(struct request *r, const json_t *params);
-void methods_logging_set_level(struct request *r, const json_t *params);
+bool methods_tools_list(struct request *r, const json_t *params);
+bool methods_tools_call(struct request *r, const json_t *params);
+bool methods_tasks_get(struct request *r, const json_t *params);
+bool methods_tasks_update(struct request *r, const json_t *params);
+bool methods_tasks_cancel(struct request *r, const json_t *params);
+bool methods_resources_list(struct request *r, const json_t *params);
+bool methods_resources_templates_list(struct request *r, const json_t *params);
+bool methods_resources_read(struct request *r, const json_t *params);
+bool methods_resources_subscribe(struct request *r, const json_t *params);
+bool methods_resources_unsubscribe(struct request *r, const json_t *params);
+bool methods_subscriptions_listen(struct request *r, const json_t *params);
+bool methods_prompts_list(struct request *r, const json_t *params);
+bool methods_prompts_get(struct request *r, const json_t *params);
+bool methods_completion_complete(struct request *r, const json_t *params);
+bool methods_logging_set_level(struct request *r, const json_t *params);
 
 #endif

@@ -34,26 +34,22 @@ static void add_instructions(struct strbuf *out)
 }
 
 /* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */
-static void initialize(struct request *r, const json_t *params)
+static bool initialize(struct request *r, const json_t *params)
 {
     static const char *const objects[] = {"capabilities", "clientInfo"};
     const json_t *version = json_object_get(params, "protocolVersion");
     struct client *client = request_client(r);
-    if (client->negotiated != NULL && client->options.initializes_once) {
-        request_fail(r, JSONRPC_INVALID_REQUEST, "Invalid Request: this session is initialized already");
-        return;
-    }
-    if (!json_is_string(version)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
-        return;
-    }
+    if (client->negotiated != NULL && client->options.initializes_once)
+        return request_fail(r, JSONRPC_INVALID_REQUEST,
+                            "Invalid Request: this session is initialized already");
+    if (!json_is_string(version))
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
     /* The schema requires them, but the server does not need them, and hand-written clients omit them. */
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         const json_t *member = json_object_get(params, objects[i]);
-        if (member != NULL && !json_is_object(member)) {
-            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s must be an object", objects[i]);
-            return;
-        }
+        if (member != NULL && !json_is_object(member))
+            return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s must be an object",
+                                objects[i]);
     }
     const struct revision *revision =
         revisions_negotiate(json_string_value(version), json_string_length(version));
@@ -66,16 +62,16 @@ static void initialize(struct request *r, const json_t *params)
     add_capabilities(request_client(r), false, out);
     strbuf_adds(out, ",\"serverInfo\":" SERVER_INFO ",");
     add_instructions(out);
-    request_finish(r);
+    return request_finish(r);
 }
 
-static void ping(struct request *r, const json_t *params)
+static bool ping(struct request *r, const json_t *params)
 {
-    request_accept(r);
+    return request_accept(r);
 }
 
 /* Does not commit the connection: a client that finds no common revision may still send initialize. */
-static void server_discover(struct request *r, const json_t *params)
+static bool server_discover(struct request *r, const json_t *params)
 {
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"supportedVersions\":");
@@ -84,7 +80,7 @@ static void server_discover(struct request *r, const json_t *params)
     add_capabilities(request_client(r), true, out);
     strbuf_addc(out, ',');
     add_instructions(out);
-    request_finish(r);
+    return request_finish(r);
 }
 
 enum { HOUR_MS = 3600000 };

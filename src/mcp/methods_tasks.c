@@ -25,32 +25,29 @@ static struct task *find(struct request *r, const json_t *params)
     return task;
 }
 
-void methods_tasks_get(struct request *r, const json_t *params)
+bool methods_tasks_get(struct request *r, const json_t *params)
 {
     struct task *task = find(r, params);
-    if (task != NULL)
-        task_answer_state(task, r);
+    return task != NULL && task_answer_state(task, r);
 }
 
-void methods_tasks_update(struct request *r, const json_t *params)
+bool methods_tasks_update(struct request *r, const json_t *params)
 {
     struct task *task = find(r, params);
     const json_t *responses = json_object_get(params, "inputResponses");
     if (task == NULL)
-        return;
-    if (!json_is_object(responses)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: inputResponses must be an object");
-        return;
-    }
+        return false;
+    if (!json_is_object(responses))
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: inputResponses must be an object");
     task_take(task, responses);
-    request_accept(r);
+    return request_accept(r);
 }
 
-void methods_tasks_cancel(struct request *r, const json_t *params)
+bool methods_tasks_cancel(struct request *r, const json_t *params)
 {
     struct task *task = find(r, params);
     if (task == NULL)
-        return;
+        return false;
     task_cancel(task);
-    request_accept(r);
+    return request_accept(r);
 }

@@ -45,7 +45,7 @@ static void remove_unoffered(const struct client *client, json_t *listed)
     }
 }
 
-static void answer_list(struct request *r)
+static bool answer_list(struct request *r)
 {
     struct client *client = request_client(r);
     if (client->tools_text == NULL) {
@@ -76,7 +76,7 @@ static void answer_list(struct request *r)
         strbuf_addc(out, ']');
     }
     free(listing);
-    request_finish(r);
+    return request_finish(r);
 }
 
 static void cancel_tool(void *call)
@@ -93,15 +93,13 @@ static void on_session_there(void *arg, const struct tool_result *result)
 
 /* Most clients request the list once, before their first call. So the list waits for a session that may
  * have its own tools from the start; a request to the session starts it. */
-void methods_tools_list(struct request *r, const json_t *params)
+bool methods_tools_list(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
-    if (request_refuse_cursor(r, params))
-        return;
-    if (!user_tools_are_to_come(client->options.toolbox, client->options.default_session)) {
-        answer_list(r);
-        return;
-    }
+    if (!request_check_cursor(r, params))
+        return false;
+    if (!user_tools_are_to_come(client->options.toolbox, client->options.default_session))
+        return answer_list(r);
     client_shake_hands(client);
     struct tool_call_options options = {
         .default_session = client->options.default_session,
@@ -113,6 +111,7 @@ void methods_tools_list(struct request *r, const json_t *params)
                         json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
     if (call != NULL)
         request_await(r, call, cancel_tool);
+    return true;
 }
 
 static void refuse_tool(struct request *r, const json_t *name)
@@ -163,36 +162,31 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     return false;
 }
 
-void methods_tools_call(struct request *r, const json_t *params)
+bool methods_tools_call(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
     if (!client->options.is_stateless && client->author.name[0] == '\0')
         client->author = client_author(client, params); /* there was no initialize */
     client_shake_hands(client);
-    if (client->is_ending) {
-        request_fail(r, JSONRPC_INTERNAL_ERROR, "The server is shutting down; the call was not performed");
-        return;
-    }
-    if (!json_is_string(name)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
-        return;
-    }
-    if (given != NULL && !json_is_object(given) && !json_is_null(given)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
-        return;
-    }
+    if (client->is_ending)
+        return request_fail(r, JSONRPC_INTERNAL_ERROR,
+                            "The server is shutting down; the call was not performed");
+    if (!json_is_string(name))
+        return request_fail(r, JSONRPC_INVALID_PARAMS,
+                            "Invalid params: name must be a string, the name of a tool");
+    if (given != NULL && !json_is_object(given) && !json_is_null(given))
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
     if (calls_resume(r, params))
-        return;
+        return true;
     const struct tool *tool;
     json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
-        return;
+        return false;
     if (!toolbox_offers(client->options.toolbox, tool)) {
         json_decref(arguments);
-        tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
-                             "(--attach-read-only), and this tool can change something there.");
-        return;
+        return tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
+                                    "(--attach-read-only), and this tool can change something there.");
     }
     struct tool_call_options options = {
         .default_session = client->options.default_session,
@@ -201,4 +195,5 @@ void methods_tools_call(struct request *r, const json_t *params)
         .wants_structured = client->options.wants_structured && request_revision(r)->has_structured,
     };
     calls_start(r, tool, arguments, params, &options);
+    return true;
 }

@@ -7,8 +7,7 @@
 
 #define SESSION_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "session", .description = "Session to use; default: \"default\".",                           \
-        .names = PROMPT_NAMES_SESSIONS,                                                                      \
+        .name = "session", .description = "Session to use; default: \"default\".", .names = NAMES_SESSIONS,  \
     }
 
 extern const char text_debug_last_error[], text_explore_system[], text_write_and_test[],
@@ -32,7 +31,7 @@ static const struct prompt table[] = {
                     .name = "system",
                     .description = "Name of the ASDF system.",
                     .is_required = true,
-                    .names = PROMPT_NAMES_SYSTEMS,
+                    .names = NAMES_SYSTEMS,
                 },
                 {.name = "question", .description = "Question to answer."},
                 SESSION_ARGUMENT,
@@ -47,7 +46,7 @@ static const struct prompt table[] = {
         .arguments =
             {
                 {.name = "task", .description = "What the code should do.", .is_required = true},
-                {.name = "package", .description = "Package to write it in.", .names = PROMPT_NAMES_PACKAGES},
+                {.name = "package", .description = "Package to write it in.", .names = NAMES_PACKAGES},
                 {.name = "file", .description = "File for the finished code."},
                 SESSION_ARGUMENT,
             },
@@ -60,9 +59,7 @@ static const struct prompt table[] = {
         .arguments =
             {
                 {.name = "code", .description = "Slow form.", .is_required = true},
-                {.name = "package",
-                 .description = "Package to read the form in.",
-                 .names = PROMPT_NAMES_PACKAGES},
+                {.name = "package", .description = "Package to read the form in.", .names = NAMES_PACKAGES},
                 SESSION_ARGUMENT,
             },
         .text = text_profile_hotspot,

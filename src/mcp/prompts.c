@@ -25,10 +25,10 @@ static json_t *describe(const struct prompt *prompt)
                      prompt->description, "arguments", arguments);
 }
 
-void methods_prompts_list(struct request *r, const json_t *params)
+bool methods_prompts_list(struct request *r, const json_t *params)
 {
-    if (request_refuse_cursor(r, params))
-        return;
+    if (!request_check_cursor(r, params))
+        return false;
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"prompts\":[");
     for (size_t i = 0; i < prompts_count(); i++) {
@@ -37,7 +37,7 @@ void methods_prompts_list(struct request *r, const json_t *params)
     }
     extension_add_items(request_client(r)->options.extension, out, "prompts");
     strbuf_addc(out, ']');
-    request_finish(r);
+    return request_finish(r);
 }
 
 static const struct prompt_argument *find_argument(const struct prompt *prompt, const char *name)
@@ -121,34 +121,29 @@ static void add_text(struct strbuf *out, const char *text, const json_t *given)
     }
 }
 
-void methods_prompts_get(struct request *r, const json_t *params)
+bool methods_prompts_get(struct request *r, const json_t *params)
 {
     const json_t *name = json_object_get(params, "name");
     json_t *given = json_object_get(params, "arguments");
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
-    if (!json_is_string(name)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS,
-                     "Invalid params: name must be a string, the name of a prompt");
-        return;
-    }
+    if (!json_is_string(name))
+        return request_fail(r, JSONRPC_INVALID_PARAMS,
+                            "Invalid params: name must be a string, the name of a prompt");
     const struct prompt *prompt = strlen(asked.bytes) == asked.len ? prompts_find(asked.bytes) : NULL;
     if (prompt == NULL) {
         struct similar search;
         similar_init(&search, asked.bytes);
         for (size_t i = 0; i < prompts_count(); i++)
             similar_offer(&search, prompts_at(i)->name);
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked),
-                     asked.bytes, search.best != NULL ? ". Did you mean " : "",
-                     search.best != NULL ? search.best : "", search.best != NULL ? "?" : "");
-        return;
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked),
+                            asked.bytes, search.best != NULL ? ". Did you mean " : "",
+                            search.best != NULL ? search.best : "", search.best != NULL ? "?" : "");
     }
-    if (given != NULL && !json_is_object(given) && !json_is_null(given)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
-        return;
-    }
+    if (given != NULL && !json_is_object(given) && !json_is_null(given))
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
     given = json_is_object(given) ? given : NULL;
     if (!check_arguments(r, prompt, given))
-        return;
+        return false;
     struct strbuf text = {0};
     add_text(&text, prompt->text, given);
     struct strbuf *out = request_result(r);
@@ -157,6 +152,6 @@ void methods_prompts_get(struct request *r, const json_t *params)
     strbuf_adds(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
     json_write_string(out, strbuf_string(&text), text.len);
     strbuf_adds(out, "}}]");
-    request_finish(r);
     strbuf_fini(&text);
+    return request_finish(r);
 }

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the values of an argument name, for completion. */
-enum prompt_names { PROMPT_NAMES_NONE, PROMPT_NAMES_SESSIONS, PROMPT_NAMES_SYSTEMS, PROMPT_NAMES_PACKAGES };
+/* What the values of an argument name, for completion; those of a resource may name symbols. */
+enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
 
 struct prompt_argument {
     const char *name; /* NULL ends the list */
     const char *description;
     bool is_required;
-    enum prompt_names names;
+    enum names names;
 };
 
 #define PROMPT_MAX_ARGUMENTS 4

@@ -213,29 +213,9 @@ const struct revision *request_revision(const struct request *r)
     return r->arrival.revision;
 }
 
-const char *request_method(const struct request *r)
+const struct arrival *request_arrival(const struct request *r)
 {
-    return r->arrival.method->name;
-}
-
-struct jsonrpc_slice request_id(const struct request *r)
-{
-    return r->arrival.id;
-}
-
-bool request_is_in_batch(const struct request *r)
-{
-    return r->arrival.batch != NULL;
-}
-
-bool request_wants_progress(const struct request *r)
-{
-    return r->arrival.progress_token.bytes != NULL;
-}
-
-const json_t *request_capability(const struct request *r, const char *name)
-{
-    return json_object_get(r->arrival.capabilities, name);
+    return &r->arrival;
 }
 
 bool request_may_send(const struct request *r)
@@ -275,7 +255,7 @@ void request_send(struct request *r, const struct strbuf *text)
 
 void request_progress(struct request *r, double elapsed_s, const char *message)
 {
-    if (!request_wants_progress(r))
+    if (r->arrival.progress_token.bytes == NULL)
         return;
     /* Written so that NaN counts as not growing. */
     int64_t progress_ms = elapsed_s >= 0 && elapsed_s < 1e12 ? (int64_t)(elapsed_s * 1000) : 0;
@@ -336,24 +316,23 @@ static void answer(const struct arrival *a, enum transport_kind kind, int code, 
         client_send(a->client, a->origin, kind, code, text);
 }
 
-void request_accept(struct request *r)
+bool request_accept(struct request *r)
 {
     request_result(r);
-    request_finish(r);
+    return request_finish(r);
 }
 
-void request_finish(struct request *r)
+bool request_finish(struct request *r)
 {
-    if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch)) {
-        request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
-                     BATCH_IS_FULL);
-        return;
-    }
+    if (r->arrival.batch != NULL && batch_is_full(r->arrival.batch))
+        return request_fail(r, JSONRPC_INTERNAL_ERROR, "This was carried out, but its answer is left out: %s",
+                            BATCH_IS_FULL);
     if (r->arrival.revision->is_modern)
         add_modern_members(r);
     jsonrpc_end_result(&r->answer);
     answer(&r->arrival, TRANSPORT_RESULT, 0, &r->answer);
     request_free(r);
+    return true;
 }
 
 /* ${kind} says whether a method has run. */
@@ -388,11 +367,10 @@ bool request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     return request_fail_with(r, code, message, NULL);
 }
 
-bool request_refuse_cursor(struct request *r, const json_t *params)
+bool request_check_cursor(struct request *r, const json_t *params)
 {
     const json_t *cursor = json_object_get(params, "cursor");
-    if (cursor == NULL || json_is_null(cursor))
-        return false;
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; every list is a single page");
-    return true;
+    return cursor == NULL || json_is_null(cursor) ||
+           request_fail(r, JSONRPC_INVALID_PARAMS,
+                        "Invalid params: unknown cursor; every list is a single page");
 }

@@ -10,10 +10,7 @@
 
 #include "base/strbuf.h"
 #include "mcp/jsonrpc.h"
-
-struct client;
-struct request;
-struct revision;
+#include "mcp/requests.h"
 
 /* The member of _meta that names the subscriptions/listen for which a message is sent. */
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -22,17 +19,8 @@ struct revision;
 struct client *request_client(const struct request *r);
 const struct revision *request_revision(const struct request *r);
 
-/* request_method(r): its name, borrowed. request_id(r): its id as JSON text, borrowed. */
-const char *request_method(const struct request *r);
-struct jsonrpc_slice request_id(const struct request *r);
-
-/* request_is_in_batch(r): it came in a batch. request_wants_progress(r): its client asked for progress. */
-bool request_is_in_batch(const struct request *r);
-bool request_wants_progress(const struct request *r);
-
-/* request_capability(r, name): what its client has declared as "sampling", "elicitation", "roots", ...;
- * borrowed, NULL if nothing. */
-const json_t *request_capability(const struct request *r, const char *name);
+/* request_arrival(r): the message that it came as; borrowed. */
+const struct arrival *request_arrival(const struct request *r);
 
 /* request_may_send(r): what request_send() sends before the answer reaches its client. Only while the message
  * is being handled with which ${r} came. */
@@ -55,9 +43,11 @@ struct strbuf *request_result(struct request *r);
 struct strbuf *request_result_of(struct request *r, const char *type);
 
 /* request_finish(r): end the result in the shape of the request's revision, and send it; ${r} is freed.
- * request_accept(r): answer with a result that has no members of the method's. */
-void request_finish(struct request *r);
-void request_accept(struct request *r);
+ * False: an error was sent in its place. request_accept(r): the same for a result that has no members of the
+ * method's.
+ */
+bool request_finish(struct request *r);
+bool request_accept(struct request *r);
 
 /*
  * request_fail(r, code, format, ...), request_fail_with(r, code, message, data):
@@ -69,9 +59,9 @@ bool request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     __attribute__((format(printf, 3, 4)));
 bool request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
-/* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. True:
+/* request_check_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. False:
  * ${r} was answered. */
-bool request_refuse_cursor(struct request *r, const json_t *params);
+bool request_check_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):

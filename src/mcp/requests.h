@@ -74,7 +74,8 @@ bool requests_have_room(const struct client *client, size_t len);
 struct request *request_new(const struct arrival *a);
 
 /* requests_cancel(client, id): end the request with that id without an answer; an unknown id is ignored.
- * requests_abandon(client, origin): end all that came with it. */
+ * requests_abandon(client, origin): end all that came with it, without answers and without on_over(); not
+ * from inside connection_message(). */
 void requests_cancel(struct client *client, struct jsonrpc_slice id);
 void requests_abandon(struct client *client, struct transport_origin *origin);
 

@@ -244,10 +244,10 @@ static void add_instances(const struct client *client, struct strbuf *out)
                 add_instance(out, &table[i], session_name(session));
 }
 
-static void answer_list(struct request *r, const json_t *params, const char *list, bool are_templates)
+static bool answer_list(struct request *r, const json_t *params, const char *list, bool are_templates)
 {
-    if (request_refuse_cursor(r, params))
-        return;
+    if (!request_check_cursor(r, params))
+        return false;
     struct strbuf *out = request_result(r);
     strbuf_addf(out, "\"%s\":[", list);
     for (size_t i = 0; i < resources_count(); i++)
@@ -258,17 +258,17 @@ static void answer_list(struct request *r, const json_t *params, const char *lis
         add_instances(request_client(r), out);
     extension_add_items(request_client(r)->options.extension, out, list);
     strbuf_addc(out, ']');
-    request_finish(r);
+    return request_finish(r);
 }
 
-void methods_resources_list(struct request *r, const json_t *params)
+bool methods_resources_list(struct request *r, const json_t *params)
 {
-    answer_list(r, params, "resources", false);
+    return answer_list(r, params, "resources", false);
 }
 
-void methods_resources_templates_list(struct request *r, const json_t *params)
+bool methods_resources_templates_list(struct request *r, const json_t *params)
 {
-    answer_list(r, params, "resourceTemplates", true);
+    return answer_list(r, params, "resourceTemplates", true);
 }
 
 static void fail_missing(struct request *r, const char *uri, size_t len, const char *message)
@@ -370,14 +370,14 @@ static void on_read(void *arg, const struct tool_result *result)
     reading_free(reading);
 }
 
-void methods_resources_read(struct request *r, const json_t *params)
+bool methods_resources_read(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
     json_t *variables;
     const struct resource *resource = find_resource(r, params, false, &variables);
     const struct tool *tool = resource != NULL ? registry_find(resource->tool) : NULL;
     if (resource == NULL)
-        return;
+        return false;
     CHECK(tool != NULL);
     if (resource->argument != NULL)
         json_object_set_new(variables, resource->argument, json_string(resource->value));
@@ -387,10 +387,8 @@ void methods_resources_read(struct request *r, const json_t *params)
     struct err err;
     json_t *arguments = arguments_check(tool, variables, &err);
     json_decref(variables);
-    if (arguments == NULL) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);
-        return;
-    }
+    if (arguments == NULL)
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);
     struct reading *reading = xcalloc(1, sizeof *reading);
     reading->request = r;
     reading->resource = resource;
@@ -403,8 +401,9 @@ void methods_resources_read(struct request *r, const json_t *params)
     };
     /* NULL: the call has already finished, and everything was freed with the answer. */
     struct tool_call *call = tool_call_start(client->options.toolbox, tool, arguments, &options);
-    if (call == NULL)
-        return;
-    reading->call = call;
-    request_await(r, reading, cancel_reading);
+    if (call != NULL) {
+        reading->call = call;
+        request_await(r, reading, cancel_reading);
+    }
+    return true;
 }

@@ -76,7 +76,7 @@ static void subscription_free(void *subscription)
 
 static json_t *subscription_meta(const struct request *listen)
 {
-    struct jsonrpc_slice id = request_id(listen);
+    struct jsonrpc_slice id = request_arrival(listen)->id;
     return json_pack("{s:o}", META_SUBSCRIPTION,
                      json_loadb(id.bytes, id.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
 }
@@ -197,37 +197,33 @@ static struct watched watch(const char *uri, size_t len)
     return w;
 }
 
-void methods_resources_subscribe(struct request *r, const json_t *params)
+bool methods_resources_subscribe(struct request *r, const json_t *params)
 {
     struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const char *uri = resources_check_uri(r, params);
     if (uri == NULL)
-        return;
+        return false;
     if (find_uri(s, uri) == s->count) {
-        if (s->count == SUBSCRIPTIONS_MOST_URIS) {
-            request_fail(r, JSONRPC_INVALID_PARAMS, "At most %d resources can be subscribed to",
-                         SUBSCRIPTIONS_MOST_URIS);
-            return;
-        }
+        if (s->count == SUBSCRIPTIONS_MOST_URIS)
+            return request_fail(r, JSONRPC_INVALID_PARAMS, "At most %d resources can be subscribed to",
+                                SUBSCRIPTIONS_MOST_URIS);
         s->watched[s->count++] = watch(uri, strlen(uri));
     }
-    request_accept(r);
+    return request_accept(r);
 }
 
-void methods_resources_unsubscribe(struct request *r, const json_t *params)
+bool methods_resources_unsubscribe(struct request *r, const json_t *params)
 {
     struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const json_t *uri = json_object_get(params, "uri");
-    if (!json_is_string(uri)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
-        return;
-    }
+    if (!json_is_string(uri))
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
     size_t i = find_uri(s, json_string_value(uri));
     if (i < s->count) {
         watched_fini(&s->watched[i]);
         s->watched[i] = s->watched[--s->count];
     }
-    request_accept(r);
+    return request_accept(r);
 }
 
 /* What is wrong with the filter; NULL: nothing. */
@@ -276,25 +272,19 @@ static void acknowledge(const struct subscription *s)
  *
  * Source      MCP 2026-07-28, subscriptions
  */
-void methods_subscriptions_listen(struct request *r, const json_t *params)
+bool methods_subscriptions_listen(struct request *r, const json_t *params)
 {
     struct subscriptions *all = request_client(r)->subscriptions;
     const json_t *filter = json_object_get(params, "notifications");
     const char *wrong = wrong_filter(filter);
-    if (wrong != NULL) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
-        return;
-    }
-    if (!request_may_send(r)) {
-        request_fail(r, JSONRPC_INVALID_REQUEST,
-                     "subscriptions/listen is answered by events: send Accept: text/event-stream");
-        return;
-    }
-    if (all->listens >= SUBSCRIPTIONS_MOST_LISTENS) {
-        request_fail(r, JSONRPC_INTERNAL_ERROR, "At most %d subscriptions can be open at once",
-                     SUBSCRIPTIONS_MOST_LISTENS);
-        return;
-    }
+    if (wrong != NULL)
+        return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
+    if (!request_may_send(r))
+        return request_fail(r, JSONRPC_INVALID_REQUEST,
+                            "subscriptions/listen is answered by events: send Accept: text/event-stream");
+    if (all->listens >= SUBSCRIPTIONS_MOST_LISTENS)
+        return request_fail(r, JSONRPC_INTERNAL_ERROR, "At most %d subscriptions can be open at once",
+                            SUBSCRIPTIONS_MOST_LISTENS);
     struct subscription *s = subscription_new(all, r);
     s->tools = json_is_true(json_object_get(filter, "toolsListChanged"));
     s->resources = json_is_true(json_object_get(filter, "resourcesListChanged"));
@@ -315,4 +305,5 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
     request_await(r, s, subscription_free);
     request_stays_open(r);
     acknowledge(s);
+    return true;
 }

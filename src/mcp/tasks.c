@@ -162,7 +162,7 @@ void task_answer(struct task *task, struct request *r)
     request_finish(r);
 }
 
-void task_answer_state(struct task *task, struct request *r)
+bool task_answer_state(struct task *task, struct request *r)
 {
     struct strbuf *out = request_result(r);
     add_members(out, task);
@@ -175,7 +175,7 @@ void task_answer_state(struct task *task, struct request *r)
         strbuf_adds(out, ",\"inputRequests\":");
         json_write_value(out, task->inputs);
     }
-    request_finish(r);
+    return request_finish(r);
 }
 
 void task_say(struct task *task, const char *message)

@@ -38,7 +38,7 @@ struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg);
 /* task_answer(task, r): answer ${r} with the new task. task_answer_state(task, r): with its current
  * state. */
 void task_answer(struct task *task, struct request *r);
-void task_answer_state(struct task *task, struct request *r);
+bool task_answer_state(struct task *task, struct request *r);
 
 /* task_say(task, message): set its status message; copied. */
 void task_say(struct task *task, const char *message);

@@ -37,8 +37,8 @@ void tool_answer(struct request *r, const struct tool_result *result)
     request_finish(r);
 }
 
-void tool_answer_error(struct request *r, const char *text)
+bool tool_answer_error(struct request *r, const char *text)
 {
     add(request_result(r), request_revision(r), text, strlen(text), NULL, true);
-    request_finish(r);
+    return request_finish(r);
 }

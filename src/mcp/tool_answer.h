@@ -4,6 +4,8 @@
 #ifndef MCP_TOOL_ANSWER_H
 #define MCP_TOOL_ANSWER_H
 
+#include <stdbool.h>
+
 struct request;
 struct revision;
 struct strbuf;
@@ -15,7 +17,8 @@ void tool_answer_add(struct strbuf *out, const struct revision *revision, const 
 /* tool_answer(r, result): answer ${r} with ${result}. */
 void tool_answer(struct request *r, const struct tool_result *result);
 
-/* tool_answer_error(r, text): answer ${r} with a result that is an error and has this text only. */
-void tool_answer_error(struct request *r, const char *text);
+/* tool_answer_error(r, text): answer ${r} with a result that is an error and has this text only. Returns what
+ * request_finish() returns. */
+bool tool_answer_error(struct request *r, const char *text);
 
 #endif

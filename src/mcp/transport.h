@@ -28,7 +28,7 @@ struct transport_headers {
 
 /*
  * Where a message came from, for transports that send an answer back on the path of its request (HTTP: one
- * POST). The transport keeps it from connection_message() until on_over() or connection_abandon(), and sets
+ * POST). The transport keeps it from connection_message() until on_over() or requests_abandon(), and sets
  * only the headers.
  */
 struct transport_origin {

@@ -44,7 +44,7 @@ static bool set_text(struct options *o, const struct option_definition *option, 
 static bool add_text(struct options *o, const struct option_definition *option, const char *argument,
                      struct err *err)
 {
-    const char **list = place_of(o, option);
+    const char **list = *(const char ***)place_of(o, option);
     size_t n = 0;
     while (list[n] != NULL)
         n++;
@@ -200,7 +200,7 @@ static const struct option_definition table[] = {
     {SERVER, "stdio", NULL, "Serve MCP on standard input and output; the default without --http",
      FLAG(wants_stdio)},
     {SERVER, "http", "ADDRESS", "Serve MCP over HTTP at HOST:PORT, unix:PATH or systemd (an inherited socket)",
-     LIST(http_addresses), COMMON},
+     LIST(http.addresses), COMMON},
     {SERVER, "metrics", "ADDRESS", "Serve /metrics and /healthz over HTTP at HOST:PORT or unix:PATH",
      TEXT(metrics_address)},
     {SERVER, "log-level", "LEVEL", "Log to standard error from this level: error, warning, info or debug",
@@ -220,48 +220,48 @@ static const struct option_definition table[] = {
      FLAG(wants_version), COMMON},
 
     {HTTP, "token-file", "FILE", "Require a bearer token from FILE, lines of NAME:TOKEN; each name has its own sessions",
-     TEXT(token_file)},
+     TEXT(http.principals.token_file)},
     {HTTP, "trust-header", "NAME", "Take the user from this header, which only an authenticating proxy may send",
-     TEXT(trust_header)},
+     TEXT(http.principals.trust_header)},
     {HTTP, "trust-from", "ADDRESS[/BITS]", "Such a proxy's address or network; one on a Unix socket needs none",
-     LIST(trust_from)},
+     LIST(http.principals.trust_from)},
     {HTTP, "oauth-issuer", "URL", "Accept access tokens of this issuer (OAuth 2.1), to which clients are sent",
-     TEXT(oauth_issuer)},
+     TEXT(http.principals.access_tokens.issuer)},
     {HTTP, "oauth-audience", "URL", "This server's own URL, which access tokens must be for",
-     TEXT(oauth_audience)},
+     TEXT(http.principals.access_tokens.audience)},
     {HTTP, "oauth-keys", "FILE", "The issuer's public keys (JWKS), read again on SIGHUP and when FILE changes",
-     TEXT(oauth_keys)},
+     TEXT(http.principals.access_tokens.keys_file)},
     {HTTP, "oauth-claim", "NAME", "The claim of access tokens that names the user", "sub",
-     TEXT(oauth_claim)},
+     TEXT(http.principals.access_tokens.user)},
     {HTTP, "principal-sessions", "N", "Maximum number of sessions for each user over HTTP", "unlimited",
      COUNT(principal_sessions)},
     {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each user over HTTP", "unlimited",
      COUNT(principal_processes)},
     {HTTP, "allow-host", "HOST", "Accept requests with this Host header as well",
-     LIST(allowed_hosts)},
+     LIST(http.rules.allowed_hosts)},
     {HTTP, "allow-origin", "ORIGIN", "Accept requests from web pages of this origin",
-     LIST(allowed_origins)},
+     LIST(http.rules.allowed_origins)},
     {HTTP, "cors-origin", "ORIGIN", "Like --allow-origin, and let those pages read the responses",
-     LIST(cors_origins)},
+     LIST(http.rules.cors_origins)},
     {HTTP, "tls-cert", "FILE", "Serve HTTPS with this certificate chain (PEM)",
-     TEXT(tls_certificate)},
+     TEXT(http.tls_certificate_file)},
     {HTTP, "tls-key", "FILE", "Private key of the certificate (PEM)",
-     TEXT(tls_key)},
+     TEXT(http.tls_key_file)},
     {HTTP, "node", "NAME", "Prefix the ids of HTTP sessions with NAME, so that a load balancer can route by it",
-     .set = set_node, .place = offsetof(struct options, node)},
+     .set = set_node, .place = offsetof(struct options, http.node)},
 
     {LISP, "lisp", "PROGRAM", "SBCL to run; tested with 2.2.9, 2.5.2 and 2.6.4", "sbcl",
-     TEXT(lisp), COMMON},
+     TEXT(zygote.lisp), COMMON},
     {LISP, "userinit", "FILE", "Init file to load", "~/.sbclrc if it exists",
-     TEXT(user_init)},
+     TEXT(zygote.user_init)},
     {LISP, "no-userinit", NULL, "Load no init file",
      FLAG(has_no_user_init)},
     {LISP, "load", "FILE", "Load a Lisp file into every session",
-     LIST(loads), COMMON},
+     LIST(zygote.loads), COMMON},
     {LISP, "preload", "SYSTEM", "Load an ASDF system into every session",
-     LIST(preloads), COMMON},
+     LIST(zygote.preloads), COMMON},
     {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the client's project",
-     TEXT(directory), COMMON},
+     TEXT(zygote.directory), COMMON},
 
     {LISP, "attach", "ADDRESS",
      "Join the Lisp that a person runs, by its Swank or Slynk at HOST:PORT, or auto",
@@ -275,20 +275,20 @@ static const struct option_definition table[] = {
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
      "Let Lisps write only in the working directory, or nowhere", "off",
-     .set = set_sandbox, .place = offsetof(struct options, sandbox), COMMON},
+     .set = set_sandbox, .place = offsetof(struct options, confinement.mode), COMMON},
     {SANDBOX, "network", "on|loopback|off", "Network of sandboxed Lisp processes", "on",
-     CHOICE(network)},
+     CHOICE(confinement.network)},
     {SANDBOX, "writable", "PATH", "Let sandboxed Lisp processes read and write this file or directory",
-     LIST(writable)},
+     LIST(confinement.writable)},
     {SANDBOX, "readable", "PATH", "Let sandboxed Lisp processes read this file or directory",
-     LIST(readable)},
+     LIST(confinement.readable)},
     {SANDBOX, "sandbox-best-effort", NULL, "Start even if this kernel cannot enforce all of --sandbox",
-     FLAG(is_sandbox_best_effort)},
+     FLAG(confinement.is_best_effort)},
 
     {TOOLS, "tools", "SET", "Tools to list: core, standard, full, or names separated by commas", "standard",
-     .set = set_listing, .place = offsetof(struct options, listing), COMMON},
+     .set = set_listing, .place = offsetof(struct options, http.connection.listing), COMMON},
     {TOOLS, "structured", NULL, "Add structuredContent to evaluation results",
-     FLAG(wants_structured)},
+     FLAG(http.connection.wants_structured)},
 
     {SESSIONS, "state-dir", "DIR", "Directory for saved sessions", "~/.local/state/cl-mcp-server",
      TEXT(state_directory)},
@@ -369,22 +369,13 @@ void options_help(FILE *out, bool is_all)
 }
 
 /* SBCL's own rule for the default init file. NULL: there is none. */
-static char *find_init(void)
+static const char *find_init(char path[PATH_MAX])
 {
     const char *home = getenv("HOME");
     if (home == NULL)
         return NULL;
-    char path[4096];
-    snprintf(path, sizeof path, "%.4000s/.sbclrc", home);
-    return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
-}
-
-/* Where the XDG base directory specification puts state. NULL: there is no home directory. */
-static char *find_state_directory(void)
-{
-    char path[PATH_MAX];
-    bool is_found = user_directory("XDG_STATE_HOME", ".local/state", "cl-mcp-server", path, sizeof path);
-    return is_found ? xstrdup(path) : NULL;
+    snprintf(path, PATH_MAX, "%.4000s/.sbclrc", home);
+    return access(path, R_OK) == 0 ? path : NULL;
 }
 
 /* The directory of the project that the client works on. Clients often start a plugin's server in the
@@ -392,31 +383,34 @@ static char *find_state_directory(void)
  * NULL: the client named no directory. */
 static const char *find_project(const struct options *o)
 {
-    const char *project = o->http_addresses[0] == NULL ? getenv("CLAUDE_PROJECT_DIR") : NULL;
+    const char *project = o->http.addresses[0] == NULL ? getenv("CLAUDE_PROJECT_DIR") : NULL;
     return project != NULL && project[0] == '/' && is_directory(project) ? project : NULL;
 }
 
 static void find_defaults(struct options *o)
 {
-    if (o->directory == NULL)
-        o->directory = find_project(o);
+    if (o->zygote.directory == NULL)
+        o->zygote.directory = find_project(o);
     if (o->has_no_user_init)
-        o->user_init = NULL;
-    else if (o->user_init == NULL)
-        o->user_init = o->found_init = find_init();
-    if (o->state_directory == NULL)
-        o->state_directory = o->found_state_directory = find_state_directory();
+        o->zygote.user_init = NULL;
+    else if (o->zygote.user_init == NULL)
+        o->zygote.user_init = find_init(o->found_init);
+    /* Where the XDG base directory specification puts state. */
+    if (o->state_directory == NULL &&
+        user_directory("XDG_STATE_HOME", ".local/state", "cl-mcp-server", o->found_state_directory,
+                       sizeof o->found_state_directory))
+        o->state_directory = o->found_state_directory;
 }
 
 /* The name of a given option that works only in a sandbox, if --sandbox was not given; else NULL. */
 static const char *without_sandbox(const struct options *o)
 {
-    return o->is_sandbox_given         ? NULL
-           : o->network > 0            ? "network"
-           : o->writable[0] != NULL    ? "writable"
-           : o->readable[0] != NULL    ? "readable"
-           : o->is_sandbox_best_effort ? "sandbox-best-effort"
-                                       : NULL;
+    return o->is_sandbox_given                            ? NULL
+           : o->confinement.network != SANDBOX_NETWORK_ON ? "network"
+           : o->confinement.writable[0] != NULL           ? "writable"
+           : o->confinement.readable[0] != NULL           ? "readable"
+           : o->confinement.is_best_effort                ? "sandbox-best-effort"
+                                                          : NULL;
 }
 
 /* Whether the options go together; the state directory has been looked for. */
@@ -430,11 +424,11 @@ static bool options_agree(const struct options *o, struct err *err)
             without_sandbox(o));
     if (o->is_attach_read_only && o->attach == NULL)
         return err_set(err, ERR_INVALID, "--attach-read-only goes together with --attach ADDRESS");
-    if (o->attach != NULL && o->sandbox > 0)
+    if (o->attach != NULL && o->confinement.mode != CONFINEMENT_OFF)
         return err_set(err, ERR_INVALID,
                        "--attach and --sandbox exclude each other: nothing confines a Lisp that is not the "
                        "server's. Give one of them.");
-    if (o->view == VIEW_PAGE && o->http_addresses[0] == NULL)
+    if (o->view == VIEW_PAGE && o->http.addresses[0] == NULL)
         return err_set(err, ERR_INVALID, "--view without on or off serves the page over HTTP: add --http");
     if (o->is_persistent && o->state_directory == NULL)
         return err_set(err, ERR_INVALID, "--persist needs --state-dir, since HOME names no home directory");
@@ -447,8 +441,13 @@ bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
-    *o = (struct options){.lisp = "sbcl", .listing = "standard", .oauth_claim = "sub"};
+    *o = (struct options){.zygote.lisp = "sbcl",
+                          .http.connection = {.listing = "standard", .default_session = "default"},
+                          .http.principals.access_tokens.user = "sub"};
     limits_init(&o->limits);
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (table[i].is_repeatable)
+            *(const char ***)place_of(o, &table[i]) = xcalloc(OPTIONS_MOST_REPEATED + 1, sizeof(char *));
     struct option longs[MOST_OPTIONS + 1] = {0};
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
@@ -488,6 +487,7 @@ bool options_parse(struct options *o, int argc, char **argv)
 
 void options_fini(struct options *o)
 {
-    free(o->found_init);
-    free(o->found_state_directory);
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (table[i].is_repeatable)
+            free(*(const char ***)place_of(o, &table[i]));
 }

@@ -5,61 +5,44 @@
 #ifndef OPTIONS_OPTIONS_H
 #define OPTIONS_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "base/errors.h"
+#include "http/server.h"
+#include "lisp/confinement.h"
+#include "lisp/zygote.h"
 #include "session/records/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 63
 
-/* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 enum { VIEW_ON, VIEW_OFF, VIEW_PAGE }; /* the order of its row; without its argument: VIEW_PAGE */
 
+/* Of the options of other parts, the members are set that the command line has. Strings are borrowed from
+ * argv unless stated otherwise. A list ends with NULL, is owned, and is never NULL itself. */
 struct options {
     bool wants_help, wants_version;
-    bool wants_all_help;    /* --help all */
-    const char *build_core; /* directory; NULL: serve */
-    bool wants_stdio;       /* --stdio was given, which matters only with --http */
-    const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* empty: no HTTP */
-    const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
-    const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
-    const char *cors_origins[OPTIONS_MOST_REPEATED + 1];
-    const char *token_file;   /* NULL: no tokens */
-    const char *trust_header; /* NULL: none */
-    const char *trust_from[OPTIONS_MOST_REPEATED + 1];
-    const char *oauth_issuer; /* NULL: no access tokens */
-    const char *oauth_audience;
-    const char *oauth_keys;
-    const char *oauth_claim;
-    const char *tls_certificate; /* NULL: no TLS */
-    const char *tls_key;
-    const char *node;            /* NULL: none */
-    const char *metrics_address; /* NULL: none */
-    const char *audit_file;      /* NULL: none */
-    bool redacts;                /* --redact */
-    unsigned view;               /* VIEW_ON, ... */
-    const char *lisp;
-    const char *user_init; /* NULL: none; may be ${found_init} */
+    bool wants_all_help;             /* --help all */
+    const char *build_core;          /* directory; NULL: serve */
+    bool wants_stdio;                /* --stdio was given, which matters only with --http */
+    struct http_server_options http; /* without an address: no HTTP; its connection: of stdio, too */
+    const char *metrics_address;     /* NULL: none */
+    const char *audit_file;          /* NULL: none */
+    bool redacts;                    /* --redact */
+    unsigned view;                   /* VIEW_ON, ... */
+    /* its user_init may be ${found_init}, its directory the environment's CLAUDE_PROJECT_DIR; without that:
+     * the client's root or the current one */
+    struct zygote_options zygote;
     bool has_no_user_init; /* --no-userinit */
-    const char *loads[OPTIONS_MOST_REPEATED + 1];
-    const char *preloads[OPTIONS_MOST_REPEATED + 1];
-    const char *directory; /* may be the environment's CLAUDE_PROJECT_DIR; NULL: the client's root or the
-                              current one */
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
     bool is_attach_read_only;
-    unsigned announces;  /* --announce: 0 on, 1 off */
-    const char *listing; /* as listing_of() takes it; valid */
-    bool wants_structured;
-    unsigned sandbox;      /* an enum confinement_mode: the order of its row */
+    unsigned announces;    /* --announce: 0 on, 1 off */
     bool is_sandbox_given; /* --sandbox, possibly off */
-    unsigned network;      /* an enum sandbox_network */
-    bool is_sandbox_best_effort;
-    const char *writable[OPTIONS_MOST_REPEATED + 1];
-    const char *readable[OPTIONS_MOST_REPEATED + 1];
+    struct confinements_options confinement;
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
     size_t save_every_s;                            /* 0: save at the end only */
@@ -70,7 +53,7 @@ struct options {
     size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
     struct limits limits;
 
-    char *found_init, *found_state_directory; /* owned; NULL: not looked up, or not found */
+    char found_init[PATH_MAX], found_state_directory[PATH_MAX];
 };
 
 struct option_definition;

@@ -18,7 +18,7 @@
 
 static bool refuse(struct exchange *e, unsigned status, const char *message)
 {
-    exchange_refuse(e, &(struct http_reply){.status = status, .message = message});
+    exchange_refuse_with(e, &(struct http_reply){.status = status, .message = message});
     return false;
 }
 
@@ -43,7 +43,7 @@ static bool take_key(struct visitors *all, struct exchange *e, const char *key, 
                       "This link is not valid, or another browser has used it. cl-mcp-server view prints a "
                       "new one.\n");
     all->is_key_used = true;
-    exchange_refuse(
+    exchange_refuse_with(
         e, &(struct http_reply){
                .status = MHD_HTTP_SEE_OTHER, .header = "Location", .value = "/", .cookie = all->set_cookie});
     return false;
@@ -145,7 +145,6 @@ static void on_end(void *arg, struct exchange *e)
 
 bool visitors_init(struct visitors *all, struct listener *listener, struct err *err)
 {
-    list_init(&all->exchanges);
     if (!random_secret(all->key) || !random_secret(all->cookie))
         return err_set(err, ERR_SYSTEM, "the system has no random numbers available");
     snprintf(all->port, sizeof all->port, "%.6s", strrchr(listener->name, ':') + 1);
@@ -154,14 +153,9 @@ bool visitors_init(struct visitors *all, struct listener *listener, struct err *
              all->cookie_name, all->cookie);
     all->person.name = all->no_name;
     all->rules = (struct check_rules){.principals = &all->nobody, .admit = admit, .arg = all};
-    all->events = (struct exchange_events){.on_headers = on_headers,
-                                           .on_request = on_request,
-                                           .on_gone = on_gone,
-                                           .on_end = on_end,
-                                           .exchanges = &all->exchanges,
-                                           .body_bytes = &all->body_bytes,
-                                           .answer_bytes = &all->answer_bytes,
-                                           .arg = all};
+    all->events = (struct exchange_events){
+        .on_headers = on_headers, .on_request = on_request, .on_gone = on_gone, .on_end = on_end, .arg = all};
+    list_init(&all->events.exchanges);
     if (!mhd_load(&all->mhd, err))
         return false;
     const struct daemon_options options = {.loop = all->loop,
@@ -176,7 +170,7 @@ bool visitors_init(struct visitors *all, struct listener *listener, struct err *
 void visitors_fini(struct visitors *all)
 {
     /* The library cannot stop while a connection is suspended. */
-    list_each(struct exchange, e, &all->exchanges, node)
+    list_each(struct exchange, e, &all->events.exchanges, node)
         exchange_drop(e);
     daemon_run(all->daemon);
     daemon_free(all->daemon);
@@ -185,14 +179,14 @@ void visitors_fini(struct visitors *all)
 
 void visitors_tell(struct visitors *all)
 {
-    list_each(struct exchange, e, &all->exchanges, node)
+    list_each(struct exchange, e, &all->events.exchanges, node)
         if (e->arg == &all->tabs && e->stream != NULL)
             tell(all, e->stream);
 }
 
 void visitors_keep_alive(struct visitors *all)
 {
-    list_each(struct exchange, e, &all->exchanges, node)
+    list_each(struct exchange, e, &all->events.exchanges, node)
         if (e->arg == &all->tabs && e->stream != NULL)
             stream_keep_alive(e->stream);
 }

@@ -40,8 +40,6 @@ struct visitors {
     char no_name[1]; /* the person's */
     struct check_rules rules;
     struct exchange_events events;
-    struct list exchanges;
-    size_t body_bytes, answer_bytes;
 };
 
 /* visitors_init(all, listener, err): serve at ${listener}, which is taken. False with ${err} set.

@@ -93,8 +93,8 @@ static void on_elicited(struct request *r, const json_t *result)
 
 static bool is_refused(struct request *r, const char *capability)
 {
-    if (!request_revision(r)->is_modern && !request_is_in_batch(r) &&
-        json_is_object(request_capability(r, capability)))
+    if (!request_revision(r)->is_modern && request_arrival(r)->batch == NULL &&
+        json_is_object(json_object_get(request_arrival(r)->capabilities, capability)))
         return false;
     fixture_answer_text(r, "This client cannot be asked now, or has not declared %s.", capability);
     return true;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "fixtures.h"
 #include "mcp/extension.h"
+#include "mcp/method.h"
 #include "mcp/request.h"
 
 struct conformance {
@@ -49,7 +50,7 @@ static bool take_named(struct request *r, const json_t *params, const struct fix
 static bool take(const struct extension *extension, struct request *r, const json_t *params)
 {
     const struct conformance *c = (const struct conformance *)(const void *)extension;
-    const char *method = request_method(r);
+    const char *method = request_arrival(r)->method->name;
     if (strcmp(method, "tools/call") == 0)
         return take_named(r, params, tool_tables, "content") || inputs_take(r, params, c->key);
     if (strcmp(method, "prompts/get") == 0)

@@ -32,7 +32,7 @@ static void log_lines(struct request *r, const json_t *params)
 static void missing_capability(struct request *r, const json_t *params)
 {
     (void)params;
-    if (json_is_object(request_capability(r, "sampling")))
+    if (json_is_object(json_object_get(request_arrival(r)->capabilities, "sampling")))
         fixture_answer_text(r, "The client can sample.");
     else
         request_fail_with(r, JSONRPC_MISSING_CAPABILITY, "This needs a client that can sample",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fixtures.h"
+#include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/json_text.h"
@@ -142,7 +143,7 @@ static bool ask(struct request *r, const struct asking *a, int round, const json
     size_t askable = 0;
     strbuf_init(&wanted, 0);
     for (size_t i = 0; i < MOST_INPUTS && inputs[i].key != NULL; i++) {
-        if (!json_is_object(request_capability(r, inputs[i].capability)))
+        if (!json_is_object(json_object_get(request_arrival(r)->capabilities, inputs[i].capability)))
             continue;
         askable++;
         is_missing = is_missing || !is_answer(&inputs[i], json_object_get(responses, inputs[i].key));
@@ -185,7 +186,7 @@ static void finish(struct request *r, const struct asking *a, const json_t *resp
 
 bool inputs_take(struct request *r, const json_t *params, const char *key)
 {
-    bool is_prompt = strcmp(request_method(r), "prompts/get") == 0;
+    bool is_prompt = strcmp(request_arrival(r)->method->name, "prompts/get") == 0;
     const struct asking *a = find(is_prompt, json_string_value(json_object_get(params, "name")));
     if (a == NULL)
         return false;

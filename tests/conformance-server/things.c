@@ -6,6 +6,7 @@
 
 #include "fixtures.h"
 #include "base/json_write.h"
+#include "mcp/method.h"
 #include "mcp/request.h"
 
 #define MESSAGE(content) "{\"role\":\"user\",\"content\":" content "}"
@@ -124,7 +125,8 @@ static bool complete(struct request *r, const json_t *params)
 
 bool fixture_resources_take(struct request *r, const json_t *params)
 {
-    const char *method = request_method(r), *uri = json_string_value(json_object_get(params, "uri"));
+    const char *method = request_arrival(r)->method->name,
+               *uri = json_string_value(json_object_get(params, "uri"));
     if (strcmp(method, "completion/complete") == 0)
         return complete(r, params);
     if (uri == NULL)

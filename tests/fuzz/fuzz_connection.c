@@ -18,6 +18,7 @@
 #define FAKE_READABLE_TOOLS
 #include "../unit/fake_tools.h"
 #include "mcp/connection.h"
+#include "mcp/requests.h"
 #include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -56,11 +57,11 @@ static struct transport_origin *new_origin(struct answers *answers, const struct
     return &answers->origins[n];
 }
 
-static void abandon_all(struct connection *c, struct answers *answers)
+static void abandon_all(struct client *c, struct answers *answers)
 {
     for (size_t n = 0; n < ORIGINS; n++) {
         if (answers->is_under_way[n])
-            connection_abandon(c, &answers->origins[n]);
+            requests_abandon(c, &answers->origins[n]);
         answers->is_under_way[n] = false;
     }
 }
@@ -98,7 +99,7 @@ static void on_send(void *arg, const struct transport_message *message)
     json_decref(answer);
 }
 
-static void hand_over(struct connection *c, struct answers *answers, struct transport_origin *origin,
+static void hand_over(struct client *c, struct answers *answers, struct transport_origin *origin,
                       const char *bytes, size_t len)
 {
     /* A copy of exactly that size, so that an overrun is detected. */
@@ -163,7 +164,7 @@ FUZZ(data, size)
     memset(answers.is_under_way, 0, sizeof answers.is_under_way);
     memset(answers.state, 'S', SECRET);
     memset(answers.task, 'T', SECRET);
-    struct connection *c = connection_new(&options);
+    struct client *c = connection_new(&options);
     revision = revisions[(data[0] & 7) % 5];
     if (revision) {
         snprintf(hello, sizeof hello,

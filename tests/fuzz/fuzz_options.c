@@ -32,18 +32,23 @@ static void check(const struct options *o)
         const struct limit_definition *definition = limit_definition(limit);
         CHECK(o->limits.value[limit] >= definition->minimum && o->limits.value[limit] <= definition->maximum);
     }
-    CHECK(o->sandbox < CONFINEMENT_MODES && o->network < SANDBOX_NETWORKS);
-    const char *const *const lists[] = {o->http_addresses, o->allowed_hosts, o->allowed_origins,
-                                        o->cors_origins,   o->loads,         o->preloads,
-                                        o->writable,       o->readable};
+    CHECK(o->confinement.mode < CONFINEMENT_MODES && o->confinement.network < SANDBOX_NETWORKS);
+    const char *const *const lists[] = {o->http.addresses,
+                                        o->http.rules.allowed_hosts,
+                                        o->http.rules.allowed_origins,
+                                        o->http.rules.cors_origins,
+                                        o->zygote.loads,
+                                        o->zygote.preloads,
+                                        o->confinement.writable,
+                                        o->confinement.readable};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         size_t count = 0;
         while (lists[i][count] != NULL)
             count++;
         CHECK(count <= OPTIONS_MOST_REPEATED);
     }
-    CHECK(o->node == NULL || strlen(o->node) <= OPTIONS_MOST_NODE);
-    CHECK(o->lisp != NULL && o->listing != NULL);
+    CHECK(o->http.node == NULL || strlen(o->http.node) <= OPTIONS_MOST_NODE);
+    CHECK(o->zygote.lisp != NULL && o->http.connection.listing != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

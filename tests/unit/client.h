@@ -11,6 +11,7 @@
 #include "fake_tools.h"
 #include "guarded.h"
 #include "mcp/connection.h"
+#include "mcp/requests.h"
 #include "tools/toolbox.h"
 
 #define META(version, more)                                                                                  \
@@ -31,8 +32,8 @@
 #define TEXT_RESULT(id, text)                                                                                \
     RESULT(id, "{\"content\":[{\"type\":\"text\",\"text\":" text "}],\"isError\":false}")
 
-struct client {
-    struct connection *connection;
+struct test_client {
+    struct client *connection;
     struct toolbox toolbox;    /* of the test */
     struct session_host *host; /* of the test */
     struct strbuf sent;        /* every message, each with a newline behind it */
@@ -49,7 +50,7 @@ struct client {
 
 static void on_send(void *arg, const struct transport_message *message)
 {
-    struct client *client = arg;
+    struct test_client *client = arg;
     assert_null(memchr(message->bytes, '\n', message->len));
     assert_ptr_equal(message->origin, client->expected);
     strbuf_add(&client->sent, message->bytes, message->len);
@@ -61,16 +62,16 @@ static void on_send(void *arg, const struct transport_message *message)
 
 static void on_over(void *arg, struct transport_origin *origin)
 {
-    struct client *client = arg;
+    struct test_client *client = arg;
     client->over_count++;
     client->over = origin;
 }
 
 static void on_idle(void *arg)
 {
-    struct client *client = arg;
+    struct test_client *client = arg;
     client->idle_count++;
-    assert_true(connection_is_idle(client->connection));
+    assert_true(requests_are_idle(client->connection));
     if (client->frees_when_idle) {
         connection_free(client->connection);
         client->connection = NULL;
@@ -79,11 +80,11 @@ static void on_idle(void *arg)
 
 static void on_handshake(void *arg)
 {
-    ((struct client *)arg)->handshake_count++;
+    ((struct test_client *)arg)->handshake_count++;
 }
 
 /* ${options}: what a test chooses; the rest is added. */
-static void client_connect(struct client *client, struct connection_options options)
+static void client_connect(struct test_client *client, struct connection_options options)
 {
     options.listing = "standard";
     options.default_session = "default";
@@ -97,21 +98,21 @@ static void client_connect(struct client *client, struct connection_options opti
     fake_cancel_count = 0;
 }
 
-static void client_disconnect(struct client *client)
+static void client_disconnect(struct test_client *client)
 {
     connection_free(client->connection);
     strbuf_fini(&client->sent);
     assert_int_equal(fake_call_count, 0);
 }
 
-static void forget(struct client *client)
+static void forget(struct test_client *client)
 {
     strbuf_clear(&client->sent);
     client->count = 0;
 }
 
 /* Hand over bytes that end where memory ends; what was sent before is forgotten. */
-static void say_bytes(struct client *client, const char *bytes, size_t len)
+static void say_bytes(struct test_client *client, const char *bytes, size_t len)
 {
     struct guarded g = guarded_copy(bytes, len);
     forget(client);
@@ -119,23 +120,23 @@ static void say_bytes(struct client *client, const char *bytes, size_t len)
     guarded_free(&g);
 }
 
-static void say(struct client *client, const char *json)
+static void say(struct test_client *client, const char *json)
 {
     say_bytes(client, json, strlen(json));
 }
 
-static const char *sent(const struct client *client)
+static const char *sent(const struct test_client *client)
 {
     return strbuf_string(&client->sent);
 }
 
-static void assert_sent_part(const struct client *client, const char *part)
+static void assert_sent_part(const struct test_client *client, const char *part)
 {
     if (strstr(sent(client), part) == NULL)
         fail_msg("sent: %swanted: %s", sent(client), part);
 }
 
-static void shake_hands(struct client *client, const char *revision)
+static void shake_hands(struct test_client *client, const char *revision)
 {
     char json[300], part[80];
     snprintf(json, sizeof json,

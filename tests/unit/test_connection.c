@@ -12,7 +12,7 @@
     "Lisp\",\"version\":\"" CL_MCP_VERSION "\"}}"
 
 /* ${json} is answered by exactly one message, ${answer}. */
-static void ask(struct client *client, const char *json, const char *answer)
+static void ask(struct test_client *client, const char *json, const char *answer)
 {
     say(client, json);
     if (client->count != 1 || client->sent.len != strlen(answer) + 1 ||
@@ -21,7 +21,8 @@ static void ask(struct client *client, const char *json, const char *answer)
 }
 
 /* ${json} is answered by exactly one error with that id and code, whose message contains ${part}. */
-static void ask_wrong(struct client *client, const char *json, const char *id, int code, const char *part)
+static void ask_wrong(struct test_client *client, const char *json, const char *id, int code,
+                      const char *part)
 {
     char start_of_answer[300];
     say(client, json);
@@ -32,7 +33,7 @@ static void ask_wrong(struct client *client, const char *json, const char *id, i
         fail_msg("%s\nanswered: %swanted:   %s ... %s", json, sent(client), start_of_answer, part);
 }
 
-static void ask_nothing(struct client *client, const char *json)
+static void ask_nothing(struct test_client *client, const char *json)
 {
     say(client, json);
     if (client->count != 0)
@@ -43,14 +44,14 @@ static void ask_nothing(struct client *client, const char *json)
 
 static int set_up(void **state)
 {
-    *state = calloc(1, sizeof(struct client));
+    *state = calloc(1, sizeof(struct test_client));
     client_connect(*state, (struct connection_options){0});
     return 0;
 }
 
 static int set_up_structured(void **state)
 {
-    *state = calloc(1, sizeof(struct client));
+    *state = calloc(1, sizeof(struct test_client));
     client_connect(*state, (struct connection_options){.wants_structured = true});
     return 0;
 }
@@ -63,7 +64,7 @@ static int tear_down(void **state)
 }
 
 /* ${messages} end with NULL. */
-static void say_batch(struct client *client, const char *const messages[])
+static void say_batch(struct test_client *client, const char *const messages[])
 {
     struct strbuf json = {0};
     for (size_t i = 0; messages[i] != NULL; i++)
@@ -74,15 +75,15 @@ static void say_batch(struct client *client, const char *const messages[])
 }
 
 /* What is under way is cancelled. */
-static void hang_up(struct client *client)
+static void hang_up(struct test_client *client)
 {
     connection_free(client->connection);
     client->connection = NULL;
     assert_int_equal(fake_call_count, 0);
 }
 
-#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
-#define STRUCTURED_CASE(test) TEST_WITH(struct client, client, test, set_up_structured, tear_down)
+#define CASE(test) TEST_WITH(struct test_client, client, test, set_up, tear_down)
+#define STRUCTURED_CASE(test) TEST_WITH(struct test_client, client, test, set_up_structured, tear_down)
 
 CASE(initialize_answers_with_name_and_version)
 {
@@ -177,7 +178,7 @@ CASE(tools_call_returns_the_text_of_the_tool)
     ask(client, CALL("6", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("6", "\"x\""));
     say(client, CALL("7", "wait", "{}"));
     assert_int_equal(client->count, 0);
-    assert_false(connection_is_idle(client->connection));
+    assert_false(requests_are_idle(client->connection));
     fake_finish(0, "boom", true);
     assert_string_equal(sent(client), FAILURE("7", "\"boom\"") "\n");
     say(client, REQUEST("8", "tools/call", "{\"name\":\"wait\"}"));
@@ -453,7 +454,7 @@ CASE(notifications_and_responses_are_never_answered)
     };
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         ask_nothing(client, messages[i]);
-    assert_true(connection_is_idle(client->connection));
+    assert_true(requests_are_idle(client->connection));
 }
 
 #define REVISIONS "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"]"
@@ -553,7 +554,7 @@ CASE(a_batch_is_answered_when_all_of_it_is_done)
     assert_int_equal(client->count, 1);
     ask_nothing(client, "[" CALL("1", "wait", "{}") "]");
     ask_nothing(client, "[" NOTICE("notifications/cancelled", "{\"requestId\":1}") "]");
-    assert_true(connection_is_idle(client->connection));
+    assert_true(requests_are_idle(client->connection));
     say(client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "]");
     hang_up(client);
     assert_int_equal(client->count, 0);
@@ -755,7 +756,7 @@ CASE(too_much_under_way_is_refused)
 }
 
 /* Every answer is one well-formed response. */
-static void check_answers(struct client *client, const char *asked, size_t asked_len, bool must_be_error)
+static void check_answers(struct test_client *client, const char *asked, size_t asked_len, bool must_be_error)
 {
     if (client->count > 1)
         fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
@@ -863,7 +864,7 @@ CASE(an_origin_that_is_abandoned_is_not_answered)
     client->origin = &second;
     ask_nothing(client, CALL("3", "wait", "{}"));
     client->over_count = client->idle_count = 0;
-    connection_abandon(client->connection, &first);
+    requests_abandon(client->connection, &first);
     assert_int_equal(fake_cancel_count, 2);
     assert_int_equal(fake_call_count, 1);
     assert_int_equal(client->count, 0);
@@ -891,7 +892,7 @@ CASE(a_batch_goes_back_the_way_it_came)
 }
 
 /* A client that shows forms has called a tool, whose code asks. */
-static void start_asking(struct client *client)
+static void start_asking(struct test_client *client)
 {
     say(client, REQUEST("0", "initialize",
                         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}"));

@@ -61,16 +61,16 @@ TEST(arguments_arrive_where_they_belong)
     assert_true(PARSE(&o, "--http", "a:1", "--http", "b:2", "--persist", "--max-sessions", "7", "--node",
                       "n1", "--userinit", "/init", "--state-dir", "/state", "--checkpoints", "off",
                       "--timeout", "2.5", "--tools", "core"));
-    assert_string_equal(o.http_addresses[0], "a:1");
-    assert_string_equal(o.http_addresses[1], "b:2");
-    assert_null(o.http_addresses[2]);
+    assert_string_equal(o.http.addresses[0], "a:1");
+    assert_string_equal(o.http.addresses[1], "b:2");
+    assert_null(o.http.addresses[2]);
     assert_true(o.is_persistent);
-    assert_false(o.wants_structured);
+    assert_false(o.http.connection.wants_structured);
     assert_int_equal(o.most_sessions, 7);
-    assert_string_equal(o.node, "n1");
-    assert_string_equal(o.user_init, "/init");
+    assert_string_equal(o.http.node, "n1");
+    assert_string_equal(o.zygote.user_init, "/init");
     assert_string_equal(o.state_directory, "/state");
-    assert_string_equal(o.listing, "core");
+    assert_string_equal(o.http.connection.listing, "core");
     assert_int_equal(limits_int(&o.limits, LIMIT_CHECKPOINTS), 0);
     assert_int_equal(limits_timeout_ms(&o.limits), 2500);
     options_fini(&o);
@@ -80,9 +80,9 @@ TEST(omitted_options_have_their_defaults)
 {
     struct options o;
     assert_true(PARSE(&o, "--persist"));
-    assert_string_equal(o.lisp, "sbcl");
-    assert_string_equal(o.listing, "standard");
-    assert_null(o.http_addresses[0]);
+    assert_string_equal(o.zygote.lisp, "sbcl");
+    assert_string_equal(o.http.connection.listing, "standard");
+    assert_null(o.http.addresses[0]);
     assert_int_equal(o.most_sessions, 0);
     assert_int_equal(limits_timeout_ms(&o.limits), 30000);
     options_fini(&o);
@@ -92,10 +92,10 @@ TEST(no_userinit_wins_on_either_side)
 {
     struct options o;
     assert_true(PARSE(&o, "--userinit", "/init", "--no-userinit"));
-    assert_null(o.user_init);
+    assert_null(o.zygote.user_init);
     options_fini(&o);
     assert_true(PARSE(&o, "--no-userinit", "--userinit", "/init"));
-    assert_null(o.user_init);
+    assert_null(o.zygote.user_init);
     options_fini(&o);
 }
 
@@ -148,7 +148,7 @@ TEST(an_option_is_repeated_at_most_64_times)
     }
     struct options o;
     assert_true(parse(&o, arguments));
-    assert_string_equal(o.loads[OPTIONS_MOST_REPEATED - 1], "file.lisp");
+    assert_string_equal(o.zygote.loads[OPTIONS_MOST_REPEATED - 1], "file.lisp");
     options_fini(&o);
     arguments[2 * OPTIONS_MOST_REPEATED] = "--load";
     arguments[2 * OPTIONS_MOST_REPEATED + 1] = "file.lisp";

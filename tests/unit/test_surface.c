@@ -17,7 +17,7 @@
 static int set_up_modern(void **state)
 {
     static const struct limits limits;
-    struct client *client = *state = calloc(1, sizeof *client);
+    struct test_client *client = *state = calloc(1, sizeof *client);
     client->host =
         session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     client->toolbox.sessions = sessions_new(client->host, &(struct sessions_options){0});
@@ -35,7 +35,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct client *client = *state;
+    struct test_client *client = *state;
     client_disconnect(client);
     sessions_free(client->toolbox.sessions);
     session_host_free(client->host);
@@ -44,10 +44,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define CASE(test) TEST_WITH(struct client, client, test, set_up, tear_down)
-#define MODERN_CASE(test) TEST_WITH(struct client, client, test, set_up_modern, tear_down)
+#define CASE(test) TEST_WITH(struct test_client, client, test, set_up, tear_down)
+#define MODERN_CASE(test) TEST_WITH(struct test_client, client, test, set_up_modern, tear_down)
 
-static struct session *create(struct client *client, const char *name)
+static struct session *create(struct test_client *client, const char *name)
 {
     struct err err;
     forget(client);
@@ -57,7 +57,7 @@ static struct session *create(struct client *client, const char *name)
 }
 
 /* ${method} with ${params} is answered by one message that contains ${part}. */
-static void ask(struct client *client, const char *method, const char *params, const char *part)
+static void ask(struct test_client *client, const char *method, const char *params, const char *part)
 {
     char json[2000];
     snprintf(json, sizeof json, REQUEST("7", "%s", "%s"), method, params);
@@ -224,7 +224,7 @@ MODERN_CASE(a_listen_is_acknowledged_first_and_tags_what_it_sends)
                                "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
                                "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION(
                                    "\"L1\"") "}") "\n");
-    assert_true(connection_is_idle(client->connection));
+    assert_true(requests_are_idle(client->connection));
     struct session *s = create(client, "a");
     assert_string_equal(
         sent(client),
