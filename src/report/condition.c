@@ -171,18 +171,6 @@ static bool is_repeated(const struct sexp *restarts, size_t n)
     "{more-restarts?({more-restarts} more have no number; invoke one by name unless an inner restart "       \
     "shares it)\n}"
 
-/* Without a report the Lisp describes it by its symbol, which has the same name. */
-static bool has_report(const struct sexp *restart)
-{
-    size_t len, text_len;
-    const char *name = sexp_string(sexp_nth(restart, 0), &len);
-    const char *text = sexp_string(sexp_nth(restart, 1), &text_len);
-    if (name == NULL || text == NULL || len == 0 || text_len < len || memchr(text, ' ', text_len) != NULL ||
-        memcmp(text + text_len - len, name, len) != 0)
-        return true;
-    return text_len > len && text[text_len - len - 1] != ':';
-}
-
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
@@ -193,8 +181,7 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
         if (is_full ? !is_last : is_repeated(restarts, i))
             continue;
         strbuf_addf(out, "%zu. ", i + 1);
-        reply_fill(out, restart,
-                   has_report(restart) ? "[{0}] {1}{2? (takes a value)}\n" : "[{0}]{2? (takes a value)}\n");
+        reply_fill(out, restart, "[{0}] {1}{2? (takes a value)}\n");
     }
     reply_fill(out, r->condition, MORE_RESTARTS);
     section_end(out);
@@ -288,7 +275,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_fill(out, sexp_nth(restarts, i), has_report(sexp_nth(restarts, i)) ? "{0} - {1}\n" : "{0}\n");
+        reply_fill(out, sexp_nth(restarts, i), "{0} - {1}\n");
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");

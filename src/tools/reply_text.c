@@ -61,10 +61,13 @@ static struct session *session_of(const struct tool_call *call)
     return all == NULL ? NULL : sessions_find(all, call_session_name(call));
 }
 
-/* Cut the reply to the limits of its session, which keeps the rest, for every tool. */
+/* Cut the reply to the limits of its session, which keeps the rest, for every tool; one to a call that names
+ * an unknown session to those of the default session. */
 static void bound_text(struct tool_call *call)
 {
     struct session *s = session_of(call);
+    if (s == NULL && call->toolbox->sessions != NULL)
+        s = sessions_find(call->toolbox->sessions, call->default_session);
     if (s == NULL || call->is_of_asked_length)
         return;
     size_t most = MOST_PARTS *

@@ -157,8 +157,8 @@ class RestartFrame(Frames):
         self.assertNotIn("in a copy", self.again("(TOTAL", "'(1 2) :ten").text)
         self.assertFails("(list (total '(1 2) 10))")
         number, frame = self.s.newest_error(), self.number("(TOTAL")
-        self.s.evaluate("(+ 1 2)")
-        report = self.s.call("restart-frame", index=number, frame=frame, arguments="'(1 2) :ten")
+        self.s.evaluate("(defun unrelated () 1)")
+        report = self.s.call("restart-frame", {"index": number, "frame": frame, "arguments": "'(1 2) :ten"})
         self.assertErrorReport(report)
         self.assertIn("This ran in a copy of the process that was made at the error: the session is unchanged.", report.session)
 

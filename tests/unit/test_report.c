@@ -568,20 +568,6 @@ CASE(the_first_of_many_restarts_and_the_last_are_shown)
     assert_null(strstr(report, "\n1500. "));
 }
 
-/* The Lisp prints its symbol then. */
-CASE(a_restart_without_a_report_has_its_name_once)
-{
-    reply(f, "(1 :error :type \"E\" :message \"m\" :restarts ((\"SKIP\" \"SHOP::SKIP\" t) (\"ABORT\" "
-             "\"ABORT\" nil) "
-             "(\"GO\" \"Use :GO\" nil) (\"ON\" \"UPON\" nil)))");
-    report_evaluation(&f->out, &f->outcome, 16384);
-    assert_non_null(
-        strstr(text_of(f), "\n1. [SKIP] (takes a value)\n2. [ABORT]\n3. [GO] Use :GO\n4. [ON] UPON\n"));
-    strbuf_clear(&f->out);
-    report_last_error(&f->out, f->record);
-    assert_non_null(strstr(text_of(f), "\n  1. SKIP\n  2. ABORT\n  3. GO - Use :GO\n  4. ON - UPON\n"));
-}
-
 CASE(last_error_is_described_with_restarts_and_five_frames)
 {
     reply(f, division);
