@@ -189,6 +189,8 @@ class Program(mcp.TestCase):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the instruction is one of x86-64")
     def test_no_page_of_the_stack_is_skipped(self):
+        if mcp.SANITIZED:
+            self.skipTest("clang, which builds the sanitizers, probes the pages by other instructions")
         with open(mcp.SERVER, "rb") as program:
             # sub $0x1000,%rsp and orq or orb $0,(%rsp), between the pages of a large frame
             self.assertRegex(program.read(), rb"\x48\x81\xec\x00\x10\x00\x00(\x48\x83|\x80)\x0c\x24\x00")
