@@ -351,22 +351,27 @@ static bool begin_processes(struct server *server, const struct options *options
     return server->guardian != NULL;
 }
 
-/* A further signal stays pending and does nothing. Delivered, it would stop the loop while something is being
- * closed, or, once libuv has restored the default action with its last handle, end the server by the signal.
- */
-static void hold_signals(void)
+/* A further signal would stop the loop while something is being closed. With the last handle for it closed,
+ * libuv restores the default action, which ends the server; so this thread holds the signal back until it is
+ * ignored. Holding it back alone is not enough: the threads of libuv's pool would take it. */
+static void ignore_signals(struct server *server)
 {
-    sigset_t held;
-    sigemptyset(&held);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &held, NULL);
+    for (size_t i = 0; i < 4; i++) {
+        int number = server->signals[i].signum;
+        sigset_t held;
+        if (server->signals[i].data == NULL)
+            continue;
+        sigemptyset(&held);
+        sigaddset(&held, number);
+        pthread_sigmask(SIG_BLOCK, &held, NULL);
+        uv_close((uv_handle_t *)&server->signals[i], NULL);
+        signal(number, SIG_IGN);
+    }
 }
 
 static void end(struct server *server)
 {
-    hold_signals();
+    ignore_signals(server);
     if (server->http != NULL) {
         http_server_close(server->http, on_http_gone, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
@@ -386,9 +391,6 @@ static void end(struct server *server)
     children_free(server->children);
     control_groups_free(server->groups);
     audit_free(server->audit);
-    for (size_t i = 0; i < 4; i++)
-        if (server->signals[i].data != NULL)
-            uv_close((uv_handle_t *)&server->signals[i], NULL);
     uv_run(server->loop, UV_RUN_DEFAULT);
 }
 
