@@ -51,7 +51,7 @@
     (parse-octets *output-octets* *output-end*)))
 
 (defun parse-octets (*input* end)
-  "Return the message in *INPUT* up to END. Signals WIRE-ERROR if it is none."
+  "Return the message in *INPUT* up to END. Signals WIRE-ERROR if it is malformed."
   (multiple-value-bind (message position) (parse-value 0 end 0)
     (unless (and (= position end) (consp message) (integerp (first message)) (symbolp (second message)))
       (error 'wire-error))

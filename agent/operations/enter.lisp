@@ -206,7 +206,10 @@ is an error inside the error, reported like any other."
                   (declare (ignore evaluated failed))
                   (note-carried progress evaluation again left)))
        (let* ((*entry-text* (and code (evaluate-fix code package progress)))
-              (leave (funcall prepare)))
+              ;; Too late to refuse: the code has taken effect.
+              (leave (handler-case (funcall prepare)
+                       (refusal (refusal)
+                         (error "~a" (refusal-text refusal))))))
          (declare (type function leave))
          (setf *current-form* nil)
          (let ((*settles* nil)

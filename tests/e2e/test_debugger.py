@@ -152,6 +152,13 @@ class RestartFrame(Frames):
         self.assertIn("its function has no global name", self.again("((FLET F").text)
         self.assertValue(self.value("((FLET F", "(list y)"), "((2) (1 2))")
 
+    def test_code_that_makes_the_call_impossible_has_taken_effect(self):
+        self.assertFails("(list (total '(1 2) 10))")
+        report = self.again("(TOTAL", code="(fmakunbound 'total)")
+        self.assertErrorReport(report, "SIMPLE-ERROR")
+        self.assertIn("cannot be called again: its function has no global name", report.text)
+        self.assertEvaluates("(fboundp 'total)", "NIL")
+
     def test_a_failure_in_a_copy_is_reported_as_such(self):
         self.assertFails("(list (total '(1 2) 10))")
         self.assertNotIn("in a copy", self.again("(TOTAL", "'(1 2) :ten").text)
