@@ -304,7 +304,7 @@ static bool begin(struct server *server, const struct options *options, struct c
         .groups = server->groups,
         .leases = server->leases,
         .redacts = options->redacts,
-        .announces = options->announces == 0,
+        .announces = options->announces == ANNOUNCE_ON,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

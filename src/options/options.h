@@ -19,6 +19,7 @@
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 63
 
+enum { ANNOUNCE_ON, ANNOUNCE_OFF };    /* the order of its row */
 enum { VIEW_ON, VIEW_OFF, VIEW_PAGE }; /* the order of its row; without its argument: VIEW_PAGE */
 
 /* Of the options of other parts, the members are set that the command line has. Strings are borrowed from
@@ -40,7 +41,7 @@ struct options {
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
     bool is_attach_read_only;
-    unsigned announces;    /* --announce: 0 on, 1 off */
+    unsigned announces;    /* ANNOUNCE_ON, ... */
     bool is_sandbox_given; /* --sandbox, possibly off */
     struct confinements_options confinement;
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
