@@ -15,6 +15,17 @@
         :frames *last-frames* :total-frames (length *last-frames*)
         :package "CL-USER"))
 
+(defun report-or-minimal (id kind condition frame)
+  "Build the report of CONDITION as ERROR-REPLY does; if that fails, a minimal one."
+  (let ((message (catch 'report
+                   (let ((*reporting* t))
+                     (call-openly (lambda ()
+                                    (call-with-debugger (lambda () (error-reply id kind condition frame))
+                                                        #'debugger)))))))
+    (if (consp message)
+        message
+        (minimal-report id kind condition))))
+
 (defvar *between-requests* (list :between-requests)
   "The tag to which an error between two requests throws. Programs do not have it, unless they take it from here.")
 
@@ -59,19 +70,14 @@ While unwinding to the top level, do not serve: carry the report there and conti
     (when *pending*
       (note-stray-condition condition "the cleanup of an earlier error")
       (throw 'top-level nil))
-    (call-in-fresh-context
+    (call-apart-from-program
      (lambda ()
        (let* ((*guard* nil)
               (*aside* nil)
               (*evaluating* nil)
               (*capture* (make-capture))
               (*last-frames* '())
-              (message (catch 'report
-                         (call-with-debugger (lambda () (error-reply id kind condition frame))
-                                             #'debugger))))
-         (unless (consp message)
-           (setf message (minimal-report id kind condition)))
-         (setf message (append message part more))
+              (message (append (report-or-minimal id kind condition frame) part more)))
          (cond (*leaving* (leave message))
                (*settles* (throw 'settled (append message '(:settled t)))))
          (serve-inside condition frame message (null more)))))))
@@ -106,13 +112,14 @@ restart continues."
           (*post*
            ;; No request can reach this error.
            (leave (append message '(:left t)))))
-    (reply message)
-    (repair-descriptors)
     (let ((*error-condition* condition)
           (*error-frame* frame)
           (*standing* (or number *standing*))
           (*stands-here* (or here *stands-here*)))
-      (unwind-protect (call-atomically #'serve)
+      (unwind-protect (progn
+                        (reply message)
+                        (repair-descriptors)
+                        (serve))
         (when number
           (note-ended number))))))
 
@@ -125,10 +132,10 @@ restart continues."
 
 (defun fails-aside-p (condition)
   "True if what CALL-ASIDE runs has failed with CONDITION. It has not if the agent prints there for another thread, or if
-CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
+CONDITION is meant to end what the agent does for the program, as that of a WITH-TIMEOUT is; but no report of an error."
   (and (consp *aside*)
        (eq (first *aside*) *guard*)
-       (not (time-limit-passed-p condition))))
+       (or *reporting* (not (time-limit-passed-p condition)))))
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
@@ -149,7 +156,10 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
         ((fails-aside-p condition)
          (let ((*aside* :noting))
            (note-stray-condition condition "in a timer or an interruption"))
-         (throw 'aside nil))
+         ;; The WITH-TIMEOUT may be in what is printed there.
+         (if (and *guard* (time-limit-passed-p condition))
+             (throw *guard* condition)
+             (throw 'aside nil)))
         (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))
         ((not (main-thread-p))
@@ -236,11 +246,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                          (perform-it)))))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
-                     (if *error-condition*
-                         ;; The program around the error that was entered must not catch an error of the entry's code.
-                         (let ((*program-handlers* (handlers-now)))
-                           (call-without-handlers (lambda () (call-with-debugger #'operate #'debugger))))
-                         (call-with-debugger #'operate #'debugger))))
+                     (call-with-debugger #'operate #'debugger)))
               (declare (dynamic-extent #'operate-openly))
               (let ((message (let ((*stands* (member name *evaluating-operations*)))
                                (if (or *standing* *stands-here*)
@@ -262,8 +268,7 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
   (loop
     (unless (catch *between-requests*
               (let ((message (or (shiftf *pending* nil)
-                                 ;; The handlers around an error must not leave it when a timer signals there.
-                                 (call-without-handlers #'next-message))))
+                                 (next-message))))
                 (when (consp message)
                   (serve-message message))
                 t))

@@ -116,7 +116,7 @@ the debugger shows: its own others return to it."
   "Perform the request of POST in this thread, which stands in the person's debugger."
   (if (eq condition (held-condition (current-thread)))
       (call-at-held-error (lambda (frame)
-                            (call-in-fresh-context (lambda () (stand number post condition frame)))))
+                            (call-apart-from-program (lambda () (stand number post condition frame)))))
       ;; It has left this error since it was asked.
       (let ((*post* post))
         (note-ended number)

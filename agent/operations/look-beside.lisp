@@ -25,13 +25,9 @@
          (*tells-inbox* nil)
          (*capture* (make-capture)) (*last-frames* '()))
     (flet ((operate ()
-             (call-with-debugger
-              (lambda ()
-                (call-atomically (lambda () (perform id (first request) (rest request)))))
-              #'debugger)))
+             (call-with-debugger (lambda () (perform id (first request) (rest request))) #'debugger)))
       (let ((message (catch 'top-level
-                       ;; Handlers of the running code must not catch errors from here.
-                       (call-in-fresh-context (lambda () (call-without-handlers #'operate)))
+                       (call-apart-from-program #'operate)
                        nil)))
         (if (consp message) message (post-reply post))))))
 

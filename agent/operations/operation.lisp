@@ -37,7 +37,14 @@ reply, or calls REFUSE. The agent handles interrupts and errors while it runs."
 (defvar *error-frame* nil
   "The frame that signalled *ERROR-CONDITION*.")
 (defvar *program-handlers* nil
-  "While a request is performed at *ERROR-CONDITION*: the handlers that apply to the program there.")
+  "While the agent works at *ERROR-CONDITION*: the handlers that apply to the program there.")
+
+(defun call-apart-from-program (function)
+  "Call FUNCTION, the agent's work where it has interrupted the program, with interrupts deferred as by CALL-ATOMICALLY. The
+program's handlers do not see errors of FUNCTION, nor of a timer that runs in it, so they cannot unwind it."
+  (let ((*program-handlers* (handlers-now)))
+    (call-atomically (lambda ()
+                       (call-without-handlers (lambda () (call-in-fresh-context function)))))))
 
 ;;; In a session with threads of its own an evaluation runs in a thread, and so may an error stand in one
 ;;; (standing.lisp).

@@ -407,8 +407,7 @@ do not show the line."
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames code) (original-condition condition)
-    (let ((*reporting* t)
-          (package (report-package))
+    (let ((package (report-package))
           (readtable-hint (readtable-hint kind condition))
           (failure (reading-failure condition))
           (class (class-of condition)))

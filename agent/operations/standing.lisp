@@ -380,14 +380,9 @@
          (*with-locals* t)
          (*tells-inbox* nil)
          (*guard* nil)
-         (message (catch 'report
-                    (call-with-debugger (lambda () (error-reply 0 kind condition frame))
-                                        #'debugger))))
-    (unless (consp message)
-      (setf message (minimal-report 0 kind condition)))
-    (let ((report (copy-list (cddr message))))
-      (setf (getf report :frames) (sparing-locals (getf report :frames)))
-      (list* :where (short-line (thread-name)) :number number :standing nil report))))
+         (report (copy-list (cddr (report-or-minimal 0 kind condition frame)))))
+    (setf (getf report :frames) (sparing-locals (getf report :frames)))
+    (list* :where (short-line (thread-name)) :number number :standing nil report)))
 
 (defun brief-thread-error-entry (condition kind number)
   "Return the inbox entry for CONDITION where there is no time for more than its class."
@@ -440,7 +435,7 @@ REPORTED is called when the report is in the inbox."
                   (make-post :thread (current-thread) :served t)
                   nil))
         (is-told nil))
-    (call-in-fresh-context
+    (call-apart-from-program
      (lambda ()
        ;; The error is noted before it is reported, so that whoever ends the thread ends the error too.
        (unwind-protect

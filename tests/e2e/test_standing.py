@@ -160,12 +160,25 @@ class Standing(entries.Entries, InFolder):
         self.assertIsError(self.s.call("describe-symbol", {"name": "*bad*"}), "[Session]", "(setf *x* 2)")
 
     def test_a_timer_does_not_leave_the_error(self):
-        """Also not by a handler that is established around it."""
-        self.assertFails('(handler-case (sb-ext:with-timeout 0.1 (cerror "go" "stop") :done) (sb-ext:timeout () :left))')
-        # Whichever reply comes next tells of its error, perhaps the report itself.
-        mcp.wait_until(lambda: self.enter("1") and "TIMEOUT" in self.s.call("list-errors").text, 10, "the timer")
-        self.assertIn("standing", self.state())
-        self.assertValue(self.restart("CONTINUE"), ":DONE")
+        """Also not by a handler that is established around it, whether it comes while the error is reported or later."""
+        times = 0
+        for attempt in range(400):
+            if times == 40:
+                return
+            early_us = attempt % 60 * 250
+            reply = self.s.evaluate("""(let ((end (+ (get-internal-real-time) (- 50000 %d))))
+              (handler-case (sb-ext:with-timeout 0.05 (loop until (>= (get-internal-real-time) end)) (cerror "go" "stop") :done)
+                (sb-ext:timeout () :before-the-error)))""" % early_us)
+            # In the middle of SBCL's SIGNAL, which hides the handlers that it has passed, the timer's error is the one reported.
+            if reply.values == [":BEFORE-THE-ERROR"] or reply.error_type == "TIMEOUT":
+                continue
+            times += 1
+            self.assertErrorReport(reply, "SIMPLE-ERROR")
+            # Whichever reply comes next tells of its error, perhaps that of the entry which it interrupts.
+            mcp.wait_until(lambda: "Timeout occurred" in self.enter("1").text + self.s.call("list-errors").text, 10, "the timer")
+            self.assertIn("standing", self.state())
+            self.assertValue(self.restart("CONTINUE"), ":DONE")
+        self.fail("the timer came only %d times after the error" % times)
 
     def test_in_a_copy_the_files_that_were_open_are_named(self):
         code = ('(with-open-file (o "gone.txt" :direction :output) (write-line "a" o) (cerror "go" "stop") (write-line "b" o) :done)')
