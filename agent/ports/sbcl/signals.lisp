@@ -96,9 +96,10 @@
              (= +set-frame+ (logand #xf8fffe (octets-at (- end 3) 24)))))
       (if (and (eq :function (kind-of-code address))
                (or (sets-frame-p address)
-                   ;; MOV EAX, ADDRESS (SBCL 2.2) or MOV RAX, [R12+OFFSET] (2.6) tells whom it calls.
-                   (and (member (octets-at (- address 5) 8) '(#xb8 #x49))
-                        (sets-frame-p (- address 5)))))
+                   ;; MOV EAX, ADDRESS (SBCL 2.2), MOV RAX, [R13-16] (2.5) or MOV RAX, [R12+OFFSET] (2.6) tells whom it calls.
+                   (loop for (octet . length) in '((#xb8 . 5) (#x49 . 4) (#x49 . 5))
+                           thereis (and (= octet (octets-at (- address length) 8))
+                                        (sets-frame-p (- address length))))))
           (sb-sys:sap-ref-sap frame 0)
           frame)))
 
