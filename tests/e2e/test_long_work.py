@@ -325,9 +325,11 @@ class Samples(mcp.TestCase):
     def test_in_another_thread_however_often_it_is_asked(self):
         self.begin()
         self.s.evaluate('(defvar *spinner* (sb-thread:make-thread (lambda () (outer 7)) :name "spinner"))')
+        mcp.wait_until(lambda: "(SPIN 7)" in self.s.call("get-backtrace", thread="spinner").text, 10, "the thread to begin")
         for _ in range(2000):
-            frames = mcp.frames_in(self.s.call("get-backtrace", thread="spinner").text)
-            self.assertEqual(["(SPIN 7)", "(OUTER 7)"], [frame for frame in frames if not re.search("TRUNCATE|FLOOR", frame)])
+            text = self.s.call("get-backtrace", thread="spinner").text
+            frames = [frame for frame in mcp.frames_in(text) if not re.search("TRUNCATE|FLOOR", frame)]
+            self.assertEqual(["(SPIN 7)", "(OUTER 7)"], frames, text)
 
 
 class EndOfInput(mcp.TestCase):
