@@ -1183,10 +1183,11 @@ class Interrupts(AgentTest):
     def test_interrupts_do_not_come_inside_malloc_while_code_is_compiled(self):
         reply = self.ok("(let* ((evaluation sb-thread:*current-thread*) (stop nil) (count 0)"
                         "       (interrupter (sb-thread:make-thread (lambda ()"
-                        "         (loop until stop"
+                        # Sent without waiting for the one before, they could come faster than they can be served.
+                        "         (loop for before = count until stop"
                         "               do (sb-thread:interrupt-thread evaluation (lambda ()"
-                        "                    (incf count) (sb-alien:free-alien (sb-alien:make-alien char 20000))))"
-                        "                  (sleep 0.0001))))))"
+                        "                    (sb-alien:free-alien (sb-alien:make-alien char 20000)) (incf count)))"
+                        "                  (loop until (or stop (> count before)) do (sleep 0.0001)))))))"
                         "  (loop repeat 2000 do (compile nil '(lambda (x) (loop for y in x collect (list (1+ y) (car x))))))"
                         "  (setf stop t) (sb-thread:join-thread interrupter) (plusp count))")
         self.assertEqual(reply.values, ["T"])
