@@ -118,7 +118,6 @@ restart continues."
 
 (defun call-aside (function)
   "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
-  (declare (type function function))
   (catch 'aside
     (let ((*aside* (list *guard*)))
       (funcall function))))
@@ -132,7 +131,6 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
-  (declare (type function function))
   ;; Without *EVALUATING* the agent looks at something for a request, or copies the process.
   (if (and (null *aside*)
            (or *guard* *reporting* (and *id* (not *evaluating*) (main-thread-p))))

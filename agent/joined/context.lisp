@@ -4,7 +4,6 @@
 
 (defun call-in-own-context (session function)
   "Call FUNCTION in this thread for SESSION."
-  (declare (type function function))
   (let* ((*session* session)
          (*output* (%make-session-output session 1))
          (*error-output-stream* (%make-session-output session 2))

@@ -28,7 +28,6 @@ shows.")
 (defun call-at-held-error (function)
   "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
 the debugger shows: its own others return to it."
-  (declare (type function function))
   (let* ((shown (loop for (condition restarts) in (debuggers)
                       when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
                         return (symbol-value restarts)))

@@ -175,7 +175,6 @@ there is one."
 
 (defun tell-of-debugger (number note)
   "Call NOTE in each session with the thread that editors know by NUMBER."
-  (declare (type function note))
   (let ((thread (thread-of-editor number)))
     (when thread
       (dolist (session *sessions*)
@@ -195,7 +194,6 @@ there is one."
   "Stand in for CLOSE of Swank's, which first writes what waits to be written. If the other end is gone, this fails, the error
 opens in the person's debugger, and since the thread holds the lock of all connections (in 2.27 it is the one thread that
 closes and lists them), nobody can connect any more."
-  (declare (type function close))
   (handler-case (apply close connection more)
     (stream-error ()
       (dolist (package *servers*)
@@ -222,7 +220,6 @@ closes and lists them), nobody can connect any more."
 
 (defun note-dispatch (dispatch connection event &rest more)
   "Stand in for DISPATCH of Slynk's, which has no hook for events."
-  (declare (type function dispatch))
   (note-event connection event)
   (apply dispatch connection event more))
 

@@ -55,7 +55,6 @@ does no harm there.")
 
 (defun call-in-session (session function)
   "Call FUNCTION for SESSION."
-  (declare (type function function))
   (let ((*session* session))
     (funcall function)))
 
@@ -92,7 +91,6 @@ does no harm there.")
   (list :session (session-number *session*)))
 
 (defun for-session (function)
-  (declare (type function function))
   (let ((session *session*))
     (lambda (&rest arguments)
       (let ((*session* session))

@@ -3,7 +3,6 @@
 (in-package #:cl-mcp-agent)
 
 (implement call-in-compilation-unit (function)
-  (declare (type function function))
   ;; What WITH-COMPILATION-UNIT binds, without the summary it prints at the end.
   (with-new-unit-counters
     (let ((sb-c::*undefined-warnings* nil)
@@ -160,6 +159,5 @@ NIL."
     (sb-int:clear-info :function :kind (first form))))
 
 (implement call-with-default-policy (function)
-  (declare (type function function))
   (let ((sb-c::*policy* *default-policy*))
     (funcall function)))

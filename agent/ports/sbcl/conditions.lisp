@@ -25,7 +25,6 @@ request end the process, and the debugger is the agent."
   nil)
 
 (implement call-with-debugger (function debugger)
-  (declare (type function function))
   (let ((*debugger* debugger)
         (sb-ext:*invoke-debugger-hook* #'enter-agent)
         ;; Error handlers that signal errors are ordinary; endless recursion fills the stack.
@@ -40,12 +39,10 @@ request end the process, and the debugger is the agent."
   sb-kernel:*handler-clusters*)
 
 (implement call-with-handlers (handlers function)
-  (declare (type function function))
   (let ((sb-kernel:*handler-clusters* handlers))
     (funcall function)))
 
 (implement call-without-handlers (function)
-  (declare (type function function))
   (let ((sb-kernel:*handler-clusters* sb-kernel::**initial-handler-clusters**))
     (funcall function)))
 

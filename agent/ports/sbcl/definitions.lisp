@@ -7,7 +7,6 @@
 ;;; when it was compiled; the agent's names the request and which of its characters.
 
 (implement call-with-origin (origin function)
-  (declare (type function function))
   (let ((sb-c::*source-plist* (if origin (append origin (session-mark)) '())))
     (funcall function)))
 
@@ -191,7 +190,6 @@ if NAME is ASDF's."
 (defun map-users-functions (note packages)
   "Call NOTE with each function and macro function of PACKAGES, and each method that may be a user's, and the
 compiled code of it."
-  (declare (type function note))
   (let ((setf-name (list 'setf nil)))
     (labels ((note-methods (function)
                (dolist (method (sb-mop:generic-function-methods function))
@@ -237,7 +235,6 @@ compiled code of it."
           (find name references :test #'equal))))
 
 (implement map-references (function kind name)
-  (declare (type function function))
   (let ((common (gethash name sb-c::**most-common-xref-names-by-name**)))
     (map-users-functions
      (lambda (object code)

@@ -30,7 +30,6 @@
   (and (member (sb-int:info :function :inlinep name) '(inline sb-ext:maybe-inline)) t))
 
 (implement call-encapsulated (wrappers function)
-  (declare (type function function))
   (let ((done '()))
     (unwind-protect
          (progn
@@ -49,7 +48,6 @@
   "Lists (FUNCTION NAME . WRAPPER). A name may come to have another generic function, which is not wrapped.")
 
 (defun wrapped-method-function (wrapper method function is-fast)
-  (declare (type function wrapper function))
   (if is-fast
       (lambda (vector next &rest arguments)
         (funcall wrapper method
@@ -64,7 +62,6 @@
   "Have PCL ask for a wrapper of each method; once, before the image is saved."
   (sb-int:encapsulate 'sb-pcl::maybe-trace-method 'cl-mcp-agent
                       (lambda (next generic-function method function is-fast)
-                        (declare (type function next))
                         (let* ((traced (funcall next generic-function method function is-fast))
                                (wrapper (and *method-wrappers* generic-function method (functionp traced)
                                              (cddr (assoc generic-function *method-wrappers* :test #'eq)))))

@@ -74,7 +74,6 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
 (defun call-reading-apart (function)
   "Call FUNCTION with the agent's readtable and a package of its own, so that reading has no side effects. The package is
 always there: in a joined image threads of the person's walk all packages, and fail at one that has been deleted."
-  (declare (type function function))
   (let* ((package (find-package "CL-MCP-READ"))
          (*package* package)
          (*read-eval* nil)
@@ -92,7 +91,6 @@ always there: in a joined image threads of the person's walk all packages, and f
    (lambda ()
      (let ((places (make-hash-table :test #'eq))
            (read-list (coerce (get-macro-character #\() 'function)))
-       (declare (type function read-list))
        (set-macro-character
         #\( (lambda (stream character)
               (let* ((start (1- (file-position stream)))

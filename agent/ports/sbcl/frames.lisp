@@ -174,7 +174,6 @@ was not saved, as when the stack is exhausted."
         nil)))
 
 (implement call-in-fresh-context (function)
-  (declare (type function function))
   (let ((sb-debug:*stack-top-hint* nil)
         (*top-frame* nil)
         (sb-kernel:*current-level-in-print* 0)
@@ -187,6 +186,5 @@ was not saved, as when the stack is exhausted."
     (with-standard-streams-rebound (funcall function))))
 
 (implement call-as-interrupted (function)
-  (declare (type function function))
   (let ((*top-frame* (sb-di::find-interrupted-frame)))
     (funcall function)))

@@ -80,12 +80,10 @@
         (prin1 symbol stream))))
 
 (implement call-printing-plainly (function)
-  (declare (type function function))
   (let ((*plain-names* t)
         (sb-int:*print-condition-references* nil))
     (funcall function)))
 
 (implement call-printing-past-errors (function)
-  (declare (type function function))
   (let ((sb-ext:*suppress-print-errors* 'error))
     (funcall function)))

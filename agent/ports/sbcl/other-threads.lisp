@@ -84,7 +84,6 @@
 
 (implement call-in-thread (thread function)
   (let ((function (for-session function)))
-    (declare (type function function))
     (handler-case (sb-thread:interrupt-thread
                    thread (lambda ()
                             (let ((*top-frame* (sb-di::find-interrupted-frame)))

@@ -164,7 +164,6 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
-  (declare (type function function))
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
         (sb-ext:*stepper-hook* *step-hook*)

@@ -17,7 +17,6 @@
                   (* 8 (the (mod 8) number)))))
 
 (defun call-with-contexts-spared (function)
-  (declare (type function function))
   (let* ((used sb-kernel:*free-interrupt-context-index*)
          (saved (loop for number from +contexts-kept+ below used
                       collect (sb-sys:sap-ref-word (context-place number) 0))))
@@ -40,7 +39,6 @@
   "Have the functions that the runtime calls for faults see to it that more of them can come."
   (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
     (let ((function (fdefinition name)))
-      (declare (type function function))
       (replace-function name (lambda (context argument)
                                (with-room-for-contexts (funcall function context argument)))))))
 
@@ -113,7 +111,6 @@
 
 (defun call-where-function-is-found (context function)
   "Call FUNCTION while CONTEXT, of what a signal has interrupted, is that of the function that ran."
-  (declare (type function function))
   #-x86-64 context
   #+x86-64
   (let* ((address (sb-sys:sap-ref-word context +rip-in-context+))

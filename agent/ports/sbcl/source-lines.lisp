@@ -108,7 +108,6 @@ error if the file is shorter."
 
 (defun remembered (native what find)
   "Return the values of FIND, which looks at the file NATIVE. They are remembered under WHAT until the file changes."
-  (declare (type function find))
   (let* ((key (list* what native (multiple-value-list (file-stamp native))))
          (known (assoc key *found-in-files* :test #'equal)))
     (unless known

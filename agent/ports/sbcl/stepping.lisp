@@ -80,7 +80,6 @@
 
 (defun stop-at-step (condition called tell-problem)
   "Enter the debugger for CONDITION, a call of the function that CALLED returns the name of."
-  (declare (type function called tell-problem))
   (let ((step-into (find-restart 'sb-ext:step-into condition)))
     (restart-case (invoke-debugger condition)
       (sb-ext:step-into ()
@@ -95,7 +94,6 @@
 (sb-ext:defglobal *step-hook* nil)
 
 (implement watch-steps (tell called tell-problem)
-  (declare (type function tell))
   ;; SBCL's own hook prints arguments and values as they are: a printer of the user's that fails ends the evaluation.
   (setf *step-hook*
         (lambda (condition)

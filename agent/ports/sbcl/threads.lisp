@@ -20,6 +20,5 @@
 (sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
 
 (implement call-locked (function)
-  (declare (type function function))
   (sb-thread:with-recursive-lock (*lock*)
     (funcall function)))

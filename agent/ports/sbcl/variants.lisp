@@ -72,7 +72,6 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
   (dolist (name (list (internal-function "COMPRESS" "SB-C") (internal-function "DECOMPRESS" "SB-C")))
     (when name
       (let ((function (fdefinition name)))
-        (declare (type function function))
         (replace-function name (lambda (vector)
                                  (sb-sys:without-interrupts
                                    (funcall function vector))))))))

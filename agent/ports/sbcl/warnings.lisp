@@ -83,7 +83,6 @@ prints there is the program's."
   (typep condition 'sb-ext:compiler-note))
 
 (implement call-recording-warnings (function note &optional (note-redefinition #'identity))
-  (declare (type function function))
   (let ((*note-warning* note)
         (*note-redefinition* note-redefinition)
         (*usual-error-output* *error-output*))
