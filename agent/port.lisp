@@ -587,6 +587,9 @@ can. The values of variables are kept, except streams. Signals an error if it ca
 
 ;;; Watching functions
 
+(define-session-variable *wrapped* '()
+  "What is wrapped, as lists of a name and a tag, and perhaps more for the port.")
+
 (define-port-operation wrap-function (name tag wrapper)
   "Have calls of the function NAME go to WRAPPER, which gets the function and the arguments. TAG, a
 symbol, identifies the wrapper's owner. The wrapper stays when the function is redefined.")
@@ -607,6 +610,18 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
 
 (define-port-operation unwrap-methods (name)
   "Remove the wrapper from the methods of the generic function NAME, if there is one.")
+
+(defun call-encapsulated (wrappers function)
+  "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
+gets the function and its arguments."
+  (unwind-protect
+       (progn
+         (loop for (name . wrapper) in wrappers
+               do (when (and (fboundp name) (not (and (symbolp name) (macro-function name))))
+                    (wrap-function name 'call-encapsulated wrapper)))
+         (funcall function))
+    (loop for (name) in wrappers
+          do (unwrap-function name 'call-encapsulated))))
 
 (define-port-operation call-without-handlers (function)
   "Call FUNCTION without any outer handlers.")
@@ -673,10 +688,6 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
 (define-port-operation call-with-default-policy (function)
   "Call FUNCTION with this Lisp's own way of compiling files."
   (funcall function))
-
-(define-port-operation call-encapsulated (wrappers function)
-  "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
-gets the function and its arguments.")
 
 (define-port-operation change-directory (directory)
   "Make DIRECTORY, a string, the process's working directory.")

@@ -24,6 +24,10 @@
   "Return a property list that tells what this session has defined from what others have, which number their evaluations too."
   '())
 
+(defun tag-of-session (tag)
+  "Return what stands for TAG, of a wrapper, in this session."
+  tag)
+
 (defun for-session (function)
   "Return FUNCTION so that it can be called for this session in any thread."
   function)

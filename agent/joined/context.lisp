@@ -22,6 +22,7 @@
          (*output-octets* (make-buffer +buffer-length+))
          (*output-end* 0)
          (*pending* nil) (*last-frames* '()) (*is-silent* nil)
-         (*own-restarts* '()))
+         (*own-restarts* '())
+         (*hidden-restarts* (compute-restarts))) ; the one that ends the thread
     (progv *own-variables* (session-own-values session)
       (call-as-agent function))))

@@ -141,6 +141,13 @@
   (with-session (number)
     (end-session *session*)))
 
+(defun remove-wrappers ()
+  "Remove all wrappers of the session."
+  (loop for (name tag) in *wrapped*
+        do (if (eq tag :methods)
+               (unwrap-methods name)
+               (unwrap-function name tag))))
+
 (defun end-session (session)
   (let* ((errors (count-if #'standing-post *standing-errors*))
          (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
@@ -167,7 +174,7 @@
 
 (defun end-session-aside (session)
   "End SESSION in a new thread, so that nobody waits for it."
-  (make-free-thread "agent: leaving" (lambda ()
-                                       ;; An error here would open in the person's debugger.
-                                       (ignore-errors
-                                        (call-in-session session (lambda () (end-session session)))))))
+  (start-thread "agent: leaving" (lambda ()
+                                   ;; An error here would open in the person's debugger.
+                                   (ignore-errors
+                                    (call-in-session session (lambda () (end-session session)))))))

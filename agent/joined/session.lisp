@@ -27,7 +27,6 @@
   (unsent '())                          ; streams with lines that wait until messages are collected
   (collecting nil)                      ; true while the server waits for messages
   (collected-at (get-universal-time))   ; when it last did
-  (watched '())                         ; what is wrapped for it: (NAME . TAG)
   (given-up nil)                        ; a signal: who gives up the evaluation waits for its end
   (ended nil))
 
@@ -89,6 +88,9 @@ does no harm there.")
 
 (defun session-mark ()
   (list :session (session-number *session*)))
+
+(defun tag-of-session (tag)
+  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
 
 (defun for-session (function)
   (let ((session *session*))

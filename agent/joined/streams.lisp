@@ -18,6 +18,11 @@
   (ignore-errors (finish-output *output*))
   (ignore-errors (finish-output *error-output-stream*)))
 
+(implement make-thread (name function)
+  (let ((session *session*))
+    (start-thread (format nil "agent ~d: ~a" (session-number session) name)
+                  (lambda () (call-in-own-context session function)))))
+
 (implement serving-thread ()
   (session-thread *session*))
 

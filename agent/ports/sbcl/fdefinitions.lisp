@@ -29,17 +29,17 @@
 (implement inlined-name-p (name)
   (and (member (sb-int:info :function :inlinep name) '(inline sb-ext:maybe-inline)) t))
 
-(implement call-encapsulated (wrappers function)
-  (let ((done '()))
-    (unwind-protect
-         (progn
-           (loop for (name . wrapper) in wrappers
-                 do (when (and (fboundp name) (not (and (symbolp name) (macro-function name))))
-                      (sb-int:encapsulate name 'call-encapsulated wrapper)
-                      (push name done)))
-           (funcall function))
-      (dolist (name done)
-        (sb-int:unencapsulate name 'call-encapsulated)))))
+(implement wrap-function (name tag wrapper)
+  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
+  (pushnew (list name tag) *wrapped* :test #'equal))
+
+(implement unwrap-function (name tag)
+  (when (fboundp name)
+    (sb-int:unencapsulate name (tag-of-session tag)))
+  (setf *wrapped* (remove (list name tag) *wrapped* :test #'equal)))
+
+(implement function-wrapped-p (name tag)
+  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
 
 ;;; SBCL has its TRACE see each method's function when it combines methods; that is where the wrapper comes in. A function
 ;;; that is called with a permutation vector and the next method first is a fast one.
@@ -79,3 +79,11 @@
   (when wrapper
     (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper) *method-wrappers*)))
   (combine-methods-again name))
+
+(implement wrap-methods (name wrapper)
+  (set-method-wrapper name (for-session wrapper))
+  (pushnew (list name :methods) *wrapped* :test #'equal))
+
+(implement unwrap-methods (name)
+  (set-method-wrapper name nil)
+  (setf *wrapped* (remove (list name :methods) *wrapped* :test #'equal)))

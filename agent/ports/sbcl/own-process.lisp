@@ -10,25 +10,10 @@
   (sb-thread:main-thread))
 
 (implement make-thread (name function)
-  (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name))
+  (start-thread name function))
 
 (implement top-package ()
   (sb-ext:symbol-global-value '*package*))
-
-(implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name tag wrapper))
-
-(implement unwrap-function (name tag)
-  (sb-int:unencapsulate name tag))
-
-(implement function-wrapped-p (name tag)
-  (and (sb-int:encapsulated-p name tag) t))
-
-(implement wrap-methods (name wrapper)
-  (set-method-wrapper name wrapper))
-
-(implement unwrap-methods (name)
-  (set-method-wrapper name nil))
 
 (defun compiles-for-agent-p ()
   "True if what this thread compiles is to keep the frames of failing functions: everywhere."

@@ -41,38 +41,6 @@
                        'sb-debug::%invoke-debugger *ways-to-exit*))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
-;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
-
-(defun tag-of-session (tag)
-  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
-
-(implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
-  (pushnew (cons name tag) (session-watched *session*) :test #'equal))
-
-(implement unwrap-function (name tag)
-  (sb-int:unencapsulate name (tag-of-session tag))
-  (setf (session-watched *session*) (remove (cons name tag) (session-watched *session*) :test #'equal)))
-
-(implement function-wrapped-p (name tag)
-  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
-
-(implement wrap-methods (name wrapper)
-  (set-method-wrapper name (for-session wrapper))
-  (pushnew (cons name :methods) (session-watched *session*) :test #'equal))
-
-(implement unwrap-methods (name)
-  (set-method-wrapper name nil)
-  (setf (session-watched *session*) (remove (cons name :methods) (session-watched *session*) :test #'equal)))
-
-(defun remove-wrappers ()
-  "Remove all wrappers of the session."
-  (loop for (name . tag) in (session-watched *session*)
-        do (cond ((eq tag :methods)
-                  (unwrap-methods name))
-                 ((fboundp name)
-                  (unwrap-function name tag)))))
-
 ;;; The streams of a session. What is printed goes to the server in events.
 
 (defconstant +output-buffer+ 4096)
@@ -176,20 +144,6 @@
   (list* (find-package "COMMON-LISP-USER")
          (copy-readtable (sb-ext:symbol-global-value '*readtable*))
          (mapcar #'sb-ext:symbol-global-value (cddr *own-variables*))))
-
-(implement make-thread (name function)
-  (let ((session *session*))
-    (sb-thread:make-thread (lambda ()
-                             (call-in-own-context session (lambda ()
-                                                            ;; The one that ends the thread.
-                                                            (let ((*hidden-restarts* (compute-restarts)))
-                                                              (declare (special *hidden-restarts*))
-                                                              (call-guarding-stack function)))))
-                           :name (format nil "agent ~d: ~a" (session-number session) name))))
-
-(defun make-free-thread (name function)
-  "Start a thread that belongs to no session."
-  (sb-thread:make-thread function :name name))
 
 (defun value-in-thread (symbol thread)
   "Return the value that SYMBOL is bound to in THREAD, or NIL."
