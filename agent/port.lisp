@@ -485,8 +485,8 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-call (frame)
   "Return the name as a reader should see it and the list of arguments of FRAME.")
 
-(define-port-operation frame-source (frame)
-  "Return the file and the line of the definition FRAME runs, or NIL.")
+(define-port-operation frame-place (frame)
+  "Return the place of the definition that FRAME runs, as PLACE-OF does, if that is in a file.")
 
 (define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and

@@ -77,7 +77,7 @@ exactly, return file:line of the top-level form."
     (and (typep file '(or string pathname))
          (let* ((position (sb-c::compiler-error-context-file-position context))
                 (namestring (namestring file))
-                (place (source-text namestring (if (integerp position) position nil) nil)))
+                (place (source-text namestring (if (integerp position) position nil))))
            (or (and (integerp position)
                     (ignore-errors (place-in-form (native-source namestring) position (steps-of-context context))))
                place)))))
@@ -113,7 +113,7 @@ NIL."
              (multiple-value-bind (position start) (reading-position stream)
                (and file
                     ;; POSITION is behind what was read last, which may be a stray parenthesis.
-                    (source-text file (if (typep condition 'end-of-file) start (and position (max 0 (1- position)))) nil)))))
+                    (source-text file (if (typep condition 'end-of-file) start (and position (max 0 (1- position)))))))))
           (t
            (place-of-context (ignore-errors (sb-c::find-error-context nil)))))))
 

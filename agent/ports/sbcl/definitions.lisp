@@ -53,18 +53,20 @@
                      (sb-introspect:definition-source-file-write-date source)
                      (sb-introspect:definition-source-plist source)))))
 
+(defun place-of-code (source debug-fun)
+  "Return the place of the definition that DEBUG-FUN belongs to, which was compiled from SOURCE; as recorded by the compiler."
+  (let ((code (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+    (make-place (sb-c::debug-source-namestring source)
+                (and code (sb-c::compiled-debug-fun-tlf-number code))
+                (sb-c::debug-source-start-positions source)
+                (sb-c::debug-source-created source)
+                (sb-c::debug-source-plist source))))
+
 (defun function-place (function)
-  "Return the place of FUNCTION, compiled, as recorded by the compiler, or NIL."
+  "Return the place of FUNCTION, compiled, or NIL."
   ;; Like SB-INTROSPECT, but without making a pathname each time.
-  (handler-case
-      (let* ((information (sb-introspect::function-debug-info function))
-             (source (sb-c::debug-info-source information))
-             (code (sb-di::compiled-debug-fun-compiler-debug-fun (sb-di:fun-debug-fun function))))
-        (make-place (sb-c::debug-source-namestring source)
-                    (and code (sb-c::compiled-debug-fun-tlf-number code))
-                    (sb-c::debug-source-start-positions source)
-                    (sb-c::debug-source-created source)
-                    (sb-c::debug-source-plist source)))
+  (handler-case (place-of-code (sb-c::debug-info-source (sb-introspect::function-debug-info function))
+                               (sb-di:fun-debug-fun function))
     (error () '())))
 
 (defun place-with-position (place functions)
@@ -138,12 +140,8 @@ positions with code only, but other definitions contain code."
       (values (text-of-file native position limit) native))))
 
 (implement line-of-place (place)
-  (let* ((namestring (getf place :file))
-         (position (getf place :position))
-         (native (and namestring position (readable-source namestring))))
-    (if (and native (not (source-changed-p native (getf place :created))))
-        (line-at native position)
-        nil)))
+  (let ((native (unchanged-source place)))
+    (and native (line-at native (getf place :position)))))
 
 (implement file-changed-p (namestring created)
   (let ((native (readable-source namestring)))

@@ -155,23 +155,13 @@ was not saved, as when the stack is exhausted."
 (implement unbound-marker ()
   (sb-debug::make-unprintable-object "unavailable"))
 
-(defun debug-fun-source (debug-source compiled-debug-fun)
-  (let ((namestring (sb-di:debug-source-namestring debug-source))
-        (form (and compiled-debug-fun (sb-c::compiled-debug-fun-tlf-number compiled-debug-fun)))
-        (positions (sb-c::debug-source-start-positions debug-source)))
-    (if (and (stringp namestring) (not (eql 0 (search "SYS:" namestring))))
-        (source-text namestring
-                     (and form positions (< form (length positions)) (elt positions form))
-                     (sb-c::debug-source-created debug-source))
-        nil)))
-
-(implement frame-source (frame)
-  (let ((debug-fun (sb-di:frame-debug-fun frame)))
-    (if (typep debug-fun 'sb-di::compiled-debug-fun)
-        (ignore-errors
-         (debug-fun-source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
-                           (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
-        nil)))
+(implement frame-place (frame)
+  (let* ((place (ignore-errors (place-of-code (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
+                                              (sb-di:frame-debug-fun frame))))
+         (file (getf place :file)))
+    (if (and file (not (eql 0 (search "SYS:" file))))
+        place
+        '())))
 
 (implement call-in-fresh-context (function)
   (let ((sb-debug:*stack-top-hint* nil)

@@ -13,7 +13,7 @@
     descriptor))
 
 (defun name-of-descriptor (descriptor)
-  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (decimal descriptor)
+  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (format nil "~d" descriptor)
                  ;; Nothing is to be added to it.
                  :type :unspecific :version nil
                  :defaults #p"/"))

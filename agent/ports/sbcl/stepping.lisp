@@ -17,14 +17,14 @@
            (loop for part in (ignore-errors (rest form))
                  thereis (lambda-of-definition name part))))))
 
-(defun definition-in-file (name namestring position created)
-  "Read the DEFUN of NAME at POSITION of a file; NIL if there is another form, or the file has changed since CREATED."
-  (let ((native (readable-source namestring)))
-    (unless (or (null native) (source-changed-p native created))
+(defun definition-in-file (name place)
+  "Read the DEFUN of NAME at PLACE; NIL if there is another form, or the file has changed."
+  (let ((native (unchanged-source place)))
+    (when native
       (let ((form (let ((*readtable* (copy-readtable *standard-readtable*))
                         (*read-base* 10)
                         (*read-eval* nil))
-                    (read-from-string (text-of-file native position)))))
+                    (read-from-string (text-of-file native (getf place :position))))))
         (and (consp form)
              (eq 'defun (first form))
              (eq name (second form))
@@ -32,15 +32,10 @@
 
 (defun definition-of-function (name function)
   "Return the form that FUNCTION, called NAME, was compiled from, or NIL."
-  (let* ((location (sb-di:debug-fun-start-location (sb-di:fun-debug-fun function)))
-         (source (sb-di:code-location-debug-source location))
-         (namestring (sb-di:debug-source-namestring source))
-         (positions (sb-c::debug-source-start-positions source))
-         (number (sb-di:code-location-toplevel-form-offset location)))
-    (cond ((null namestring)
-           (nth-value 1 (sb-di:get-toplevel-form location)))
-          ((and positions (< number (length positions)))
-           (definition-in-file name namestring (elt positions number) (sb-c::debug-source-created source))))))
+  (let ((location (sb-di:debug-fun-start-location (sb-di:fun-debug-fun function))))
+    (if (sb-di:debug-source-namestring (sb-di:code-location-debug-source location))
+        (definition-in-file name (function-place function))
+        (nth-value 1 (sb-di:get-toplevel-form location)))))
 
 (defun stepping-function (name function)
   "Return FUNCTION, called NAME, compiled so that its calls stop, or NIL if its form is not known by itself."

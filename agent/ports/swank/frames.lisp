@@ -159,10 +159,8 @@
 (implement same-frame-p (frame other)
   (eq frame other))
 
-(implement frame-source (frame)
-  (let ((place (place-of-location (ignore-errors (backend frame-source-location (its-number frame))))))
-    (and (getf place :file)
-         (format nil "~a~@[:~d~]" (getf place :file) (line-of-place place)))))
+(implement frame-place (frame)
+  (place-of-location (ignore-errors (backend frame-source-location (its-number frame)))))
 
 (implement frame-lambda-list (frame)
   (let ((name (name-of-frame frame)))
