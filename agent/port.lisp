@@ -223,11 +223,7 @@ false if that failed on a system that can do it.")
   "True if others cannot work while this thread stands: it holds a lock that they need, and they are not only its own."
   nil)
 
-(define-port-operation send-unsent (session)
-  "Send what was printed in SESSION, which shares an image, and has not been sent since."
-  nil)
-
-(define-port-operation thread-names ()
+(defun thread-names ()
   "List the names of the running threads, except the calling one."
   (mapcar #'thread-name-of (remove (current-thread) (all-threads))))
 

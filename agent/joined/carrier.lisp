@@ -87,13 +87,13 @@
       (setf *output-octets* (make-buffer +buffer-length+)))
     short-enough))
 
-(defun send-output-event (session number text)
-  "Send TEXT, which was printed to the stream NUMBER of SESSION, from any thread."
+(defun send-event (session &rest event)
+  "Send EVENT, which belongs to no request of SESSION, from any thread."
   (call-in-session session
                    (lambda ()
                      (let ((*output-octets* (make-buffer +buffer-length+))
                            (*output-end* 0))
-                       (send-message (list 0 :output :stream number :text text))))))
+                       (send-message (cons 0 event))))))
 
 (defun await-room (session)
   "Wait until some of what was sent has been collected, if that is much."

@@ -5,8 +5,8 @@
 (defun call-in-own-context (session function)
   "Call FUNCTION in this thread for SESSION."
   (let* ((*session* session)
-         (*output* (%make-session-output session 1))
-         (*error-output-stream* (%make-session-output session 2))
+         (*output* (make-session-output session 1))
+         (*error-output-stream* (make-session-output session 2))
          (*no-input* (make-string-input-stream (make-array 0 :element-type 'character)))
          (interactive (make-two-way-stream *no-input* *output*))
          (*standard-input* *no-input*)

@@ -85,11 +85,7 @@ there is one."
 (defun tell-sessions (text)
   "Tell each session what the person did."
   (dolist (session *sessions*)
-    (call-in-session session
-                     (lambda ()
-                       (let ((*output-octets* (make-buffer +buffer-length+))
-                             (*output-end* 0))
-                         (send-message (list 0 :person :text text)))))))
+    (send-event session :person :text text)))
 
 (defun form-name-and-text (form)
   "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
