@@ -153,41 +153,35 @@
 
 (defun put-string (string &optional (quoted t))
   "Write STRING, between quotes and with escapes if QUOTED is true."
-  (declare (type simple-string string))
+  (declare (type (simple-array character (*)) string))
   (make-room (+ 2 (* 4 (length string))))
   (let ((octets *output-octets*)
         (to *output-end*))
     (declare (type octets octets) (type index to))
     (macrolet ((put (octet)
-                 `(progn (setf (aref octets to) ,octet) (incf to)))
-               (encode ()
-                 `(loop for character across string
-                        do (let ((code (char-code character)))
-                             (cond ((< code 128)
-                                    (when (and quoted (or (= code 34) (= code 92)))
-                                      (put 92))
-                                    (put code))
-                                   ((< code #x800)
-                                    (put (logior 192 (ash code -6)))
-                                    (put (logior 128 (logand 63 code))))
-                                   (t
-                                    (when (<= #xd800 code #xdfff)
-                                      (setf code #xfffd))
-                                    (cond ((< code #x10000)
-                                           (put (logior 224 (ash code -12))))
-                                          (t
-                                           (put (logior 240 (ash code -18)))
-                                           (put (logior 128 (logand 63 (ash code -12))))))
-                                    (put (logior 128 (logand 63 (ash code -6))))
-                                    (put (logior 128 (logand 63 code)))))))))
+                 `(progn (setf (aref octets to) ,octet) (incf to))))
       (fast
         (when quoted
           (put 34))
-        (if (typep string '(simple-array character (*)))
-            (encode)
-            (let ((string (coerce string '(simple-array character (*)))))
-              (declare (type (simple-array character (*)) string))
-              (encode)))
+        (loop for character across string
+              do (let ((code (char-code character)))
+                   (cond ((< code 128)
+                          (when (and quoted (or (= code 34) (= code 92)))
+                            (put 92))
+                          (put code))
+                         ((< code #x800)
+                          (put (logior 192 (ash code -6)))
+                          (put (logior 128 (logand 63 code))))
+                         (t
+                          (when (<= #xd800 code #xdfff)
+                            (setf code #xfffd))
+                          (cond ((< code #x10000)
+                                 (put (logior 224 (ash code -12))))
+                                (t
+                                 (put (logior 240 (ash code -18)))
+                                 (put (logior 128 (logand 63 (ash code -12))))))
+                          (put (logior 128 (logand 63 (ash code -6))))
+                          (put (logior 128 (logand 63 code)))))))
         (when quoted
           (put 34))))
     (setf *output-end* to)))
@@ -200,22 +194,20 @@
     (loop for character across name
           do (put-octet (char-code (char-downcase character))))))
 
+(defun put-digits (number)
+  "Write NUMBER, which is not negative."
+  (declare (type (and fixnum unsigned-byte) number))
+  (multiple-value-bind (rest digit) (floor number 10)
+    (when (plusp rest)
+      (put-digits rest))
+    (put-octet (+ 48 digit))))
+
 (defun put-integer (integer)
-  (declare (type fixnum integer))
+  "Write INTEGER, or the integer nearest to it that the other side takes."
   (make-room 24)
   (when (minusp integer)
-    (put-octet 45)
-    (setf integer (- (max integer (- most-positive-fixnum)))))
-  (let ((digits (loop for rest of-type (unsigned-byte 62) = integer then (floor rest 10)
-                      count t
-                      while (> rest 9))))
-    (declare (type (integer 1 20) digits))
-    (loop repeat digits
-          for index of-type index downfrom (+ *output-end* digits -1)
-          do (multiple-value-bind (rest digit) (floor (the (unsigned-byte 62) integer) 10)
-               (setf (aref *output-octets* index) (+ 48 digit)
-                     integer rest)))
-    (incf *output-end* digits)))
+    (put-octet 45))
+  (put-digits (min (abs integer) most-positive-fixnum)))
 
 (defun put-value (value)
   (typecase value
@@ -223,9 +215,7 @@
     ((eql t) (make-room 1) (put-octet 116))
     ;; This is a keyword even if KEYWORDP denies it: the user's code can delete the package KEYWORD.
     (symbol (put-keyword value))
-    (fixnum (put-integer value))
-    (integer (put-integer (if (plusp value) most-positive-fixnum most-negative-fixnum)))
-    (simple-string (put-string value))
+    (integer (put-integer value))
     (string (put-string (coerce value '(simple-array character (*)))))
     (cons
      (make-room 1)
@@ -237,4 +227,4 @@
                 (put-octet 32)))
      (make-room 1)
      (put-octet 41))
-    (t (put-string "#<?>"))))
+    (t (put-value "#<?>"))))
