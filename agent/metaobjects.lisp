@@ -48,6 +48,19 @@
   "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class."
   (mapcar #'slot-name (ignore-errors (mop class-slots (class-of object)))))
 
+(defparameter *dull-slots*
+  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM" "COMPLAINT" "ARGS" "OFFSET"
+    "SECOND-RELATIVE" "PRINT-BANNER" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS" "CAUSE" "MESSAGE" "REPORT-FUNCTION")
+  "Slots of a Lisp's own conditions that repeat the message or are only meaningful to the Lisp.")
+
+(defun condition-slots (condition)
+  "List the slots of CONDITION as (NAME . VALUE), except dull ones."
+  (loop for name in (slot-names condition)
+        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
+                        (not (public-symbol-p name)))
+                   (not (slot-boundp condition name)))
+          collect (cons name (slot-value condition name))))
+
 (defun direct-slots (class)
   "List the direct slots of CLASS as property lists: :NAME :INITARGS :INITFORM, a list of the form, or NIL,
 :READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION."

@@ -68,6 +68,10 @@ package does not exist."
                               ,@default)
                            `(declare-absent ,(format nil "do ~(~a~)" name) ,name)))))
 
+(defmacro mop (name &rest arguments)
+  "Call the function NAME of the metaobject protocol. MOP-NAME, of the port, returns the symbol for it."
+  (list* (mop-name name) arguments))
+
 ;;; Gray's streams. GRAY-NAME, of the port, returns the symbol for a name of theirs, or NIL if this Lisp has none.
 
 (defmacro define-gray-class (name input-or-output &rest slots)
@@ -447,9 +451,6 @@ the object if it reports that an object has no such slot, else NIL."
 (define-port-operation frame-lambda-list (frame)
   "Return the lambda list of the function at FRAME, or :UNKNOWN.")
 
-(define-port-operation condition-slots (condition)
-  "List the slots of CONDITION as (NAME . VALUE).")
-
 (define-port-operation untested-restarts (condition)
   "List the restarts that are associated with CONDITION or with no condition, without asking their tests.")
 
@@ -781,6 +782,12 @@ question was made from, or NIL."
 (define-port-operation map-references (function kind name)
   "Call FUNCTION with the function, the macro function or the method, its name, and how often it refers to NAME.
 KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Lisp itself are left out, and
+(defun implementation-name-p (name)
+  "True if NAME is a symbol of one of the Lisp's own packages."
+  (and (symbolp name)
+       (symbol-package name)
+       (own-package-p (symbol-package name))))
+
 those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation references-from (function)

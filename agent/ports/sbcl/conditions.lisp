@@ -116,19 +116,6 @@ request end the process, and the debugger is the agent."
 (implement class-missing-p (condition)
   (string= "CLASS-NOT-FOUND-ERROR" (type-of condition)))
 
-(defparameter *dull-slots*
-  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM"
-    "COMPLAINT" "ARGS" "OFFSET" "SECOND-RELATIVE" "PRINT-BANNER")
-  "Slots of SBCL's conditions that repeat the message or are only meaningful to SBCL.")
-
-(implement condition-slots (condition)
-  (loop for slot in (sb-mop:class-slots (class-of condition))
-        for name = (sb-mop:slot-definition-name slot)
-        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
-                        (not (public-symbol-p name)))
-                   (not (slot-boundp condition name)))
-          collect (cons name (slot-value condition name))))
-
 (implement untested-restarts (condition)
   (let ((restarts '()))
     (sb-kernel::map-restarts (lambda (restart) (push restart restarts)) condition nil)

@@ -79,21 +79,6 @@ for that. :WITHOUT-FRAMES when that has happened.")
         ((search "SEGMENTATION" (symbol-name (type-of condition))) nil)
         (t :stack)))
 
-(implement condition-slots (condition)
-  (loop for (name . value) in (slots-of condition)
-        unless (member (symbol-name name) '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS"
-                                            "CAUSE" "MESSAGE" "REPORT-FUNCTION")
-                       :test #'string=)
-          collect (cons name value)))
-
-(defun slots-of (object)
-  "List (NAME . VALUE) for the slots of OBJECT that have values."
-  (ignore-errors
-   (loop for slot in (mop class-slots (class-of object))
-         for name = (mop slot-definition-name slot)
-         when (slot-boundp object name)
-           collect (cons name (slot-value object name)))))
-
 ;;; Restarts
 
 (defun call-own (name &rest arguments)
@@ -112,4 +97,3 @@ for that. :WITHOUT-FRAMES when that has happened.")
 (implement restart-lambda-list (restart)
   (let ((function (call-own "RESTART-FUNCTION" restart)))
     (if (functionp function) (function-lambda-list function) :unknown)))
-

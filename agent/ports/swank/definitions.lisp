@@ -26,10 +26,6 @@
                  (and (not (eql 0 (search "S" (package-name package))))
                       (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))))))))
 
-(defun implementation-name-p (symbol)
-  (let ((package (symbol-package symbol)))
-    (or (null package) (own-package-p package))))
-
 ;;; Places
 
 (defun place-of-location (location)
