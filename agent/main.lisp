@@ -343,7 +343,7 @@ of which would be copied after each copy of the process."
   (keep-descriptors)
   (ensure-streams)
   (forget-inspections)
-  (install-interrupt #'route-interrupt #'route-look #'call-signalled)
+  (install-interrupt)
   (hello)
   (serve-for-ever))
 

@@ -304,10 +304,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 (define-port-operation call-undisturbed (function)
   "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits.")
 
-(define-port-operation install-interrupt (on-interrupt on-look call-signalled)
-  "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
-while the operation with that token runs. CALL-SIGNALLED is called with a function that runs what the program itself has
-a signal do: timers, and interruptions by its threads.")
+(define-port-operation install-interrupt ()
+  "Arrange for ROUTE-INTERRUPT to be called with the token when the server interrupts, and ROUTE-LOOK when it has sent a
+look-up while the operation with that token runs. CALL-SIGNALLED is called with a function that runs what the program
+itself has a signal do: timers, and interruptions by its threads.")
 
 (define-port-operation refresh-signal-handlers ()
   "Restore the agent's signal handlers if user code has replaced them."
@@ -806,12 +806,6 @@ those of ASDF unless NAME is ASDF's.")
   "Return the name of the method combination of FUNCTION, and how it arranges METHODS, the applicable ones in
 order of precedence: a list of (METHOD ROLE), in the order in which they run, ROLE being :AROUND, :BEFORE,
 :PRIMARY, :NEXT, :AFTER, :COMBINED or :UNUSED; third, the form that calls them where they are arranged in no such way.")
-
-(define-port-operation watch-steps (tell called tell-problem)
-  "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
-call TELL with its text and the list of its values. STEP-INTO enters the function that CALLED returns for the text of a
-call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
-  nil)
 
 (define-port-operation slot-of-method (method)
   "Return :READS or :WRITES if METHOD only reads or writes a slot, or NIL."

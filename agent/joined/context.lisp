@@ -17,7 +17,6 @@
          (*query-io* interactive)
          (*debug-io* interactive)
          (*debugger-hook* nil)
-         (*keep-frames* #'frames-of-compiler-error)
          (*capture* (make-capture))
          (*output-octets* (make-buffer +buffer-length+))
          (*output-end* 0)

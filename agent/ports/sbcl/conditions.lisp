@@ -13,11 +13,9 @@
         (funcall hook condition hook))))
   (funcall (the function *debugger*) condition))
 
-(sb-ext:defglobal *thread-debugger* nil)
-
 (defun instead-of-the-debugger (condition)
   "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
-  (funcall (the function (or *debugger* *thread-debugger*)) condition))
+  (funcall *debugger* condition))
 
 (defun leave-debugger ()
   "Do nothing instead of SBCL's DISABLE-DEBUGGER, with which a script begins. It would have the next error in the same

@@ -60,10 +60,9 @@
   (search-also)
   (finalize-classes (find-class 'asdf:operation))
   (check-image)
-  (setf *keep-frames* #'frames-of-compiler-error)
-  (setf sb-ext:*exit-timeout* 1)
-  (setf sb-ext:*evaluator-mode* :compile
-        sb-ext:*stepper-hook* *step-hook*)
+  (setf sb-ext:*exit-timeout* 1
+        sb-ext:*evaluator-mode* :compile
+        sb-ext:*stepper-hook* #'note-step)
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
   ;; Keeps variables visible. Only (debug 3), which users can request, keeps the frames of all callers.
@@ -71,8 +70,7 @@
   ;; LOAD, which is loading this, has bound the policy; the global value is saved.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)
   ;; From here on the agent takes unhandled conditions, and skips them while an image is built.
-  (setf *thread-debugger* #'debugger
-        sb-ext:*invoke-debugger-hook* #'enter-agent
+  (setf sb-ext:*invoke-debugger-hook* #'enter-agent
         *debugger* #'debugger))
 
 (implement save-image (path compressed)

@@ -61,7 +61,7 @@
   "Call FUNCTION with the agent's own values of SBCL's variables."
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
-        (sb-ext:*stepper-hook* *step-hook*)
+        (sb-ext:*stepper-hook* #'note-step)
         (sb-ext:*evaluator-mode* :compile)
         (sb-c::*policy* (policy-of-agent)))
     (funcall function)))

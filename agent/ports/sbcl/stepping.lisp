@@ -73,30 +73,26 @@
                     (format nil "~a is stepped into only if it was compiled with (debug 3): its DEFUN is not known."
                             (name-text name)))))))))
 
-(defun stop-at-step (condition called tell-problem)
-  "Enter the debugger for CONDITION, a call of the function that CALLED returns the name of."
+(defun stop-at-step (condition)
+  "Enter the debugger for CONDITION, a form that STEP has reached."
   (let ((step-into (find-restart 'sb-ext:step-into condition)))
     (restart-case (invoke-debugger condition)
       (sb-ext:step-into ()
         :report "Step into call"
-        (let* ((name (funcall called (sb-ext:step-condition-form condition)))
+        (let* ((name (function-of-step (sb-ext:step-condition-form condition)))
                (problem (and name (step-into-function name))))
           (when problem
-            (funcall tell-problem problem)))
+            (tell-step-problem problem)))
         (invoke-restart step-into)))))
 
-;;; Where the process is the session's own, this becomes the hook of all threads when the image is saved.
-(sb-ext:defglobal *step-hook* nil)
-
-(implement watch-steps (tell called tell-problem)
-  ;; SBCL's own hook prints arguments and values as they are: a printer of the user's that fails ends the evaluation.
-  (setf *step-hook*
-        (lambda (condition)
-          (typecase condition
-            (sb-ext:step-form-condition
-             ;; Forms that only a macro's expansion names are not steps of the user's program.
-             (if (search "#:" (sb-ext:step-condition-form condition))
-                 (invoke-restart 'sb-ext:step-into)
-                 (stop-at-step condition called tell-problem)))
-            (sb-ext:step-values-condition
-             (funcall tell (sb-ext:step-condition-form condition) (sb-ext:step-condition-result condition)))))))
+(defun note-step (condition)
+  "Stand in for SBCL's hook of STEP, which prints arguments and values as they are: a printer of the user's that fails ends the
+evaluation."
+  (typecase condition
+    (sb-ext:step-form-condition
+     ;; Forms that only a macro's expansion names are not steps of the user's program.
+     (if (search "#:" (sb-ext:step-condition-form condition))
+         (invoke-restart 'sb-ext:step-into)
+         (stop-at-step condition)))
+    (sb-ext:step-values-condition
+     (tell-step (sb-ext:step-condition-form condition) (sb-ext:step-condition-result condition)))))

@@ -2,11 +2,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *keep-frames* nil
-  "A function of a condition that returns its frames as they will be reported.")
-
-(defvar *component*)
-
 (implement call-recording-warnings (function note &optional note-redefinition)
   (declare (ignore note-redefinition))
   (let ((output *error-output*))
