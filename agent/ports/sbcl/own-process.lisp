@@ -22,18 +22,13 @@
 ;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
 ;;; collected garbage, as they do on SBCL without threads.
 
-(defmacro without-waiting-mark (&body body)
-  "Evaluate BODY as if this thread, which a collection may have interrupted while it waited, did not wait for anything."
-  `(let ((mark (sb-thread::thread-waiting-for sb-thread:*current-thread*)))
-     (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) nil)
-     (unwind-protect (progn ,@body)
-       (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) mark))))
-
 (defun run-finalizers-here ()
   (when (and sb-sys:*allow-with-interrupts* (not sb-impl::*in-a-finalizer*))
-    (without-waiting-mark
-      (sb-sys:with-interrupts
-        (sb-impl::run-pending-finalizers)))))
+    ;; The collection may have interrupted this thread while it waited. It does not wait for anything here.
+    (let ((mark (shiftf (sb-thread::thread-waiting-for sb-thread:*current-thread*) nil)))
+      (unwind-protect (sb-sys:with-interrupts
+                        (sb-impl::run-pending-finalizers))
+        (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) mark)))))
 
 (defun notice-collection (&optional (hooks 1))
   "Do after a collection what the finalizer thread would do. HOOKS is 0 if SBCL wants finalizers only."
