@@ -148,8 +148,7 @@ which are many more."
 
 (define-port-operation await-octets (seconds)
   "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS have passed. Return true in the
-first case."
-  (octets-waiting-p))
+first case.")
 
 (define-port-operation receive-octets (buffer start end)
   "Wait for octets on the channel and read what is available into BUFFER between START and END.
@@ -162,27 +161,23 @@ broken.")
   "Write BUFFER up to END to the channel, all of it. Ends the process if the channel is broken.")
 
 (define-port-operation passing-descriptors (except)
-  "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own."
-  '())
+  "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own.")
 
 (define-port-operation descriptor-text (descriptor)
   "Return a description of DESCRIPTOR for people.")
 
 (define-port-operation written-files ()
-  "List the names of the files that are open for writing, except the agent's own."
-  '())
+  "List the names of the files that are open for writing, except the agent's own.")
 
 (define-port-operation top-package ()
   "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left.")
 
 (define-port-operation flush-output-files ()
-  "Write what the streams to files have buffered, so that a copy of the process does not write it once more."
-  (values))
+  "Write what the streams to files have buffered, so that a copy of the process does not write it once more.")
 
 (define-port-operation make-output-files-plain ()
   "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
-session has left before is left once more, in a copy of the process, and the files may be others' by now."
-  (values))
+session has left before is left once more, in a copy of the process, and the files may be others' by now.")
 
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
@@ -209,12 +204,10 @@ false if that failed on a system that can do it.")
   "Close DESCRIPTORS.")
 
 (define-port-operation keep-descriptors ()
-  "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS."
-  nil)
+  "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS.")
 
 (define-port-operation restore-outputs ()
-  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS."
-  (values))
+  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS.")
 
 (define-port-operation repair-descriptors ()
   "Open descriptors 1 and 2 again if user code has closed them."
@@ -284,7 +277,8 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "True in the thread that serves the channel, and in one that evaluates for it.")
 
 (define-port-operation alone-p ()
-  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended.")
+  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
+  (only-thread-p))
 
 (define-port-operation exiting-p ()
   "True once the program has requested the end of the process, which unwinds its threads first."
@@ -549,7 +543,7 @@ to their values, so that setting one ends with the call.")
 (define-port-operation processor-time ()
   "Return the CPU time of this process in microseconds.")
 
-(define-port-operation thread-name ()
+(defun thread-name ()
   "Return the name of the calling thread."
   (thread-name-of (current-thread)))
 
@@ -567,12 +561,10 @@ allows."
   (funcall function))
 
 (define-port-operation start-port ()
-  "Prepare a process that has just started from a saved core."
-  nil)
+  "Prepare a process that has just started from a saved core.")
 
 (define-port-operation prepare-image ()
-  "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
-  nil)
+  "Prepare the image that is about to be saved: no threads, no debugger, policy for user code.")
 
 (define-port-operation foreign-libraries ()
   "List the names of the files of the foreign libraries that the code has loaded."
@@ -782,12 +774,6 @@ question was made from, or NIL."
 (define-port-operation map-references (function kind name)
   "Call FUNCTION with the function, the macro function or the method, its name, and how often it refers to NAME.
 KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Lisp itself are left out, and
-(defun implementation-name-p (name)
-  "True if NAME is a symbol of one of the Lisp's own packages."
-  (and (symbolp name)
-       (symbol-package name)
-       (own-package-p (symbol-package name))))
-
 those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation references-from (function)
@@ -795,6 +781,12 @@ those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation own-package-p (package)
   "True if PACKAGE is one of the Lisp's own.")
+
+(defun implementation-name-p (name)
+  "True if NAME is a symbol of one of the Lisp's own packages."
+  (and (symbolp name)
+       (symbol-package name)
+       (own-package-p (symbol-package name))))
 
 (define-port-operation public-symbol-p (symbol)
   "True unless SYMBOL is internal to the Lisp and only of interest to its developers.")

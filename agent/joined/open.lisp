@@ -84,9 +84,9 @@
   (with-session (number)
     (setf (session-collecting *session*) t)
     (unwind-protect
-         (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
+         (loop with end = (time-after +collecting-seconds+)
                for payloads = (collect-payloads *session*)
-               for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
+               for left = (seconds-until end)
                until (or payloads (session-ended *session*) (not (plusp left)))
                do (await-signal (session-sent *session*) (float left))
                finally (return payloads))

@@ -70,6 +70,15 @@ does no harm there.")
 (defun shares-image-p ()
   t)
 
+;;; Time limits
+
+(defun time-after (seconds)
+  "Return when SECONDS from now have passed, for SECONDS-UNTIL."
+  (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second))))
+
+(defun seconds-until (end)
+  (/ (- end (get-internal-real-time)) internal-time-units-per-second))
+
 ;;; The variables that a person would set at a listener.
 
 (defparameter *own-variables*

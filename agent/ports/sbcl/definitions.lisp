@@ -305,9 +305,7 @@ compiled code of it."
     (typecase combination
       (sb-pcl::standard-method-combination
        (cond ((typep combination 'sb-pcl::short-method-combination)
-              (values name
-                      (short-order name (sb-pcl::method-combination-options combination) methods)
-                      nil))
+              (values name (short-order name (sb-pcl::method-combination-options combination) methods)))
              ((typep combination 'sb-pcl::long-method-combination)
               (values name
                       (mapcar (lambda (method) (list method :combined)) methods)

@@ -89,31 +89,29 @@ was not saved, as when the stack is exhausted."
           (t
            (values name arguments)))))
 
-(implement frame-locals (frame)
+(defun frame-variables (frame)
+  "List the variables of FRAME, SBCL's objects, that have values where it is."
   (let ((location (sb-di:frame-code-location frame))
         (variables '()))
     (handler-case
         (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
-          (let ((symbol (sb-di:debug-var-symbol variable)))
-            (when (and symbol
-                       ;; Macros and the compiler have made the others, and no form can name them.
-                       (symbol-package symbol)
-                       (not (internal-name-p symbol))
-                       (eq :valid (sb-di:debug-var-validity variable location)))
-              (push (cons symbol (sb-di:debug-var-value variable frame))
-                    variables))))
+          (when (eq :valid (sb-di:debug-var-validity variable location))
+            (push variable variables)))
       (sb-di:debug-condition ()))
     (nreverse variables)))
 
+(implement frame-locals (frame)
+  (loop for variable in (frame-variables frame)
+        for symbol = (sb-di:debug-var-symbol variable)
+        ;; Macros and the compiler have made the others, and no form can name them.
+        when (and symbol (symbol-package symbol) (not (internal-name-p symbol)))
+          collect (cons symbol (sb-di:debug-var-value variable frame))))
+
 (implement set-frame-local (frame name value)
-  (let ((location (sb-di:frame-code-location frame)))
-    (handler-case
-        (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
-          (when (and (eq name (sb-di:debug-var-symbol variable))
-                     (eq :valid (sb-di:debug-var-validity variable location)))
-            (setf (sb-di:debug-var-value variable frame) value)
-            (return t)))
-      (sb-di:debug-condition () nil))))
+  (let ((variable (find name (frame-variables frame) :key #'sb-di:debug-var-symbol)))
+    (when variable
+      (setf (sb-di:debug-var-value variable frame) value)
+      t)))
 
 (implement dispatcher-name-p (name)
   (and (symbolp (first name))
