@@ -36,7 +36,7 @@
         (progn
           (when connection
             (give-place-back connection package)
-            (speed-connection connection package))
+            (send-at-once (socket-stream connection package)))
           (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
                                       :connection connection :own-values (global-values)))))))
 

@@ -37,9 +37,6 @@ there is one."
 (defun socket-stream (connection package)
   (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO"))
 
-(defun speed-connection (connection package)
-  (send-at-once (socket-stream connection package)))
-
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a separate thread."
   (multiple-value-bind (style known)
@@ -207,7 +204,7 @@ closes and lists them), nobody can connect any more."
   (call-locked (lambda ()
                  (setf *own-connections* (remove connection *own-connections*))
                  (unless (or *sessions* *own-connections*)
-                   (remove-server-hooks)))))
+                   (set-server-hooks nil)))))
 
 (defparameter *hooks-of-servers*
   '(("*EVENT-HOOK*" . note-event)
@@ -239,10 +236,3 @@ closes and lists them), nobody can connect any more."
           do (if wanted
                  (wrap-calls symbol wrapper)
                  (unwrap-calls symbol)))))
-
-(defun add-server-hooks ()
-  (call-locked (lambda () (setf *debugged* '())))
-  (set-server-hooks t))
-
-(defun remove-server-hooks ()
-  (set-server-hooks nil))
