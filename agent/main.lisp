@@ -311,7 +311,6 @@ CONDITION is meant to end the interrupted code, as that of WITH-TIMEOUT is."
                        :implementation (lisp-implementation-type)
                        :version (lisp-implementation-version)
                        :features (port-features)
-                       :notices '()
                        (if *tools* (tools-part) '()))))
 
 (defun serve-for-ever ()
