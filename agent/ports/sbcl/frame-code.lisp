@@ -71,35 +71,30 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
 
 ;;; Code in files
 
-(defun call-reading-apart (function)
-  "Call FUNCTION with the agent's readtable and a package of its own, so that reading has no side effects. The package is
-always there: in a joined image threads of the person's walk all packages, and fail at one that has been deleted."
+(defun read-with-places (text)
+  "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends. Reading has no side effects:
+it uses the agent's readtable and a package of its own, which is always there, because in a joined image threads of the person's
+walk all packages, and fail at one that has been deleted."
   (let* ((package (find-package "CL-MCP-READ"))
          (*package* package)
          (*read-eval* nil)
          (*read-base* 10)
          (*read-suppress* nil)
-         (*readtable* (copy-readtable *standard-readtable*)))
-    (unwind-protect (funcall function)
+         (*readtable* (copy-readtable *standard-readtable*))
+         (places (make-hash-table :test #'eq))
+         (read-list (get-macro-character #\()))
+    (set-macro-character
+     #\( (lambda (stream character)
+           (let* ((start (1- (file-position stream)))
+                  (form (funcall read-list stream character)))
+             (when (consp form)
+               (setf (gethash form places) (cons start (file-position stream))))
+             form)))
+    (unwind-protect (with-input-from-string (stream text)
+                      (values (read stream) places))
       (do-present-symbols (symbol package)
         (unless (eq 'quote symbol)
           (unintern symbol package))))))
-
-(defun read-with-places (text)
-  "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends."
-  (call-reading-apart
-   (lambda ()
-     (let ((places (make-hash-table :test #'eq))
-           (read-list (coerce (get-macro-character #\() 'function)))
-       (set-macro-character
-        #\( (lambda (stream character)
-              (let* ((start (1- (file-position stream)))
-                     (form (funcall read-list stream character)))
-                (when (consp form)
-                  (setf (gethash form places) (cons start (file-position stream))))
-                form)))
-       (with-input-from-string (stream text)
-         (values (read stream) places))))))
 
 (implement places-in-text (text start)
   (ignore-errors
