@@ -143,12 +143,9 @@ which are many more."
 (defvar *waits-openly* t
   "NIL while reading the rest of a message: no interrupt may come in between.")
 
-(define-port-operation octets-waiting-p ()
-  "True if RECEIVE-OCTETS would return at once.")
-
 (define-port-operation await-octets (seconds)
-  "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS have passed. Return true in the
-first case.")
+  "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS, perhaps 0, have passed. Return true in
+the first case.")
 
 (define-port-operation receive-octets (buffer start end)
   "Wait for octets on the channel and read what is available into BUFFER between START and END.
@@ -273,8 +270,9 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 (define-port-operation await-signal (signal &optional seconds)
   "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that takes more than SECONDS.")
 
-(define-port-operation main-thread-p ()
-  "True in the thread that serves the channel, and in one that evaluates for it.")
+(defun main-thread-p ()
+  "True in the thread that serves the channel, and in one that evaluates for it."
+  (or *serves* (eq (current-thread) (serving-thread))))
 
 (define-port-operation alone-p ()
   "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
@@ -311,7 +309,8 @@ itself has a signal do: timers, and interruptions by its threads.")
 
 (define-port-operation ensure-streams ()
   "Make the standard streams write to descriptors 1 and 2 and read end of file.
-Replaces streams that were closed, and variables that were set to other streams.")
+Replaces streams that were closed, and variables that were set to other streams."
+  nil)
 
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")
@@ -362,7 +361,8 @@ NIL if STREAM is not one of its streams."
   nil)
 
 (define-port-operation form-function (form)
-  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown.")
+  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown."
+  (eval `(lambda () ,form)))
 
 (define-port-operation form-being-compiled ()
   "Return a list of the part of the source that the compiler is processing, or NIL."
@@ -394,7 +394,8 @@ NIL if STREAM is not one of its streams."
   "Call FUNCTION with HANDLERS as the only handlers.")
 
 (define-port-operation stop-in-debugger (condition)
-  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code.")
+  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code."
+  (invoke-debugger condition))
 
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
@@ -495,12 +496,14 @@ place is asked for, the text may be missing."
   "Set the variable NAME of FRAME to VALUE. Return true on success.")
 
 (define-port-operation same-frame-p (frame other)
-  "True if FRAME and OTHER are the same frame of the stack.")
+  "True if FRAME and OTHER are the same frame of the stack."
+  (eq frame other))
 
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
 not taken its arguments), :LOCAL (a local function that does not return as others do), :SYSTEM (a function of the Lisp's
-own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left).")
+own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left)."
+  :lisp)
 
 (define-port-operation leave-frame-by (frame function)
   "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
@@ -510,7 +513,8 @@ own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lis
 
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
-begins with user-")
+begins with user-"
+  `(lambda ,lambda-list ,@body))
 
 (define-port-operation walk-heap ()
   "Visit the live objects of the heap, so that damage to it is detected."
@@ -532,7 +536,8 @@ begins with user-")
 
 (define-port-operation call-in-fresh-context (function)
   "Call FUNCTION independently of the printing or signalling that it may have interrupted. The standard streams are bound
-to their values, so that setting one ends with the call.")
+to their values, so that setting one ends with the call."
+  (with-standard-streams-rebound (funcall function)))
 
 (define-port-operation call-locked (function)
   "Call FUNCTION while no other thread is in CALL-LOCKED.")
@@ -628,7 +633,8 @@ and keeps the garbage of that time. Always do so if PROMOTE is true; what lives 
   "Collect all garbage.")
 
 (define-port-operation free-full-heap ()
-  "Collect all garbage if there is certainly room for the objects that are kept.")
+  "Collect all garbage if there is certainly room for the objects that are kept."
+  (collect-garbage))
 
 (define-port-operation generation-readings ()
   "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
@@ -707,9 +713,6 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
   "Return the objects that define the type SYMBOL and its SETF expansion, which are different objects after a
 redefinition; NIL for what is not defined."
   nil)
-
-(define-port-operation no-input-p (stream)
-  "True if STREAM is the standard input of a process without a terminal.")
 
 (define-port-operation type-lambda-list (symbol)
   "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN."
@@ -804,7 +807,8 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   nil)
 
 (define-port-operation slot-readers (slot)
-  "List the names of the functions that read SLOT, a direct slot of a class.")
+  "List the names of the functions that read SLOT, a direct slot of a class."
+  (ignore-errors (mop slot-definition-readers slot)))
 
 (define-port-operation class-precedence (class)
   "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final.")
@@ -813,4 +817,5 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL.")
 
 (define-port-operation all-methods-on-class (class)
-  "List the methods that specialize on CLASS, or on an instance of it.")
+  "List the methods that specialize on CLASS, or on an instance of it."
+  (methods-on-class class))

@@ -7,6 +7,9 @@
   "Define the variable NAME, which every thread of a session shares. It is never bound."
   `(defvar ,name ,value ,@(if documentation (list documentation) '())))
 
+(defvar *is-agents-thread* t
+  "True in the threads of a session: here they all are.")
+
 (defun shares-image-p ()
   "True if the image is a person's, whose threads run in it and who may stand in errors of their own."
   nil)

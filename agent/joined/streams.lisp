@@ -8,12 +8,6 @@
 (defvar *error-output-stream* nil)
 (defvar *no-input* nil)
 
-(implement no-input-p (stream)
-  (eq stream *no-input*))
-
-(implement ensure-streams ()
-  nil)
-
 (implement flush-streams ()
   (ignore-errors (finish-output *output*))
   (ignore-errors (finish-output *error-output-stream*)))
@@ -25,9 +19,6 @@
 
 (implement serving-thread ()
   (session-thread *session*))
-
-(implement main-thread-p ()
-  (or *serves* (eq (current-thread) (serving-thread))))
 
 (implement top-package ()
   (first (session-own-values *session*)))

@@ -287,33 +287,27 @@ compiled code of it."
 
 (defun short-order (name options methods)
   "Arrange METHODS as a method combination of the short form of DEFINE-METHOD-COMBINATION does."
-  (let* ((around (remove-if-not (lambda (method) (equal (method-qualifiers method) '(:around)))
-                                methods))
-         (combined (remove-if-not (lambda (method) (equal (method-qualifiers method) (list name)))
-                                  methods)))
-    (when (member :most-specific-last options)
-      (setf combined (reverse combined)))
-    (append (mapcar (lambda (method) (list method :around)) around)
-            (mapcar (lambda (method) (list method :combined)) combined)
+  (let ((combined (methods-with (list name) :combined methods)))
+    (append (methods-with '(:around) :around methods)
+            (if (member :most-specific-last options) (reverse combined) combined)
             (loop for method in methods
-                  unless (or (member method around) (member method combined))
+                  unless (member (method-qualifiers method) (list '(:around) (list name)) :test #'equal)
                     collect (list method :unused)))))
 
 (implement effective-order (function methods)
   (let* ((combination (sb-mop:generic-function-method-combination function))
          (name (sb-pcl::method-combination-type-name combination)))
     (typecase combination
+      (sb-pcl::short-method-combination
+       (values name (short-order name (sb-pcl::method-combination-options combination) methods)))
+      (sb-pcl::long-method-combination
+       (values name
+               (order-of-other-kind methods)
+               (list (sb-mop:compute-effective-method function combination methods))))
       (sb-pcl::standard-method-combination
-       (cond ((typep combination 'sb-pcl::short-method-combination)
-              (values name (short-order name (sb-pcl::method-combination-options combination) methods)))
-             ((typep combination 'sb-pcl::long-method-combination)
-              (values name
-                      (mapcar (lambda (method) (list method :combined)) methods)
-                      (list (sb-mop:compute-effective-method function combination methods))))
-             (t
-              (values name (standard-order methods) nil))))
+       (values name (standard-order methods)))
       (t
-       (values name (mapcar (lambda (method) (list method :combined)) methods) nil)))))
+       (values name (order-of-other-kind methods))))))
 
 (implement method-code (method)
   (ignore-errors (sb-pcl::safe-method-fast-function method)))

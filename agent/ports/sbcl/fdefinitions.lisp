@@ -69,16 +69,14 @@
                               (wrapped-method-function wrapper method traced is-fast)
                               traced)))))
 
-(defun combine-methods-again (name)
-  (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
-    (reinitialize-instance (fdefinition name))))
-
 (defun set-method-wrapper (name wrapper)
   "Let WRAPPER, or nothing for NIL, call the methods of the generic function NAME."
   (setf *method-wrappers* (remove name *method-wrappers* :key #'second :test #'equal))
   (when wrapper
     (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper) *method-wrappers*)))
-  (combine-methods-again name))
+  (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
+    ;; It combines its methods again.
+    (reinitialize-instance (fdefinition name))))
 
 (implement wrap-methods (name wrapper)
   (set-method-wrapper name (for-session wrapper))

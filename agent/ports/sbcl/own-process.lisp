@@ -3,9 +3,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement main-thread-p ()
-  (or *serves* (eq sb-thread:*current-thread* (sb-thread:main-thread))))
-
 (implement serving-thread ()
   (sb-thread:main-thread))
 
@@ -14,10 +11,6 @@
 
 (implement top-package ()
   (sb-ext:symbol-global-value '*package*))
-
-(defun compiles-for-agent-p ()
-  "True if what this thread compiles is to keep the frames of failing functions: everywhere."
-  t)
 
 ;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
 ;;; collected garbage, as they do on SBCL without threads.

@@ -9,9 +9,6 @@
 
 ;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
 
-(defun compiles-for-agent-p ()
-  *is-agents-thread*)
-
 (defun add-encapsulations ()
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)

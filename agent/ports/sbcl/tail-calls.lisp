@@ -39,5 +39,5 @@
   (sb-int:encapsulate 'sb-c::tail-annotate 'cl-mcp-agent
                       (lambda (annotate component)
                         (multiple-value-prog1 (funcall annotate component)
-                          (when (compiles-for-agent-p)
+                          (when *is-agents-thread*
                             (keep-callers-frames component))))))

@@ -41,9 +41,6 @@ for that. :WITHOUT-FRAMES when that has happened.")
     (progv (list *debugger-hook-name*) (list #'enter-agent)
       (funcall function))))
 
-(implement stop-in-debugger (condition)
-  (invoke-debugger condition))
-
 ;;; Handlers, where the Lisp keeps them in a variable
 
 (defparameter *handlers-name* (own-name "*HANDLER-CLUSTERS*"))
