@@ -11,13 +11,10 @@
 
 (setf *operations* (remove-if (lambda (entry) (member (car entry) *operations-of-processes*)) *operations*))
 
-(defun session-of-number (number)
-  (find number *sessions* :key #'session-number))
-
 (defmacro with-session ((number) &body body)
   "Evaluate BODY for the session with NUMBER; return :GONE if there is none."
   (let ((session (gensym "SESSION")))
-    `(let ((,session (session-of-number ,number)))
+    `(let ((,session (find ,number *sessions* :key #'session-number)))
        (if ,session
            (call-in-session ,session (lambda () ,@body))
            :gone))))
