@@ -17,15 +17,13 @@
 (defun agent-source-p (namestring)
   (equal *agent-source* namestring))
 
-(defun make-place (namestring form positions created plist)
+(defun make-place (namestring position created plist)
   "Return a place as PLACE-OF does. A file takes precedence over the request that loaded it."
   (let ((evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
     (cond ((and (stringp namestring) (agent-source-p namestring))
            '())
           ((stringp namestring)
-           (list :file namestring
-                 :position (and form positions (< -1 form (length positions)) (elt positions form))
-                 :created created))
+           (list :file namestring :position position :created created))
           ;; User code can put anything there.
           ((and (typep evaluation '(and unsigned-byte fixnum))
                 (eql (getf plist :session) (getf (session-mark) :session)))
@@ -39,26 +37,24 @@
 (defun location-place (location)
   "Return the place of LOCATION, which SBCL keeps for definitions without code, or NIL."
   (and location
-       (make-place (sb-c:definition-source-location-namestring location) nil nil nil
+       (make-place (sb-c:definition-source-location-namestring location) nil nil
                    (sb-c:definition-source-location-plist location))))
 
 (defun place-of-source (source)
   "Return the place of SOURCE, a definition source of SB-INTROSPECT or NIL."
   (and source
-       (let ((path (sb-introspect:definition-source-pathname source))
-             (offset (sb-introspect:definition-source-character-offset source)))
+       (let ((path (sb-introspect:definition-source-pathname source)))
          (make-place (and path (namestring path))
-                     (and offset 0)
-                     (and offset (list offset))
+                     (sb-introspect:definition-source-character-offset source)
                      (sb-introspect:definition-source-file-write-date source)
                      (sb-introspect:definition-source-plist source)))))
 
 (defun place-of-code (source debug-fun)
   "Return the place of the definition that DEBUG-FUN belongs to, which was compiled from SOURCE; as recorded by the compiler."
-  (let ((code (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+  (let ((form (sb-c::compiled-debug-fun-tlf-number (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+        (positions (sb-c::debug-source-start-positions source)))
     (make-place (sb-c::debug-source-namestring source)
-                (and code (sb-c::compiled-debug-fun-tlf-number code))
-                (sb-c::debug-source-start-positions source)
+                (and form positions (< -1 form (length positions)) (elt positions form))
                 (sb-c::debug-source-created source)
                 (sb-c::debug-source-plist source))))
 

@@ -62,17 +62,11 @@ them all."
         (setf above frame
               frame below)))))
 
-(defun known-arguments (arguments)
-  "Return ARGUMENTS with the unbound marker for each that SBCL could not read: the frame had not begun or its register
-was not saved, as when the stack is exhausted."
-  (if (listp arguments)
-      (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)
-      arguments))
-
 (implement frame-call (frame)
-  (multiple-value-bind (name arguments)
-      (multiple-value-bind (name arguments) (sb-debug::frame-call frame :method-frame-style :normal)
-        (values name (known-arguments arguments)))
+  (multiple-value-bind (name arguments) (sb-debug::frame-call frame :method-frame-style :normal)
+    ;; SBCL cannot read one if the frame had not begun or a register was not saved, as when the stack is exhausted.
+    (when (listp arguments)
+      (setf arguments (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)))
     (cond ((eq name 'sb-pcl::call-no-applicable-method)
            (destructuring-bind (function call) arguments
              (values (sb-mop:generic-function-name function) call)))

@@ -60,12 +60,10 @@ for that. :WITHOUT-FRAMES when that has happened.")
 ;;; Conditions
 
 (implement standing-for (class)
-  (let ((name (class-name class)))
-    (if (and name
-             (symbol-package name)
-             (or (eq (symbol-package name) #.(find-package "CL-MCP-AGENT"))
-                 (own-package-p (symbol-package name)))
-             (not (eq (symbol-package name) (find-package "COMMON-LISP"))))
+  (let* ((name (class-name class))
+         (package (symbol-package name)))
+    (if (or (eq package #.(find-package "CL-MCP-AGENT"))
+            (and (implementation-name-p name) (not (eq package (find-package "COMMON-LISP")))))
         (standard-ancestor class)
         class)))
 
