@@ -52,3 +52,7 @@
   "Return an input stream that reads what the function NEXT-LINE returns, a string at a time with a newline after each;
 its end when that is NIL."
   (make-instance 'line-input :next-line next-line))
+
+(defun no-input-p (stream)
+  "True if STREAM is the standard input of a process without a terminal."
+  (eq stream *no-input*))

@@ -125,7 +125,6 @@ restart continues."
 
 (defun call-aside (function)
   "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
-  (declare (type function function))
   (catch 'aside
     (let ((*aside* (list *guard*)))
       (funcall function))))
@@ -139,7 +138,6 @@ CONDITION is meant to end what the agent does for the program, as that of a WITH
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
-  (declare (type function function))
   ;; Without *EVALUATING* the agent looks at something for a request, or copies the process.
   (if (and (null *aside*)
            (or *guard* *reporting* (and *id* (not *evaluating*) (main-thread-p))))
@@ -318,7 +316,6 @@ CONDITION is meant to end what the agent does for the program, as that of a WITH
                        :implementation (lisp-implementation-type)
                        :version (lisp-implementation-version)
                        :features (port-features)
-                       :notices '()
                        (if *tools* (tools-part) '()))))
 
 (defun serve-for-ever ()
@@ -350,7 +347,7 @@ of which would be copied after each copy of the process."
   (keep-descriptors)
   (ensure-streams)
   (forget-inspections)
-  (install-interrupt #'route-interrupt #'route-look #'call-signalled)
+  (install-interrupt)
   (hello)
   (serve-for-ever))
 

@@ -48,6 +48,19 @@
   "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class."
   (mapcar #'slot-name (ignore-errors (mop class-slots (class-of object)))))
 
+(defparameter *dull-slots*
+  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM" "COMPLAINT" "ARGS" "OFFSET"
+    "SECOND-RELATIVE" "PRINT-BANNER" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS" "CAUSE" "MESSAGE" "REPORT-FUNCTION")
+  "Slots of a Lisp's own conditions that repeat the message or are only meaningful to the Lisp.")
+
+(defun condition-slots (condition)
+  "List the slots of CONDITION as (NAME . VALUE), except dull ones."
+  (loop for name in (slot-names condition)
+        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
+                        (not (public-symbol-p name)))
+                   (not (slot-boundp condition name)))
+          collect (cons name (slot-value condition name))))
+
 (defun direct-slots (class)
   "List the direct slots of CLASS as property lists: :NAME :INITARGS :INITFORM, a list of the form, or NIL,
 :READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION."
@@ -102,19 +115,24 @@ its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL."
             (mop method-lambda-list method)
             (slot-of-method method))))
 
+(defun methods-with (qualifiers role methods)
+  "List those of METHODS that have QUALIFIERS, as (METHOD ROLE)."
+  (loop for method in methods
+        when (equal (method-qualifiers method) qualifiers)
+          collect (list method role)))
+
 (defun standard-order (methods)
   "Arrange METHODS as the standard method combination does, as EFFECTIVE-ORDER lists them."
-  (flet ((those (qualifier role)
-           (loop for method in methods
-                 when (equal (method-qualifiers method) (list qualifier))
-                   collect (list method role))))
-    (let ((primary (remove-if #'method-qualifiers methods)))
-      (append (those :around :around)
-              (those :before :before)
-              (loop for method in primary
-                    for role = :primary then :next
-                    collect (list method role))
-              (reverse (those :after :after))))))
+  (append (methods-with '(:around) :around methods)
+          (methods-with '(:before) :before methods)
+          (loop for (method) in (methods-with '() :primary methods)
+                for role = :primary then :next
+                collect (list method role))
+          (reverse (methods-with '(:after) :after methods))))
+
+(defun order-of-other-kind (methods)
+  "Arrange METHODS where it is not known how they are combined."
+  (mapcar (lambda (method) (list method :combined)) methods))
 
 ;;; Names
 

@@ -2,9 +2,7 @@
 ;;;; which is meant for the user; and CL-MCP-READ, where code is read of which only the lists matter.
 
 (cl:defpackage #:cl-mcp-agent
-  (:use #:cl)
-  (:export #:main #:define-port-operation #:implement #:declare-absent
-           #:define-missing-operations))
+  (:use #:cl))
 
 (cl:defpackage #:cl-mcp
   (:documentation "What a session's own code can use: tools that MCP clients see, and what runs after a return.")

@@ -68,6 +68,10 @@ package does not exist."
                               ,@default)
                            `(declare-absent ,(format nil "do ~(~a~)" name) ,name)))))
 
+(defmacro mop (name &rest arguments)
+  "Call the function NAME of the metaobject protocol. MOP-NAME, of the port, returns the symbol for it."
+  (list* (mop-name name) arguments))
+
 ;;; Gray's streams. GRAY-NAME, of the port, returns the symbol for a name of theirs, or NIL if this Lisp has none.
 
 (defmacro define-gray-class (name input-or-output &rest slots)
@@ -139,13 +143,9 @@ which are many more."
 (defvar *waits-openly* t
   "NIL while reading the rest of a message: no interrupt may come in between.")
 
-(define-port-operation octets-waiting-p ()
-  "True if RECEIVE-OCTETS would return at once.")
-
 (define-port-operation await-octets (seconds)
-  "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS have passed. Return true in the
-first case."
-  (octets-waiting-p))
+  "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS, perhaps 0, have passed. Return true in
+the first case.")
 
 (define-port-operation receive-octets (buffer start end)
   "Wait for octets on the channel and read what is available into BUFFER between START and END.
@@ -158,27 +158,23 @@ broken.")
   "Write BUFFER up to END to the channel, all of it. Ends the process if the channel is broken.")
 
 (define-port-operation passing-descriptors (except)
-  "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own."
-  '())
+  "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own.")
 
 (define-port-operation descriptor-text (descriptor)
   "Return a description of DESCRIPTOR for people.")
 
 (define-port-operation written-files ()
-  "List the names of the files that are open for writing, except the agent's own."
-  '())
+  "List the names of the files that are open for writing, except the agent's own.")
 
 (define-port-operation top-package ()
   "Return the value of *PACKAGE* outside all bindings: the one that is current again when an error has been left.")
 
 (define-port-operation flush-output-files ()
-  "Write what the streams to files have buffered, so that a copy of the process does not write it once more."
-  (values))
+  "Write what the streams to files have buffered, so that a copy of the process does not write it once more.")
 
 (define-port-operation make-output-files-plain ()
   "Make CLOSE with ABORT only close the files that are open for writing, not delete or rename them: an error that the
-session has left before is left once more, in a copy of the process, and the files may be others' by now."
-  (values))
+session has left before is left once more, in a copy of the process, and the files may be others' by now.")
 
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
@@ -205,12 +201,10 @@ false if that failed on a system that can do it.")
   "Close DESCRIPTORS.")
 
 (define-port-operation keep-descriptors ()
-  "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS."
-  nil)
+  "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS.")
 
 (define-port-operation restore-outputs ()
-  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS."
-  (values))
+  "Make descriptors 1 and 2 the outputs again after SEVER-DESCRIPTORS.")
 
 (define-port-operation repair-descriptors ()
   "Open descriptors 1 and 2 again if user code has closed them."
@@ -223,11 +217,7 @@ false if that failed on a system that can do it.")
   "True if others cannot work while this thread stands: it holds a lock that they need, and they are not only its own."
   nil)
 
-(define-port-operation send-unsent (session)
-  "Send what was printed in SESSION, which shares an image, and has not been sent since."
-  nil)
-
-(define-port-operation thread-names ()
+(defun thread-names ()
   "List the names of the running threads, except the calling one."
   (mapcar #'thread-name-of (remove (current-thread) (all-threads))))
 
@@ -280,11 +270,13 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 (define-port-operation await-signal (signal &optional seconds)
   "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that takes more than SECONDS.")
 
-(define-port-operation main-thread-p ()
-  "True in the thread that serves the channel, and in one that evaluates for it.")
+(defun main-thread-p ()
+  "True in the thread that serves the channel, and in one that evaluates for it."
+  (or *serves* (eq (current-thread) (serving-thread))))
 
 (define-port-operation alone-p ()
-  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended.")
+  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
+  (only-thread-p))
 
 (define-port-operation exiting-p ()
   "True once the program has requested the end of the process, which unwinds its threads first."
@@ -304,10 +296,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 (define-port-operation call-undisturbed (function)
   "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits.")
 
-(define-port-operation install-interrupt (on-interrupt on-look call-signalled)
-  "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
-while the operation with that token runs. CALL-SIGNALLED is called with a function that runs what the program itself has
-a signal do: timers, and interruptions by its threads.")
+(define-port-operation install-interrupt ()
+  "Arrange for ROUTE-INTERRUPT to be called with the token when the server interrupts, and ROUTE-LOOK when it has sent a
+look-up while the operation with that token runs. CALL-SIGNALLED is called with a function that runs what the program
+itself has a signal do: timers, and interruptions by its threads.")
 
 (define-port-operation refresh-signal-handlers ()
   "Restore the agent's signal handlers if user code has replaced them."
@@ -317,7 +309,8 @@ a signal do: timers, and interruptions by its threads.")
 
 (define-port-operation ensure-streams ()
   "Make the standard streams write to descriptors 1 and 2 and read end of file.
-Replaces streams that were closed, and variables that were set to other streams.")
+Replaces streams that were closed, and variables that were set to other streams."
+  nil)
 
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")
@@ -368,7 +361,8 @@ NIL if STREAM is not one of its streams."
   nil)
 
 (define-port-operation form-function (form)
-  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown.")
+  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown."
+  (eval `(lambda () ,form)))
 
 (define-port-operation form-being-compiled ()
   "Return a list of the part of the source that the compiler is processing, or NIL."
@@ -400,7 +394,8 @@ NIL if STREAM is not one of its streams."
   "Call FUNCTION with HANDLERS as the only handlers.")
 
 (define-port-operation stop-in-debugger (condition)
-  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code.")
+  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code."
+  (invoke-debugger condition))
 
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL; third, the text of the form that it is
@@ -451,9 +446,6 @@ the object if it reports that an object has no such slot, else NIL."
 (define-port-operation frame-lambda-list (frame)
   "Return the lambda list of the function at FRAME, or :UNKNOWN.")
 
-(define-port-operation condition-slots (condition)
-  "List the slots of CONDITION as (NAME . VALUE).")
-
 (define-port-operation untested-restarts (condition)
   "List the restarts that are associated with CONDITION or with no condition, without asking their tests.")
 
@@ -485,8 +477,8 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-call (frame)
   "Return the name as a reader should see it and the list of arguments of FRAME.")
 
-(define-port-operation frame-source (frame)
-  "Return the file and the line of the definition FRAME runs, or NIL.")
+(define-port-operation frame-place (frame)
+  "Return the place of the definition that FRAME runs, as PLACE-OF does, if that is in a file.")
 
 (define-port-operation frame-code (frame &optional place-only)
   "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
@@ -504,12 +496,14 @@ place is asked for, the text may be missing."
   "Set the variable NAME of FRAME to VALUE. Return true on success.")
 
 (define-port-operation same-frame-p (frame other)
-  "True if FRAME and OTHER are the same frame of the stack.")
+  "True if FRAME and OTHER are the same frame of the stack."
+  (eq frame other))
 
 (define-port-operation why-not-left (frame)
   "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
 not taken its arguments), :LOCAL (a local function that does not return as others do), :SYSTEM (a function of the Lisp's
-own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left).")
+own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lisp can be left)."
+  :lisp)
 
 (define-port-operation leave-frame-by (frame function)
   "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
@@ -519,7 +513,8 @@ own), :QUALITY (compiled without what that needs) or :LISP (no frame of this Lis
 
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
-begins with user-")
+begins with user-"
+  `(lambda ,lambda-list ,@body))
 
 (define-port-operation walk-heap ()
   "Visit the live objects of the heap, so that damage to it is detected."
@@ -541,7 +536,8 @@ begins with user-")
 
 (define-port-operation call-in-fresh-context (function)
   "Call FUNCTION independently of the printing or signalling that it may have interrupted. The standard streams are bound
-to their values, so that setting one ends with the call.")
+to their values, so that setting one ends with the call."
+  (with-standard-streams-rebound (funcall function)))
 
 (define-port-operation call-locked (function)
   "Call FUNCTION while no other thread is in CALL-LOCKED.")
@@ -552,7 +548,7 @@ to their values, so that setting one ends with the call.")
 (define-port-operation processor-time ()
   "Return the CPU time of this process in microseconds.")
 
-(define-port-operation thread-name ()
+(defun thread-name ()
   "Return the name of the calling thread."
   (thread-name-of (current-thread)))
 
@@ -570,12 +566,10 @@ allows."
   (funcall function))
 
 (define-port-operation start-port ()
-  "Prepare a process that has just started from a saved core."
-  nil)
+  "Prepare a process that has just started from a saved core.")
 
 (define-port-operation prepare-image ()
-  "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
-  nil)
+  "Prepare the image that is about to be saved: no threads, no debugger, policy for user code.")
 
 (define-port-operation foreign-libraries ()
   "List the names of the files of the foreign libraries that the code has loaded."
@@ -586,6 +580,9 @@ allows."
 can. The values of variables are kept, except streams. Signals an error if it cannot.")
 
 ;;; Watching functions
+
+(define-session-variable *wrapped* '()
+  "What is wrapped, as lists of a name and a tag, and perhaps more for the port.")
 
 (define-port-operation wrap-function (name tag wrapper)
   "Have calls of the function NAME go to WRAPPER, which gets the function and the arguments. TAG, a
@@ -608,6 +605,18 @@ arguments. This includes methods added later. Inlined behaviour, without a call 
 (define-port-operation unwrap-methods (name)
   "Remove the wrapper from the methods of the generic function NAME, if there is one.")
 
+(defun call-encapsulated (wrappers function)
+  "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
+gets the function and its arguments."
+  (unwind-protect
+       (progn
+         (loop for (name . wrapper) in wrappers
+               do (when (and (fboundp name) (not (and (symbolp name) (macro-function name))))
+                    (wrap-function name 'call-encapsulated wrapper)))
+         (funcall function))
+    (loop for (name) in wrappers
+          do (unwrap-function name 'call-encapsulated))))
+
 (define-port-operation call-without-handlers (function)
   "Call FUNCTION without any outer handlers.")
 
@@ -624,7 +633,8 @@ and keeps the garbage of that time. Always do so if PROMOTE is true; what lives 
   "Collect all garbage.")
 
 (define-port-operation free-full-heap ()
-  "Collect all garbage if there is certainly room for the objects that are kept.")
+  "Collect all garbage if there is certainly room for the objects that are kept."
+  (collect-garbage))
 
 (define-port-operation generation-readings ()
   "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
@@ -674,10 +684,6 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
   "Call FUNCTION with this Lisp's own way of compiling files."
   (funcall function))
 
-(define-port-operation call-encapsulated (wrappers function)
-  "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
-gets the function and its arguments.")
-
 (define-port-operation change-directory (directory)
   "Make DIRECTORY, a string, the process's working directory.")
 
@@ -707,9 +713,6 @@ gets the function and its arguments.")
   "Return the objects that define the type SYMBOL and its SETF expansion, which are different objects after a
 redefinition; NIL for what is not defined."
   nil)
-
-(define-port-operation no-input-p (stream)
-  "True if STREAM is the standard input of a process without a terminal.")
 
 (define-port-operation type-lambda-list (symbol)
   "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN."
@@ -782,6 +785,12 @@ those of ASDF unless NAME is ASDF's.")
 (define-port-operation own-package-p (package)
   "True if PACKAGE is one of the Lisp's own.")
 
+(defun implementation-name-p (name)
+  "True if NAME is a symbol of one of the Lisp's own packages."
+  (and (symbolp name)
+       (symbol-package name)
+       (own-package-p (symbol-package name))))
+
 (define-port-operation public-symbol-p (symbol)
   "True unless SYMBOL is internal to the Lisp and only of interest to its developers.")
 
@@ -793,18 +802,13 @@ those of ASDF unless NAME is ASDF's.")
 order of precedence: a list of (METHOD ROLE), in the order in which they run, ROLE being :AROUND, :BEFORE,
 :PRIMARY, :NEXT, :AFTER, :COMBINED or :UNUSED; third, the form that calls them where they are arranged in no such way.")
 
-(define-port-operation watch-steps (tell called tell-problem)
-  "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
-call TELL with its text and the list of its values. STEP-INTO enters the function that CALLED returns for the text of a
-call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
-  nil)
-
 (define-port-operation slot-of-method (method)
   "Return :READS or :WRITES if METHOD only reads or writes a slot, or NIL."
   nil)
 
 (define-port-operation slot-readers (slot)
-  "List the names of the functions that read SLOT, a direct slot of a class.")
+  "List the names of the functions that read SLOT, a direct slot of a class."
+  (ignore-errors (mop slot-definition-readers slot)))
 
 (define-port-operation class-precedence (class)
   "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final.")
@@ -813,4 +817,5 @@ call, a symbol or NIL, whatever it was compiled with; if that is not possible, T
   "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL.")
 
 (define-port-operation all-methods-on-class (class)
-  "List the methods that specialize on CLASS, or on an instance of it.")
+  "List the methods that specialize on CLASS, or on an instance of it."
+  (methods-on-class class))

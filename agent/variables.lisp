@@ -7,6 +7,9 @@
   "Define the variable NAME, which every thread of a session shares. It is never bound."
   `(defvar ,name ,value ,@(if documentation (list documentation) '())))
 
+(defvar *is-agents-thread* t
+  "True in the threads of a session: here they all are.")
+
 (defun shares-image-p ()
   "True if the image is a person's, whose threads run in it and who may stand in errors of their own."
   nil)
@@ -23,6 +26,10 @@
 (defun session-mark ()
   "Return a property list that tells what this session has defined from what others have, which number their evaluations too."
   '())
+
+(defun tag-of-session (tag)
+  "Return what stands for TAG, of a wrapper, in this session."
+  tag)
 
 (defun for-session (function)
   "Return FUNCTION so that it can be called for this session in any thread."

@@ -44,18 +44,15 @@
       (call-openly (lambda () (await-signal (session-arrival session) *silence-seconds*))))))
 
 (defun parse-payload (payload)
-  "Return the message that the string PAYLOAD is."
+  "Return the message that the string PAYLOAD is. Signals WIRE-ERROR if it is malformed."
   (let ((*output-octets* (make-buffer +buffer-length+))
         (*output-end* 0))
     (put-string (coerce payload '(simple-array character (*))) nil)
-    (parse-octets *output-octets* *output-end*)))
-
-(defun parse-octets (*input* end)
-  "Return the message in *INPUT* up to END. Signals WIRE-ERROR if it is malformed."
-  (multiple-value-bind (message position) (parse-value 0 end 0)
-    (unless (and (= position end) (consp message) (integerp (first message)) (symbolp (second message)))
-      (error 'wire-error))
-    message))
+    (let ((*input* *output-octets*))
+      (multiple-value-bind (message position) (parse-value 0 *output-end* 0)
+        (unless (and (= position *output-end*) (consp message) (integerp (first message)) (symbolp (second message)))
+          (error 'wire-error))
+        message))))
 
 (defun put-message (session message)
   "Let the thread that serves SESSION have MESSAGE."
@@ -87,13 +84,13 @@
       (setf *output-octets* (make-buffer +buffer-length+)))
     short-enough))
 
-(defun send-output-event (session number text)
-  "Send TEXT, which was printed to the stream NUMBER of SESSION, from any thread."
+(defun send-event (session &rest event)
+  "Send EVENT, which belongs to no request of SESSION, from any thread."
   (call-in-session session
                    (lambda ()
                      (let ((*output-octets* (make-buffer +buffer-length+))
                            (*output-end* 0))
-                       (send-message (list 0 :output :stream number :text text))))))
+                       (send-message (cons 0 event))))))
 
 (defun await-room (session)
   "Wait until some of what was sent has been collected, if that is much."

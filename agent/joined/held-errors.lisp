@@ -28,7 +28,6 @@ shows.")
 (defun call-at-held-error (function)
   "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
 the debugger shows: its own others return to it."
-  (declare (type function function))
   (let* ((shown (loop for (condition restarts) in (debuggers)
                       when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
                         return (symbol-value restarts)))
@@ -89,10 +88,9 @@ the debugger shows: its own others return to it."
     (dolist (thread (all-threads))
       (when (and (held-condition thread debuggers) (not (standing-in thread)))
         (push (note-held-error-aside thread) noters)))
-    (loop with end = (+ (get-internal-real-time) (* +noting-seconds+ internal-time-units-per-second))
+    (loop with end = (time-after +noting-seconds+)
           for noter in noters
-          do (await-thread noter (max 0 (/ (- end (get-internal-real-time))
-                                           internal-time-units-per-second))))))
+          do (await-thread noter (max 0 (seconds-until end))))))
 
 (defun note-release (thread)
   "Note that THREAD has left the person's debugger."

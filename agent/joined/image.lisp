@@ -11,7 +11,8 @@
     (add-encapsulations)
     (loop for (function . method) in *asdf-methods*
           do (add-method function method))
-    (add-server-hooks)))
+    (call-locked (lambda () (setf *debugged* '())))
+    (set-server-hooks t)))
 
 (defun exit-if-meant (exit &rest arguments)
   "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
@@ -24,7 +25,7 @@
   (when *is-prepared*
     (setf *is-prepared* nil)
     (unless *own-connections*
-      (remove-server-hooks))
+      (set-server-hooks nil))
     (loop for (function . method) in *asdf-methods*
           do (remove-method function method))
     (remove-encapsulations)))
@@ -50,4 +51,4 @@
 
 (defun leave-image ()
   (restore-shared-image)
-  (remove-server-hooks))
+  (set-server-hooks nil))

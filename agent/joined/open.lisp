@@ -11,13 +11,10 @@
 
 (setf *operations* (remove-if (lambda (entry) (member (car entry) *operations-of-processes*)) *operations*))
 
-(defun session-of-number (number)
-  (find number *sessions* :key #'session-number))
-
 (defmacro with-session ((number) &body body)
   "Evaluate BODY for the session with NUMBER; return :GONE if there is none."
   (let ((session (gensym "SESSION")))
-    `(let ((,session (session-of-number ,number)))
+    `(let ((,session (find ,number *sessions* :key #'session-number)))
        (if ,session
            (call-in-session ,session (lambda () ,@body))
            :gone))))
@@ -36,7 +33,7 @@
         (progn
           (when connection
             (give-place-back connection package)
-            (speed-connection connection package))
+            (send-at-once (socket-stream connection package)))
           (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
                                       :connection connection :own-values (global-values)))))))
 
@@ -84,9 +81,9 @@
   (with-session (number)
     (setf (session-collecting *session*) t)
     (unwind-protect
-         (loop with end = (+ (get-internal-real-time) (* +collecting-seconds+ internal-time-units-per-second))
+         (loop with end = (time-after +collecting-seconds+)
                for payloads = (collect-payloads *session*)
-               for left = (/ (- end (get-internal-real-time)) internal-time-units-per-second)
+               for left = (seconds-until end)
                until (or payloads (session-ended *session*) (not (plusp left)))
                do (await-signal (session-sent *session*) (float left))
                finally (return payloads))
@@ -141,6 +138,13 @@
   (with-session (number)
     (end-session *session*)))
 
+(defun remove-wrappers ()
+  "Remove all wrappers of the session."
+  (loop for (name tag) in *wrapped*
+        do (if (eq tag :methods)
+               (unwrap-methods name)
+               (unwrap-function name tag))))
+
 (defun end-session (session)
   (let* ((errors (count-if #'standing-post *standing-errors*))
          (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
@@ -167,7 +171,7 @@
 
 (defun end-session-aside (session)
   "End SESSION in a new thread, so that nobody waits for it."
-  (make-free-thread "agent: leaving" (lambda ()
-                                       ;; An error here would open in the person's debugger.
-                                       (ignore-errors
-                                        (call-in-session session (lambda () (end-session session)))))))
+  (start-thread "agent: leaving" (lambda ()
+                                   ;; An error here would open in the person's debugger.
+                                   (ignore-errors
+                                    (call-in-session session (lambda () (end-session session)))))))

@@ -37,9 +37,6 @@ there is one."
 (defun socket-stream (connection package)
   (part-of-connection connection package "CONNECTION.SOCKET-IO" "CONNECTION-SOCKET-IO"))
 
-(defun speed-connection (connection package)
-  (send-at-once (socket-stream connection package)))
-
 (defun serves-threads-p (connection package)
   "True if each request that comes by CONNECTION is performed in a separate thread."
   (multiple-value-bind (style known)
@@ -85,11 +82,7 @@ there is one."
 (defun tell-sessions (text)
   "Tell each session what the person did."
   (dolist (session *sessions*)
-    (call-in-session session
-                     (lambda ()
-                       (let ((*output-octets* (make-buffer +buffer-length+))
-                             (*output-end* 0))
-                         (send-message (list 0 :person :text text)))))))
+    (send-event session :person :text text)))
 
 (defun form-name-and-text (form)
   "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
@@ -175,7 +168,6 @@ there is one."
 
 (defun tell-of-debugger (number note)
   "Call NOTE in each session with the thread that editors know by NUMBER."
-  (declare (type function note))
   (let ((thread (thread-of-editor number)))
     (when thread
       (dolist (session *sessions*)
@@ -195,7 +187,6 @@ there is one."
   "Stand in for CLOSE of Swank's, which first writes what waits to be written. If the other end is gone, this fails, the error
 opens in the person's debugger, and since the thread holds the lock of all connections (in 2.27 it is the one thread that
 closes and lists them), nobody can connect any more."
-  (declare (type function close))
   (handler-case (apply close connection more)
     (stream-error ()
       (dolist (package *servers*)
@@ -213,7 +204,7 @@ closes and lists them), nobody can connect any more."
   (call-locked (lambda ()
                  (setf *own-connections* (remove connection *own-connections*))
                  (unless (or *sessions* *own-connections*)
-                   (remove-server-hooks)))))
+                   (set-server-hooks nil)))))
 
 (defparameter *hooks-of-servers*
   '(("*EVENT-HOOK*" . note-event)
@@ -222,7 +213,6 @@ closes and lists them), nobody can connect any more."
 
 (defun note-dispatch (dispatch connection event &rest more)
   "Stand in for DISPATCH of Slynk's, which has no hook for events."
-  (declare (type function dispatch))
   (note-event connection event)
   (apply dispatch connection event more))
 
@@ -246,10 +236,3 @@ closes and lists them), nobody can connect any more."
           do (if wanted
                  (wrap-calls symbol wrapper)
                  (unwrap-calls symbol)))))
-
-(defun add-server-hooks ()
-  (call-locked (lambda () (setf *debugged* '())))
-  (set-server-hooks t))
-
-(defun remove-server-hooks ()
-  (set-server-hooks nil))

@@ -27,7 +27,6 @@
   (unsent '())                          ; streams with lines that wait until messages are collected
   (collecting nil)                      ; true while the server waits for messages
   (collected-at (get-universal-time))   ; when it last did
-  (watched '())                         ; what is wrapped for it: (NAME . TAG)
   (given-up nil)                        ; a signal: who gives up the evaluation waits for its end
   (ended nil))
 
@@ -55,7 +54,6 @@ does no harm there.")
 
 (defun call-in-session (session function)
   "Call FUNCTION for SESSION."
-  (declare (type function function))
   (let ((*session* session))
     (funcall function)))
 
@@ -71,6 +69,15 @@ does no harm there.")
 
 (defun shares-image-p ()
   t)
+
+;;; Time limits
+
+(defun time-after (seconds)
+  "Return when SECONDS from now have passed, for SECONDS-UNTIL."
+  (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second))))
+
+(defun seconds-until (end)
+  (/ (- end (get-internal-real-time)) internal-time-units-per-second))
 
 ;;; The variables that a person would set at a listener.
 
@@ -91,8 +98,10 @@ does no harm there.")
 (defun session-mark ()
   (list :session (session-number *session*)))
 
+(defun tag-of-session (tag)
+  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
+
 (defun for-session (function)
-  (declare (type function function))
   (let ((session *session*))
     (lambda (&rest arguments)
       (let ((*session* session))

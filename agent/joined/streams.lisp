@@ -8,21 +8,17 @@
 (defvar *error-output-stream* nil)
 (defvar *no-input* nil)
 
-(implement no-input-p (stream)
-  (eq stream *no-input*))
-
-(implement ensure-streams ()
-  nil)
-
 (implement flush-streams ()
   (ignore-errors (finish-output *output*))
   (ignore-errors (finish-output *error-output-stream*)))
 
+(implement make-thread (name function)
+  (let ((session *session*))
+    (start-thread (format nil "agent ~d: ~a" (session-number session) name)
+                  (lambda () (call-in-own-context session function)))))
+
 (implement serving-thread ()
   (session-thread *session*))
-
-(implement main-thread-p ()
-  (or *serves* (eq (current-thread) (serving-thread))))
 
 (implement top-package ()
   (first (session-own-values *session*)))

@@ -262,5 +262,3 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (defun tell-step-problem (text)
   (format t "~&; ~a~%" text))
-
-(watch-steps #'tell-step #'function-of-step #'tell-step-problem)

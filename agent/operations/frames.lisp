@@ -79,7 +79,7 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
     (multiple-value-bind (code place) (and (or locals exact) (frame-code frame (not locals)))
       (list* (call-text shown-name arguments)
              (or place
-                 (handler-case (place-now (frame-source frame) shown-name)
+                 (handler-case (frame-place-text frame shown-name)
                    (error () nil)))
              (append (and locals code (string/= code "#<...>") (list (list nil code)))
                      (and locals

@@ -123,7 +123,7 @@
   (call-atomically
    (lambda ()
      (loop repeat +looks-taken+
-           while (octets-waiting-p)
+           while (await-octets 0)
            do (let* ((*descriptors* '())
                      (message (let ((*waits-openly* nil))
                                 (receive-message))))

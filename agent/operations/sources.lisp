@@ -291,17 +291,12 @@ is searched for by the name; of the latter only if one form has it."
                        (macro-function :macro)
                        (t :function)))))))
 
-(defun place-now (place name)
-  "Return PLACE, file:line of the function called NAME as FRAME-SOURCE returns it; if the file has changed since it was loaded,
-with the line of now if it is known."
-  (let* ((mark (and place (search " (changed since" place :from-end t)))
-         (file (and mark (subseq place 0 mark)))
-         (found (and file
-                     (not *in-a-hurry*)
-                     (ignore-errors (multiple-value-call #'text-by-name (list :file file) (name-and-kind name))))))
-    (if (and found (null (getf found :lines)))
-        (format nil "~a:~d~a" file (getf found :line) (subseq place mark))
-        place)))
+(defun frame-place-text (frame name)
+  "Return in words the place of the function that FRAME runs, which is called NAME, or NIL."
+  (let ((place (frame-place frame)))
+    (place-text (if (and (getf place :position) (not *in-a-hurry*))
+                    (multiple-value-call #'with-line place (name-and-kind name))
+                    (place-part place)))))
 
 ;;; The operation
 

@@ -36,9 +36,6 @@
                        sb-alien:unsigned-long 1
                        sb-alien:int milliseconds))))))
 
-(implement octets-waiting-p ()
-  (wait-for-channel +to-read+ 0))
-
 (implement await-octets (seconds)
   (wait-for-channel +to-read+ (* 1000 seconds)))
 

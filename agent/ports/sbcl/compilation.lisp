@@ -3,7 +3,6 @@
 (in-package #:cl-mcp-agent)
 
 (implement call-in-compilation-unit (function)
-  (declare (type function function))
   ;; What WITH-COMPILATION-UNIT binds, without the summary it prints at the end.
   (with-new-unit-counters
     (let ((sb-c::*undefined-warnings* nil)
@@ -42,8 +41,7 @@
                            '())
         for name = (sb-c::undefined-warning-name warning)
         for kind = (sb-c::undefined-warning-kind warning)
-        ;; The first reference: SBCL keeps a few, the latest first.
-        for context = (first (last (sb-c::undefined-warning-warnings warning)))
+        for context = (first-context warning)
         for place = (and (plusp limit) (place-of-context context))
         when (still-undefined-p name kind (or anew place))
           if (plusp limit)
@@ -62,25 +60,30 @@
 (implement forget-undefined-names (file)
   (when (boundp 'sb-c::*undefined-warnings*)
     (setf sb-c::*undefined-warnings*
-          (remove-if (lambda (warning)
-                       (let* ((context (first (last (sb-c::undefined-warning-warnings warning))))
-                              (place (and (typep context 'sb-c::compiler-error-context)
-                                          (sb-c::compiler-error-context-file-name context))))
-                         (and (typep place '(or string pathname))
-                              (equal (namestring place) file))))
-                     sb-c::*undefined-warnings*))))
+          (remove file sb-c::*undefined-warnings* :test #'equal
+                                                  :key (lambda (warning) (file-of-context (first-context warning)))))))
+
+(defun first-context (warning)
+  "Return the compiler's position at the first reference that WARNING, of an undefined name, is about."
+  ;; SBCL keeps a few, the latest first.
+  (first (last (sb-c::undefined-warning-warnings warning))))
+
+(defun file-of-context (context)
+  "Return the name of the file that CONTEXT, the compiler's position, is in, or NIL."
+  (let ((file (and (typep context 'sb-c::compiler-error-context)
+                   (sb-c::compiler-error-context-file-name context))))
+    (and (typep file '(or string pathname))
+         (namestring file))))
 
 (defun place-of-context (context)
   "Return as file:line:column the place in a file of CONTEXT, the compiler's position, or NIL. If it cannot be found
 exactly, return file:line of the top-level form."
-  (let ((file (and (typep context 'sb-c::compiler-error-context)
-                   (sb-c::compiler-error-context-file-name context))))
-    (and (typep file '(or string pathname))
+  (let ((file (file-of-context context)))
+    (and file
          (let* ((position (sb-c::compiler-error-context-file-position context))
-                (namestring (namestring file))
-                (place (source-text namestring (if (integerp position) position nil) nil)))
+                (place (source-text file (if (integerp position) position nil))))
            (or (and (integerp position)
-                    (ignore-errors (place-in-form (native-source namestring) position (steps-of-context context))))
+                    (ignore-errors (place-in-form (native-source file) position (steps-of-context context))))
                place)))))
 
 (defun steps-of-context (context)
@@ -114,7 +117,7 @@ NIL."
              (multiple-value-bind (position start) (reading-position stream)
                (and file
                     ;; POSITION is behind what was read last, which may be a stray parenthesis.
-                    (source-text file (if (typep condition 'end-of-file) start (and position (max 0 (1- position)))) nil)))))
+                    (source-text file (if (typep condition 'end-of-file) start (and position (max 0 (1- position)))))))))
           (t
            (place-of-context (ignore-errors (sb-c::find-error-context nil)))))))
 
@@ -160,6 +163,5 @@ NIL."
     (sb-int:clear-info :function :kind (first form))))
 
 (implement call-with-default-policy (function)
-  (declare (type function function))
   (let ((sb-c::*policy* *default-policy*))
     (funcall function)))

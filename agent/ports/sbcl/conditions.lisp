@@ -13,11 +13,9 @@
         (funcall hook condition hook))))
   (funcall (the function *debugger*) condition))
 
-(sb-ext:defglobal *thread-debugger* nil)
-
 (defun instead-of-the-debugger (condition)
   "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
-  (funcall (the function (or *debugger* *thread-debugger*)) condition))
+  (funcall *debugger* condition))
 
 (defun leave-debugger ()
   "Do nothing instead of SBCL's DISABLE-DEBUGGER, with which a script begins. It would have the next error in the same
@@ -25,7 +23,6 @@ request end the process, and the debugger is the agent."
   nil)
 
 (implement call-with-debugger (function debugger)
-  (declare (type function function))
   (let ((*debugger* debugger)
         (sb-ext:*invoke-debugger-hook* #'enter-agent)
         ;; Error handlers that signal errors are ordinary; endless recursion fills the stack.
@@ -40,28 +37,24 @@ request end the process, and the debugger is the agent."
   sb-kernel:*handler-clusters*)
 
 (implement call-with-handlers (handlers function)
-  (declare (type function function))
   (let ((sb-kernel:*handler-clusters* handlers))
     (funcall function)))
 
 (implement call-without-handlers (function)
-  (declare (type function function))
-  (let ((sb-kernel:*handler-clusters* sb-kernel::**initial-handler-clusters**))
-    (funcall function)))
+  (call-with-handlers sb-kernel::**initial-handler-clusters** function))
 
 (implement standing-for (class)
   (let* ((name (class-name class))
-         (package (and name (symbol-package name))))
-    (flet ((implementation-p (package)
-             (and package (eql 0 (search "SB-" (package-name package))))))
-      (when (eq name 'heap-nearly-full)
-        (return-from standing-for (find-class 'sb-kernel::heap-exhausted-error)))
-      (if (or (eq package #.(find-package "CL-MCP-AGENT"))
-              (and (implementation-p package)
-                   (or (eql 0 (search "SIMPLE-" (symbol-name name)))
-                       (subtypep class 'warning))))
-          (standard-ancestor class)
-          class))))
+         (package (symbol-package name)))
+    (cond ((eq name 'heap-nearly-full)
+           (find-class 'sb-kernel::heap-exhausted-error))
+          ((or (eq package #.(find-package "CL-MCP-AGENT"))
+               (and package
+                    (eql 0 (search "SB-" (package-name package)))
+                    (or (eql 0 (search "SIMPLE-" (symbol-name name)))
+                        (subtypep class 'warning))))
+           (standard-ancestor class))
+          (t class))))
 
 (implement original-condition (condition)
   (if (typep condition 'sb-int:compiled-program-error)
@@ -118,19 +111,6 @@ request end the process, and the debugger is the agent."
 
 (implement class-missing-p (condition)
   (string= "CLASS-NOT-FOUND-ERROR" (type-of condition)))
-
-(defparameter *dull-slots*
-  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM"
-    "COMPLAINT" "ARGS" "OFFSET" "SECOND-RELATIVE" "PRINT-BANNER")
-  "Slots of SBCL's conditions that repeat the message or are only meaningful to SBCL.")
-
-(implement condition-slots (condition)
-  (loop for slot in (sb-mop:class-slots (class-of condition))
-        for name = (sb-mop:slot-definition-name slot)
-        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
-                        (not (public-symbol-p name)))
-                   (not (slot-boundp condition name)))
-          collect (cons name (slot-value condition name))))
 
 (implement untested-restarts (condition)
   (let ((restarts '()))

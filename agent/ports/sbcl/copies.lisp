@@ -61,17 +61,21 @@ thread would fail."
       (c-call "close" sb-alien:int sb-alien:int directory))
     numbers))
 
-(defun passing-p (descriptor)
-  "True if DESCRIPTOR is a pipe, a socket, or a file without a type: an event queue, a timer."
+(defun kind-of-descriptor (descriptor)
+  "Return the type of the file that DESCRIPTOR is open for, as in its mode, or NIL. 0 is none: an event queue, a timer."
   (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
     (declare (ignore device node))
-    (and ok (member (logand mode #o170000) '(0 #o010000 #o140000)) t)))
+    (and ok (logand mode #o170000))))
+
+(defconstant +pipe+ #o010000)
+(defconstant +socket+ #o140000)
+(defconstant +regular-file+ #o100000)
 
 (implement passing-descriptors (except)
   (loop for descriptor in (open-descriptors)
         unless (or (member descriptor except)
                    (member descriptor *kept-descriptors*))
-          when (passing-p descriptor)
+          when (member (kind-of-descriptor descriptor) (list 0 +pipe+ +socket+))
             collect descriptor))
 
 ;;; The original waits until its copy has closed what is severed; otherwise the next evaluation might find a port in use.
@@ -100,11 +104,8 @@ thread would fail."
 
 (defun written-p (descriptor)
   "True if DESCRIPTOR is a regular file that is open for writing."
-  (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
-    (declare (ignore device node))
-    (and ok
-         (= #o100000 (logand mode #o170000))
-         (plusp (logand 3 (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 3)))))) ; F_GETFL
+  (and (eql +regular-file+ (kind-of-descriptor descriptor))
+       (plusp (logand 3 (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 3))))) ; F_GETFL
 
 (implement written-files ()
   (loop for descriptor in (open-descriptors)
@@ -159,13 +160,10 @@ thread would fail."
           (10 (format nil "port ~d" port)))))))
 
 (implement descriptor-text (descriptor)
-  (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
-    (declare (ignore device node))
-    (let ((kind (and ok (logand mode #o170000))))
-      (case kind
-        (#o010000 (format nil "pipe (descriptor ~d)" descriptor))
-        (#o140000 (format nil "socket (descriptor ~d~@[, ~a~])" descriptor (socket-text descriptor)))
-        (t (format nil "event queue or timer (descriptor ~d)" descriptor))))))
+  (let ((kind (kind-of-descriptor descriptor)))
+    (cond ((eql kind +pipe+) (format nil "pipe (descriptor ~d)" descriptor))
+          ((eql kind +socket+) (format nil "socket (descriptor ~d~@[, ~a~])" descriptor (socket-text descriptor)))
+          (t (format nil "event queue or timer (descriptor ~d)" descriptor)))))
 
 (implement clone-process (&optional channel severed)
   (declare (optimize speed (sb-c:alien-funcall-saves-fp-and-pc 0)))

@@ -25,18 +25,11 @@
     (sb-mop:finalize-inheritance class))
   (mapc #'finalize-classes (sb-mop:class-direct-subclasses class)))
 
-(defun undefined-functions-called ()
-  "List the names of the agent's package that compiled code calls but that have no function."
-  (let ((names '()))
-    (do-present-symbols (symbol "CL-MCP-AGENT")
-      (when (and (called-name-p symbol) (not (fboundp symbol)))
-        (push symbol names)))
-    names))
-
 (defun check-image ()
   "Signal an error unless the image is as PREPARE-IMAGE should leave it."
-  (let ((names (undefined-functions-called)))
-    (assert (null names) () "the agent calls functions that are not defined: ~{~a~^, ~}" names))
+  (do-present-symbols (symbol "CL-MCP-AGENT")
+    (assert (or (fboundp symbol) (not (called-name-p symbol))) ()
+            "the agent calls ~a, a function that is not defined" symbol))
   (assert (eq #'instead-of-the-debugger (fdefinition 'sb-debug::%invoke-debugger)) ()
           "SBCL's debugger is still enabled")
   (assert (eq #'print-name (fdefinition 'sb-ext:print-symbol-with-prefix)) ()
@@ -60,10 +53,9 @@
   (search-also)
   (finalize-classes (find-class 'asdf:operation))
   (check-image)
-  (setf *keep-frames* #'frames-of-compiler-error)
-  (setf sb-ext:*exit-timeout* 1)
-  (setf sb-ext:*evaluator-mode* :compile
-        sb-ext:*stepper-hook* *step-hook*)
+  (setf sb-ext:*exit-timeout* 1
+        sb-ext:*evaluator-mode* :compile
+        sb-ext:*stepper-hook* #'note-step)
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
   ;; Keeps variables visible. Only (debug 3), which users can request, keeps the frames of all callers.
@@ -71,8 +63,7 @@
   ;; LOAD, which is loading this, has bound the policy; the global value is saved.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)
   ;; From here on the agent takes unhandled conditions, and skips them while an image is built.
-  (setf *thread-debugger* #'debugger
-        sb-ext:*invoke-debugger-hook* #'enter-agent
+  (setf sb-ext:*invoke-debugger-hook* #'enter-agent
         *debugger* #'debugger))
 
 (implement save-image (path compressed)

@@ -7,7 +7,6 @@
 ;;; when it was compiled; the agent's names the request and which of its characters.
 
 (implement call-with-origin (origin function)
-  (declare (type function function))
   (let ((sb-c::*source-plist* (if origin (append origin (session-mark)) '())))
     (funcall function)))
 
@@ -18,15 +17,13 @@
 (defun agent-source-p (namestring)
   (equal *agent-source* namestring))
 
-(defun make-place (namestring form positions created plist)
+(defun make-place (namestring position created plist)
   "Return a place as PLACE-OF does. A file takes precedence over the request that loaded it."
   (let ((evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
     (cond ((and (stringp namestring) (agent-source-p namestring))
            '())
           ((stringp namestring)
-           (list :file namestring
-                 :position (and form positions (< -1 form (length positions)) (elt positions form))
-                 :created created))
+           (list :file namestring :position position :created created))
           ;; User code can put anything there.
           ((and (typep evaluation '(and unsigned-byte fixnum))
                 (eql (getf plist :session) (getf (session-mark) :session)))
@@ -40,32 +37,32 @@
 (defun location-place (location)
   "Return the place of LOCATION, which SBCL keeps for definitions without code, or NIL."
   (and location
-       (make-place (sb-c:definition-source-location-namestring location) nil nil nil
+       (make-place (sb-c:definition-source-location-namestring location) nil nil
                    (sb-c:definition-source-location-plist location))))
 
 (defun place-of-source (source)
   "Return the place of SOURCE, a definition source of SB-INTROSPECT or NIL."
   (and source
-       (let ((path (sb-introspect:definition-source-pathname source))
-             (offset (sb-introspect:definition-source-character-offset source)))
+       (let ((path (sb-introspect:definition-source-pathname source)))
          (make-place (and path (namestring path))
-                     (and offset 0)
-                     (and offset (list offset))
+                     (sb-introspect:definition-source-character-offset source)
                      (sb-introspect:definition-source-file-write-date source)
                      (sb-introspect:definition-source-plist source)))))
 
+(defun place-of-code (source debug-fun)
+  "Return the place of the definition that DEBUG-FUN belongs to, which was compiled from SOURCE; as recorded by the compiler."
+  (let ((form (sb-c::compiled-debug-fun-tlf-number (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+        (positions (sb-c::debug-source-start-positions source)))
+    (make-place (sb-c::debug-source-namestring source)
+                (and form positions (< -1 form (length positions)) (elt positions form))
+                (sb-c::debug-source-created source)
+                (sb-c::debug-source-plist source))))
+
 (defun function-place (function)
-  "Return the place of FUNCTION, compiled, as recorded by the compiler, or NIL."
+  "Return the place of FUNCTION, compiled, or NIL."
   ;; Like SB-INTROSPECT, but without making a pathname each time.
-  (handler-case
-      (let* ((information (sb-introspect::function-debug-info function))
-             (source (sb-c::debug-info-source information))
-             (code (sb-di::compiled-debug-fun-compiler-debug-fun (sb-di:fun-debug-fun function))))
-        (make-place (sb-c::debug-source-namestring source)
-                    (and code (sb-c::compiled-debug-fun-tlf-number code))
-                    (sb-c::debug-source-start-positions source)
-                    (sb-c::debug-source-created source)
-                    (sb-c::debug-source-plist source)))
+  (handler-case (place-of-code (sb-c::debug-info-source (sb-introspect::function-debug-info function))
+                               (sb-di:fun-debug-fun function))
     (error () '())))
 
 (defun place-with-position (place functions)
@@ -139,12 +136,8 @@ positions with code only, but other definitions contain code."
       (values (text-of-file native position limit) native))))
 
 (implement line-of-place (place)
-  (let* ((namestring (getf place :file))
-         (position (getf place :position))
-         (native (and namestring position (readable-source namestring))))
-    (if (and native (not (source-changed-p native (getf place :created))))
-        (line-at native position)
-        nil)))
+  (let ((native (unchanged-source place)))
+    (and native (line-at native (getf place :position)))))
 
 (implement file-changed-p (namestring created)
   (let ((native (readable-source namestring)))
@@ -191,7 +184,6 @@ if NAME is ASDF's."
 (defun map-users-functions (note packages)
   "Call NOTE with each function and macro function of PACKAGES, and each method that may be a user's, and the
 compiled code of it."
-  (declare (type function note))
   (let ((setf-name (list 'setf nil)))
     (labels ((note-methods (function)
                (dolist (method (sb-mop:generic-function-methods function))
@@ -237,7 +229,6 @@ compiled code of it."
           (find name references :test #'equal))))
 
 (implement map-references (function kind name)
-  (declare (type function function))
   (let ((common (gethash name sb-c::**most-common-xref-names-by-name**)))
     (map-users-functions
      (lambda (object code)
@@ -292,35 +283,27 @@ compiled code of it."
 
 (defun short-order (name options methods)
   "Arrange METHODS as a method combination of the short form of DEFINE-METHOD-COMBINATION does."
-  (let* ((around (remove-if-not (lambda (method) (equal (method-qualifiers method) '(:around)))
-                                methods))
-         (combined (remove-if-not (lambda (method) (equal (method-qualifiers method) (list name)))
-                                  methods)))
-    (when (member :most-specific-last options)
-      (setf combined (reverse combined)))
-    (append (mapcar (lambda (method) (list method :around)) around)
-            (mapcar (lambda (method) (list method :combined)) combined)
+  (let ((combined (methods-with (list name) :combined methods)))
+    (append (methods-with '(:around) :around methods)
+            (if (member :most-specific-last options) (reverse combined) combined)
             (loop for method in methods
-                  unless (or (member method around) (member method combined))
+                  unless (member (method-qualifiers method) (list '(:around) (list name)) :test #'equal)
                     collect (list method :unused)))))
 
 (implement effective-order (function methods)
   (let* ((combination (sb-mop:generic-function-method-combination function))
          (name (sb-pcl::method-combination-type-name combination)))
     (typecase combination
+      (sb-pcl::short-method-combination
+       (values name (short-order name (sb-pcl::method-combination-options combination) methods)))
+      (sb-pcl::long-method-combination
+       (values name
+               (order-of-other-kind methods)
+               (list (sb-mop:compute-effective-method function combination methods))))
       (sb-pcl::standard-method-combination
-       (cond ((typep combination 'sb-pcl::short-method-combination)
-              (values name
-                      (short-order name (sb-pcl::method-combination-options combination) methods)
-                      nil))
-             ((typep combination 'sb-pcl::long-method-combination)
-              (values name
-                      (mapcar (lambda (method) (list method :combined)) methods)
-                      (list (sb-mop:compute-effective-method function combination methods))))
-             (t
-              (values name (standard-order methods) nil))))
+       (values name (standard-order methods)))
       (t
-       (values name (mapcar (lambda (method) (list method :combined)) methods) nil)))))
+       (values name (order-of-other-kind methods))))))
 
 (implement method-code (method)
   (ignore-errors (sb-pcl::safe-method-fast-function method)))

@@ -58,7 +58,6 @@
 (defun call-guarding-stack (function)
   "Call FUNCTION, which is all that this thread does; then write there. SBCL gives the stack to a later thread as it is, and
 would end the process when that thread comes there: up to 2.5.2 at least."
-  (declare (type function function))
   (unwind-protect (funcall function)
     #+x86-64
     (setf (sb-sys:sap-ref-8 (sb-sys:int-sap (sb-thread::thread-control-stack-start sb-thread:*current-thread*))

@@ -29,18 +29,17 @@
 (implement inlined-name-p (name)
   (and (member (sb-int:info :function :inlinep name) '(inline sb-ext:maybe-inline)) t))
 
-(implement call-encapsulated (wrappers function)
-  (declare (type function function))
-  (let ((done '()))
-    (unwind-protect
-         (progn
-           (loop for (name . wrapper) in wrappers
-                 do (when (and (fboundp name) (not (and (symbolp name) (macro-function name))))
-                      (sb-int:encapsulate name 'call-encapsulated wrapper)
-                      (push name done)))
-           (funcall function))
-      (dolist (name done)
-        (sb-int:unencapsulate name 'call-encapsulated)))))
+(implement wrap-function (name tag wrapper)
+  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
+  (pushnew (list name tag) *wrapped* :test #'equal))
+
+(implement unwrap-function (name tag)
+  (when (fboundp name)
+    (sb-int:unencapsulate name (tag-of-session tag)))
+  (setf *wrapped* (remove (list name tag) *wrapped* :test #'equal)))
+
+(implement function-wrapped-p (name tag)
+  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
 
 ;;; SBCL has its TRACE see each method's function when it combines methods; that is where the wrapper comes in. A function
 ;;; that is called with a permutation vector and the next method first is a fast one.
@@ -49,7 +48,6 @@
   "Lists (FUNCTION NAME . WRAPPER). A name may come to have another generic function, which is not wrapped.")
 
 (defun wrapped-method-function (wrapper method function is-fast)
-  (declare (type function wrapper function))
   (if is-fast
       (lambda (vector next &rest arguments)
         (funcall wrapper method
@@ -64,7 +62,6 @@
   "Have PCL ask for a wrapper of each method; once, before the image is saved."
   (sb-int:encapsulate 'sb-pcl::maybe-trace-method 'cl-mcp-agent
                       (lambda (next generic-function method function is-fast)
-                        (declare (type function next))
                         (let* ((traced (funcall next generic-function method function is-fast))
                                (wrapper (and *method-wrappers* generic-function method (functionp traced)
                                              (cddr (assoc generic-function *method-wrappers* :test #'eq)))))
@@ -72,13 +69,19 @@
                               (wrapped-method-function wrapper method traced is-fast)
                               traced)))))
 
-(defun combine-methods-again (name)
-  (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
-    (reinitialize-instance (fdefinition name))))
-
 (defun set-method-wrapper (name wrapper)
   "Let WRAPPER, or nothing for NIL, call the methods of the generic function NAME."
   (setf *method-wrappers* (remove name *method-wrappers* :key #'second :test #'equal))
   (when wrapper
     (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper) *method-wrappers*)))
-  (combine-methods-again name))
+  (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
+    ;; It combines its methods again.
+    (reinitialize-instance (fdefinition name))))
+
+(implement wrap-methods (name wrapper)
+  (set-method-wrapper name (for-session wrapper))
+  (pushnew (list name :methods) *wrapped* :test #'equal))
+
+(implement unwrap-methods (name)
+  (set-method-wrapper name nil)
+  (setf *wrapped* (remove (list name :methods) *wrapped* :test #'equal)))

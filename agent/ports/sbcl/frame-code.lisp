@@ -71,37 +71,30 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
 
 ;;; Code in files
 
-(defun call-reading-apart (function)
-  "Call FUNCTION with the agent's readtable and a package of its own, so that reading has no side effects. The package is
-always there: in a joined image threads of the person's walk all packages, and fail at one that has been deleted."
-  (declare (type function function))
+(defun read-with-places (text)
+  "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends. Reading has no side effects:
+it uses the agent's readtable and a package of its own, which is always there, because in a joined image threads of the person's
+walk all packages, and fail at one that has been deleted."
   (let* ((package (find-package "CL-MCP-READ"))
          (*package* package)
          (*read-eval* nil)
          (*read-base* 10)
          (*read-suppress* nil)
-         (*readtable* (copy-readtable *standard-readtable*)))
-    (unwind-protect (funcall function)
+         (*readtable* (copy-readtable *standard-readtable*))
+         (places (make-hash-table :test #'eq))
+         (read-list (get-macro-character #\()))
+    (set-macro-character
+     #\( (lambda (stream character)
+           (let* ((start (1- (file-position stream)))
+                  (form (funcall read-list stream character)))
+             (when (consp form)
+               (setf (gethash form places) (cons start (file-position stream))))
+             form)))
+    (unwind-protect (with-input-from-string (stream text)
+                      (values (read stream) places))
       (do-present-symbols (symbol package)
         (unless (eq 'quote symbol)
           (unintern symbol package))))))
-
-(defun read-with-places (text)
-  "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends."
-  (call-reading-apart
-   (lambda ()
-     (let ((places (make-hash-table :test #'eq))
-           (read-list (coerce (get-macro-character #\() 'function)))
-       (declare (type function read-list))
-       (set-macro-character
-        #\( (lambda (stream character)
-              (let* ((start (1- (file-position stream)))
-                     (form (funcall read-list stream character)))
-                (when (consp form)
-                  (setf (gethash form places) (cons start (file-position stream))))
-                form)))
-       (with-input-from-string (stream text)
-         (values (read stream) places))))))
 
 (implement places-in-text (text start)
   (ignore-errors
@@ -151,13 +144,11 @@ always there: in a joined image threads of the person's walk all packages, and f
   "True if the file NATIVE sets how it is read: the standard syntax may give other forms."
   (remembered native :syntax (lambda () (and (search "readtable" (text-of-file native 0) :test #'char-equal) t))))
 
-(defun code-in-file (namestring position created form-number)
-  "Show the cons with FORM-NUMBER of the form at POSITION of a file; second, its file and line. NIL if the file has changed since
-CREATED."
-  (let ((native (readable-source namestring)))
-    (unless (or (null native)
-                (source-changed-p native created)
-                (sets-syntax-p native))
+(defun code-in-file (place form-number)
+  "Show the cons with FORM-NUMBER of the form at PLACE; second, its file and line. NIL if the file has changed."
+  (let ((native (unchanged-source place))
+        (position (getf place :position)))
+    (unless (or (null native) (sets-syntax-p native))
       (let ((text (text-of-file native position)))
         (multiple-value-bind (shown start) (file-form-text text form-number)
           (when shown
@@ -165,30 +156,16 @@ CREATED."
               (values shown
                       (and line (format nil "~a:~d" native (+ line (count #\newline text :end start))))))))))))
 
-(defun part-of-code (location)
-  "Return the number of the cons that LOCATION comes from, and the debug source."
-  (let ((start (sb-debug::maybe-block-start-location location)))
-    (values (sb-di:code-location-form-number start)
-            (sb-di:code-location-debug-source start)
-            start)))
-
 (implement frame-code (frame &optional place-only)
-  (let ((debug-fun (sb-di:frame-debug-fun frame)))
-    (if (typep debug-fun 'sb-di::compiled-debug-fun)
-        ;; IGNORE-ERRORS would return the error in the place of the file and line.
-        (handler-case
-            (multiple-value-bind (form-number source location) (part-of-code (sb-di:frame-code-location frame))
-              (let ((namestring (sb-di:debug-source-namestring source))
-                    (positions (sb-c::debug-source-start-positions source))
-                    (number (sb-c::compiled-debug-fun-tlf-number
-                             (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun))))
-                (cond ((not (plusp form-number)) nil)
-                      ((and (stringp namestring) (eql 0 (search "SYS:" namestring))) nil)
-                      ((and (stringp namestring) number positions (< number (length positions)))
-                       (code-in-file namestring (elt positions number)
-                                     (sb-c::debug-source-created source) form-number))
-                      ((and (null namestring) (not place-only))
-                       (let ((form (nth-value 1 (sb-di:get-toplevel-form location))))
-                         (evaluated-form-text form (form-steps form form-number)))))))
-          (error () nil))
-        nil)))
+  ;; IGNORE-ERRORS would return the error in the place of the file and line.
+  (handler-case
+      (let* ((location (sb-debug::maybe-block-start-location (sb-di:frame-code-location frame)))
+             (form-number (sb-di:code-location-form-number location))
+             (place (frame-place frame)))
+        (cond ((not (plusp form-number)) nil)
+              ((getf place :position)
+               (code-in-file place form-number))
+              ((not (or place-only (sb-di:debug-source-namestring (sb-di:code-location-debug-source location))))
+               (let ((form (nth-value 1 (sb-di:get-toplevel-form location))))
+                 (evaluated-form-text form (form-steps form form-number))))))
+    ((or error sb-di:debug-condition) () nil)))

@@ -62,17 +62,11 @@ them all."
         (setf above frame
               frame below)))))
 
-(defun known-arguments (arguments)
-  "Return ARGUMENTS with the unbound marker for each that SBCL could not read: the frame had not begun or its register
-was not saved, as when the stack is exhausted."
-  (if (listp arguments)
-      (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)
-      arguments))
-
 (implement frame-call (frame)
-  (multiple-value-bind (name arguments)
-      (multiple-value-bind (name arguments) (sb-debug::frame-call frame :method-frame-style :normal)
-        (values name (known-arguments arguments)))
+  (multiple-value-bind (name arguments) (sb-debug::frame-call frame :method-frame-style :normal)
+    ;; SBCL cannot read one if the frame had not begun or a register was not saved, as when the stack is exhausted.
+    (when (listp arguments)
+      (setf arguments (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)))
     (cond ((eq name 'sb-pcl::call-no-applicable-method)
            (destructuring-bind (function call) arguments
              (values (sb-mop:generic-function-name function) call)))
@@ -89,31 +83,29 @@ was not saved, as when the stack is exhausted."
           (t
            (values name arguments)))))
 
-(implement frame-locals (frame)
+(defun frame-variables (frame)
+  "List the variables of FRAME, SBCL's objects, that have values where it is."
   (let ((location (sb-di:frame-code-location frame))
         (variables '()))
     (handler-case
         (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
-          (let ((symbol (sb-di:debug-var-symbol variable)))
-            (when (and symbol
-                       ;; Macros and the compiler have made the others, and no form can name them.
-                       (symbol-package symbol)
-                       (not (internal-name-p symbol))
-                       (eq :valid (sb-di:debug-var-validity variable location)))
-              (push (cons symbol (sb-di:debug-var-value variable frame))
-                    variables))))
+          (when (eq :valid (sb-di:debug-var-validity variable location))
+            (push variable variables)))
       (sb-di:debug-condition ()))
     (nreverse variables)))
 
+(implement frame-locals (frame)
+  (loop for variable in (frame-variables frame)
+        for symbol = (sb-di:debug-var-symbol variable)
+        ;; Macros and the compiler have made the others, and no form can name them.
+        when (and symbol (symbol-package symbol) (not (internal-name-p symbol)))
+          collect (cons symbol (sb-di:debug-var-value variable frame))))
+
 (implement set-frame-local (frame name value)
-  (let ((location (sb-di:frame-code-location frame)))
-    (handler-case
-        (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
-          (when (and (eq name (sb-di:debug-var-symbol variable))
-                     (eq :valid (sb-di:debug-var-validity variable location)))
-            (setf (sb-di:debug-var-value variable frame) value)
-            (return t)))
-      (sb-di:debug-condition () nil))))
+  (let ((variable (find name (frame-variables frame) :key #'sb-di:debug-var-symbol)))
+    (when variable
+      (setf (sb-di:debug-var-value variable frame) value)
+      t)))
 
 (implement dispatcher-name-p (name)
   (and (symbolp (first name))
@@ -155,26 +147,15 @@ was not saved, as when the stack is exhausted."
 (implement unbound-marker ()
   (sb-debug::make-unprintable-object "unavailable"))
 
-(defun debug-fun-source (debug-source compiled-debug-fun)
-  (let ((namestring (sb-di:debug-source-namestring debug-source))
-        (form (and compiled-debug-fun (sb-c::compiled-debug-fun-tlf-number compiled-debug-fun)))
-        (positions (sb-c::debug-source-start-positions debug-source)))
-    (if (and (stringp namestring) (not (eql 0 (search "SYS:" namestring))))
-        (source-text namestring
-                     (and form positions (< form (length positions)) (elt positions form))
-                     (sb-c::debug-source-created debug-source))
-        nil)))
-
-(implement frame-source (frame)
-  (let ((debug-fun (sb-di:frame-debug-fun frame)))
-    (if (typep debug-fun 'sb-di::compiled-debug-fun)
-        (ignore-errors
-         (debug-fun-source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
-                           (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
-        nil)))
+(implement frame-place (frame)
+  (let* ((place (ignore-errors (place-of-code (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
+                                              (sb-di:frame-debug-fun frame))))
+         (file (getf place :file)))
+    (if (and file (not (eql 0 (search "SYS:" file))))
+        place
+        '())))
 
 (implement call-in-fresh-context (function)
-  (declare (type function function))
   (let ((sb-debug:*stack-top-hint* nil)
         (*top-frame* nil)
         (sb-kernel:*current-level-in-print* 0)
@@ -187,6 +168,5 @@ was not saved, as when the stack is exhausted."
     (with-standard-streams-rebound (funcall function))))
 
 (implement call-as-interrupted (function)
-  (declare (type function function))
   (let ((*top-frame* (sb-di::find-interrupted-frame)))
     (funcall function)))

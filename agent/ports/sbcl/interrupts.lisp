@@ -6,17 +6,14 @@
   "What the server sends with a look-up.")
 
 (implement call-atomically (function)
-  (declare (type function function))
   (sb-sys:without-interrupts
     (sb-sys:allow-with-interrupts
       (funcall function))))
 
 (implement call-openly (function)
-  (declare (type function function))
   (sb-sys:with-interrupts
     (funcall function)))
 
 (implement call-undisturbed (function)
-  (declare (type function function))
   (sb-sys:without-interrupts
     (funcall function)))

@@ -9,10 +9,6 @@
   (defun gray-name (name)
     (find-symbol (symbol-name name) "SB-GRAY")))
 
-(defmacro mop (name &rest arguments)
-  "Call the function NAME of the metaobject protocol."
-  (list* (mop-name name) arguments))
-
 (implement function-lambda-list (function)
   ;; A function that was compiled with (debug 0) does not keep its lambda list.
   (handler-case (multiple-value-bind (list unknown) (sb-introspect:function-lambda-list function)

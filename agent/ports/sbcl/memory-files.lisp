@@ -13,7 +13,7 @@
     descriptor))
 
 (defun name-of-descriptor (descriptor)
-  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (decimal descriptor)
+  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (format nil "~d" descriptor)
                  ;; Nothing is to be added to it.
                  :type :unspecific :version nil
                  :defaults #p"/"))
@@ -27,7 +27,6 @@
 (defun compile-memory-file (source compiled note)
   "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well, or the condition that
 ended the compilation if NOTE failed for it."
-  (declare (type function note))
   (labels ((compile-it ()
              (handler-bind ((sb-ext:compiler-note (lambda (condition)
                                                     (funcall note condition)

@@ -8,12 +8,6 @@
         (member name '("COMMON-LISP" "KEYWORD") :test #'string=)
         (eql 0 (search "SB-" name)))))
 
-(defun implementation-name-p (name)
-  "True if NAME is a symbol of COMMON-LISP or of one of SBCL's own packages."
-  (and (symbolp name)
-       (symbol-package name)
-       (own-package-p (symbol-package name))))
-
 (defparameter *public-packages*
   '("SB-EXT" "SB-THREAD" "SB-POSIX" "SB-GRAY" "SB-MOP" "SB-BSD-SOCKETS" "SB-CLTL2"
     "SB-CONCURRENCY" "SB-INTROSPECT" "SB-SPROF" "SB-ALIEN" "SB-UNICODE"))
@@ -80,12 +74,10 @@
         (prin1 symbol stream))))
 
 (implement call-printing-plainly (function)
-  (declare (type function function))
   (let ((*plain-names* t)
         (sb-int:*print-condition-references* nil))
     (funcall function)))
 
 (implement call-printing-past-errors (function)
-  (declare (type function function))
   (let ((sb-ext:*suppress-print-errors* 'error))
     (funcall function)))

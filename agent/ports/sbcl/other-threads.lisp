@@ -84,15 +84,13 @@
 
 (implement call-in-thread (thread function)
   (let ((function (for-session function)))
-    (declare (type function function))
-    (handler-case (sb-thread:interrupt-thread
-                   thread (lambda ()
-                            (let ((*top-frame* (sb-di::find-interrupted-frame)))
-                              (funcall function))))
-      (sb-thread:interrupt-thread-error () nil)
-      (:no-error (&rest values)
-        (declare (ignore values))
-        t))))
+    (handler-case (progn
+                    (sb-thread:interrupt-thread thread
+                                                (lambda ()
+                                                  (let ((*top-frame* (sb-di::find-interrupted-frame)))
+                                                    (funcall function))))
+                    t)
+      (sb-thread:interrupt-thread-error () nil))))
 
 (implement put-off-interruptions ()
   (let ((set (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))

@@ -3,52 +3,25 @@
 
 (in-package #:cl-mcp-agent)
 
-(implement main-thread-p ()
-  (or *serves* (eq sb-thread:*current-thread* (sb-thread:main-thread))))
-
 (implement serving-thread ()
   (sb-thread:main-thread))
 
 (implement make-thread (name function)
-  (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name))
+  (start-thread name function))
 
 (implement top-package ()
   (sb-ext:symbol-global-value '*package*))
 
-(implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name tag wrapper))
-
-(implement unwrap-function (name tag)
-  (sb-int:unencapsulate name tag))
-
-(implement function-wrapped-p (name tag)
-  (and (sb-int:encapsulated-p name tag) t))
-
-(implement wrap-methods (name wrapper)
-  (set-method-wrapper name wrapper))
-
-(implement unwrap-methods (name)
-  (set-method-wrapper name nil))
-
-(defun compiles-for-agent-p ()
-  "True if what this thread compiles is to keep the frames of failing functions: everywhere."
-  t)
-
 ;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
 ;;; collected garbage, as they do on SBCL without threads.
 
-(defmacro without-waiting-mark (&body body)
-  "Evaluate BODY as if this thread, which a collection may have interrupted while it waited, did not wait for anything."
-  `(let ((mark (sb-thread::thread-waiting-for sb-thread:*current-thread*)))
-     (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) nil)
-     (unwind-protect (progn ,@body)
-       (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) mark))))
-
 (defun run-finalizers-here ()
   (when (and sb-sys:*allow-with-interrupts* (not sb-impl::*in-a-finalizer*))
-    (without-waiting-mark
-      (sb-sys:with-interrupts
-        (sb-impl::run-pending-finalizers)))))
+    ;; The collection may have interrupted this thread while it waited. It does not wait for anything here.
+    (let ((mark (shiftf (sb-thread::thread-waiting-for sb-thread:*current-thread*) nil)))
+      (unwind-protect (sb-sys:with-interrupts
+                        (sb-impl::run-pending-finalizers))
+        (setf (sb-thread::thread-waiting-for sb-thread:*current-thread*) mark)))))
 
 (defun notice-collection (&optional (hooks 1))
   "Do after a collection what the finalizer thread would do. HOOKS is 0 if SBCL wants finalizers only."

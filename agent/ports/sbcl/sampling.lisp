@@ -75,7 +75,6 @@ statically, but all routines are in it by then, and it is made once in a process
       (and (consp name) (eq 'sb-thread::run (second (member :in name))))))
 
 (implement map-samples (function mode)
-  (declare (type function function))
   (let ((samples sb-sprof::*samples*)
         (allocating (string= mode "alloc"))
         (names (make-hash-table :test #'eq)))

@@ -9,9 +9,6 @@
 
 ;;; Encapsulations that are in the image while sessions are open. They do something in the agent's threads only.
 
-(defun compiles-for-agent-p ()
-  *is-agents-thread*)
-
 (defun add-encapsulations ()
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
@@ -41,115 +38,10 @@
                        'sb-debug::%invoke-debugger *ways-to-exit*))
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
-;;; Wrappers. Each session has its own, and they run for it in whatever thread they are called.
+;;; The streams of a session
 
-(defun tag-of-session (tag)
-  (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
-
-(implement wrap-function (name tag wrapper)
-  (sb-int:encapsulate name (tag-of-session tag) (for-session wrapper))
-  (pushnew (cons name tag) (session-watched *session*) :test #'equal))
-
-(implement unwrap-function (name tag)
-  (sb-int:unencapsulate name (tag-of-session tag))
-  (setf (session-watched *session*) (remove (cons name tag) (session-watched *session*) :test #'equal)))
-
-(implement function-wrapped-p (name tag)
-  (and (sb-int:encapsulated-p name (tag-of-session tag)) t))
-
-(implement wrap-methods (name wrapper)
-  (set-method-wrapper name (for-session wrapper))
-  (pushnew (cons name :methods) (session-watched *session*) :test #'equal))
-
-(implement unwrap-methods (name)
-  (set-method-wrapper name nil)
-  (setf (session-watched *session*) (remove (cons name :methods) (session-watched *session*) :test #'equal)))
-
-(defun remove-wrappers ()
-  "Remove all wrappers of the session."
-  (loop for (name . tag) in (session-watched *session*)
-        do (cond ((eq tag :methods)
-                  (unwrap-methods name))
-                 ((fboundp name)
-                  (unwrap-function name tag)))))
-
-;;; The streams of a session. What is printed goes to the server in events.
-
-(defconstant +output-buffer+ 4096)
-
-(define-output-stream session-output ((:constructor %make-session-output (session number))
-                                      (:conc-name printed-)
-                                      (:copier nil)
-                                      (:predicate nil))
-    (:character #'output-character :string #'output-text :misc #'output-misc)
-  session
-  (number 1 :type fixnum)
-  (buffer (make-string +output-buffer+) :type (simple-array character (*)))
-  (end 0 :type index)
-  (column 0 :type index))
-
-(defun note-unsent (stream)
-  "Have the lines that are in the buffer of STREAM sent when the server collects the next messages."
-  (call-alone (lambda () (pushnew stream (session-unsent (printed-session stream))))))
-
-(implement send-unsent (session)
-  (mapc #'send-buffer (call-alone (lambda () (shiftf (session-unsent session) '())))))
-
-(defun send-output (stream)
-  "Send what STREAM has in its buffer, when there is room for it."
-  (send-buffer stream)
-  (await-room (printed-session stream)))
-
-(defun send-buffer (stream)
-  (let ((text (call-alone (lambda ()
-                            (prog1 (subseq (printed-buffer stream) 0 (printed-end stream))
-                              (setf (printed-end stream) 0)))))
-        (session (printed-session stream)))
-    (when (plusp (length text))
-      (send-output-event session (printed-number stream) text))))
-
-(defun add-to-output (stream string start end)
-  "Put as much of STRING as there is room for into the buffer of STREAM; return where the rest begins."
-  (declare (type session-output stream) (type simple-string string) (type index start end))
-  (call-alone
-   (lambda ()
-     (let* ((from (printed-end stream))
-            (until (min end (+ start (- +output-buffer+ from))))
-            (line (position #\newline string :start start :end until :from-end t)))
-       (replace (printed-buffer stream) string :start1 from :start2 start :end2 until)
-       (setf (printed-end stream) (+ from (- until start))
-             (printed-column stream) (if line
-                                         (- until line 1)
-                                         (+ (printed-column stream) (- until start))))
-       until))))
-
-(defun output-text (stream string start end)
-  (sb-kernel:with-array-data ((text string) (from start) (to end))
-    (let ((has-line (find #\newline text :start from :end to)))
-      (loop while (< (setf from (add-to-output stream text from to)) to)
-            do (send-output stream))
-      (cond ((not has-line))
-            ;; One message for many lines, if they come faster than they are collected.
-            ((session-outgoing (printed-session stream))
-             (note-unsent stream))
-            (t
-             (send-output stream)))))
-  string)
-
-(defun output-character (stream character)
-  (output-text stream (string character) 0 1)
-  character)
-
-(defun output-misc (stream operation argument)
-  (declare (ignore argument))
-  (case operation
-    ((#.(sb-impl::%stream-opcode :finish-output) #.(sb-impl::%stream-opcode :force-output))
-     (send-output stream)
-     nil)
-    (#.(sb-impl::%stream-opcode :charpos) (printed-column stream))
-    (#.(sb-impl::%stream-opcode :element-type) 'character)
-    (#.(sb-impl::%stream-opcode :element-mode) 'character)
-    (#.(sb-impl::%stream-opcode :external-format) :default)))
+(defun make-session-output (session number)
+  (make-instance 'session-output :session session :number number))
 
 (implement reset-columns ()
   (setf (printed-column *output*) 0
@@ -164,10 +56,9 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
-  (declare (type function function))
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
-        (sb-ext:*stepper-hook* *step-hook*)
+        (sb-ext:*stepper-hook* #'note-step)
         (sb-ext:*evaluator-mode* :compile)
         (sb-c::*policy* (policy-of-agent)))
     (funcall function)))
@@ -177,20 +68,6 @@
   (list* (find-package "COMMON-LISP-USER")
          (copy-readtable (sb-ext:symbol-global-value '*readtable*))
          (mapcar #'sb-ext:symbol-global-value (cddr *own-variables*))))
-
-(implement make-thread (name function)
-  (let ((session *session*))
-    (sb-thread:make-thread (lambda ()
-                             (call-in-own-context session (lambda ()
-                                                            ;; The one that ends the thread.
-                                                            (let ((*hidden-restarts* (compute-restarts)))
-                                                              (declare (special *hidden-restarts*))
-                                                              (call-guarding-stack function)))))
-                           :name (format nil "agent ~d: ~a" (session-number session) name))))
-
-(defun make-free-thread (name function)
-  "Start a thread that belongs to no session."
-  (sb-thread:make-thread function :name name))
 
 (defun value-in-thread (symbol thread)
   "Return the value that SYMBOL is bound to in THREAD, or NIL."

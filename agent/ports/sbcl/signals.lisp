@@ -17,7 +17,6 @@
                   (* 8 (the (mod 8) number)))))
 
 (defun call-with-contexts-spared (function)
-  (declare (type function function))
   (let* ((used sb-kernel:*free-interrupt-context-index*)
          (saved (loop for number from +contexts-kept+ below used
                       collect (sb-sys:sap-ref-word (context-place number) 0))))
@@ -40,7 +39,6 @@
   "Have the functions that the runtime calls for faults see to it that more of them can come."
   (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
     (let ((function (fdefinition name)))
-      (declare (type function function))
       (replace-function name (lambda (context argument)
                                (with-room-for-contexts (funcall function context argument)))))))
 
@@ -114,7 +112,6 @@
 
 (defun call-where-function-is-found (context function)
   "Call FUNCTION while CONTEXT, of what a signal has interrupted, is that of the function that ran."
-  (declare (type function function))
   #-x86-64 context
   #+x86-64
   (let* ((address (sb-sys:sap-ref-word context +rip-in-context+))
@@ -139,9 +136,6 @@
 ;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps
 ;;; one of each that waits: a look-up must not swallow an interrupt.
 
-(sb-ext:defglobal *on-interrupt* nil)
-(sb-ext:defglobal *on-look* nil)
-(sb-ext:defglobal *call-signalled* nil)
 (sb-ext:defglobal *interrupt-handler* nil)
 (sb-ext:defglobal *look-handler* nil)
 
@@ -152,37 +146,35 @@
       (sb-sys:signed-sap-ref-32 info 24)
       nil))
 
+(defun serve-signal (context route token)
+  "Call ROUTE with TOKEN, which came with a signal of the server's that has interrupted CONTEXT."
+  (let ((sb-kernel:*current-internal-error-context* context))
+    (call-where-function-is-found context (lambda () (with-room-for-contexts (funcall route token))))))
+
 (defun handle-urgent-signal (signal info context)
   "Tell the server's interrupts from those of SBCL's threads, which use the same signal."
   (let ((token (token-of-server info)))
-    (call-where-function-is-found
-     context
-     (lambda ()
-       (if token
-           (let ((sb-kernel:*current-internal-error-context* context))
-             (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
+    (if token
+        (serve-signal context #'route-interrupt token)
+        (call-where-function-is-found
+         context
+         (lambda ()
            ;; SBCL would have the stack begin where the signal came; an error of what it runs is in frames above that.
            (let ((sb-debug:*stack-top-hint* nil))
-             (funcall (the function *call-signalled*)
-                      (lambda () (sb-unix::sigurg-handler signal info context)))))))))
+             (call-signalled (lambda () (sb-unix::sigurg-handler signal info context)))))))))
 
 (defun handle-look-signal (signal info context)
   (declare (ignore signal))
   (let ((token (token-of-server info)))
     (when token
-      (let ((sb-kernel:*current-internal-error-context* context))
-        (call-where-function-is-found
-         context (lambda () (with-room-for-contexts (funcall (the function *on-look*) token))))))))
+      (serve-signal context #'route-look token))))
 
 (declaim (inline installed-handler))
 (defun installed-handler (signal)
   (sb-sys:sap-ref-lispobj (sb-sys:foreign-symbol-sap "lisp_sig_handlers" t)
                           (ash signal sb-vm:word-shift)))
 
-(implement install-interrupt (on-interrupt on-look call-signalled)
-  (setf *on-interrupt* on-interrupt
-        *on-look* on-look
-        *call-signalled* call-signalled)
+(implement install-interrupt ()
   (sb-sys:enable-interrupt sb-unix:sigurg #'handle-urgent-signal)
   (sb-sys:enable-interrupt +look-signal+ #'handle-look-signal)
   (setf *interrupt-handler* (installed-handler sb-unix:sigurg)
@@ -191,4 +183,4 @@
 (implement refresh-signal-handlers ()
   (unless (and (eq *interrupt-handler* (installed-handler sb-unix:sigurg))
                (eq *look-handler* (installed-handler +look-signal+)))
-    (install-interrupt *on-interrupt* *on-look* *call-signalled*)))
+    (install-interrupt)))

@@ -108,7 +108,6 @@ error if the file is shorter."
 
 (defun remembered (native what find)
   "Return the values of FIND, which looks at the file NATIVE. They are remembered under WHAT until the file changes."
-  (declare (type function find))
   (let* ((key (list* what native (multiple-value-list (file-stamp native))))
          (known (assoc key *found-in-files* :test #'equal)))
     (unless known
@@ -132,22 +131,15 @@ comments, and how many characters of its line come before POSITION; or NIL."
 (defun line-at (native position)
   (nth-value 1 (lines-at native position)))
 
-(defun source-text (namestring position created)
-  "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
-there was made from, or NIL for what is read just now."
+(defun source-text (namestring position)
+  "Return file:line, or the file alone where the line is not known."
   (multiple-value-bind (native readable) (native-source namestring)
-    (let* ((changed (and readable created (source-changed-p native created)))
-           (line (and readable
-                      position
-                      (not changed)
-                      (line-at native position))))
-      (cond (line
-             (concatenate 'string native ":" (decimal line)))
-            (changed
-             (concatenate 'string native " (changed since it was loaded)"))
-            (t
-             native)))))
+    (format nil "~a~@[:~d~]" native (and readable position (line-at native position)))))
 
-(defun decimal (number)
-  (let ((*print-base* 10) (*print-radix* nil))
-    (princ-to-string number)))
+(defun unchanged-source (place)
+  "Return the name of the file of PLACE, which has a position there, as the system writes it, or NIL if there is none, it cannot
+be read, or it is not what was loaded."
+  (let ((native (and (getf place :position) (readable-source (getf place :file)))))
+    (if (and native (not (source-changed-p native (getf place :created))))
+        native
+        nil)))

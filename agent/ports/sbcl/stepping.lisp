@@ -17,14 +17,14 @@
            (loop for part in (ignore-errors (rest form))
                  thereis (lambda-of-definition name part))))))
 
-(defun definition-in-file (name namestring position created)
-  "Read the DEFUN of NAME at POSITION of a file; NIL if there is another form, or the file has changed since CREATED."
-  (let ((native (readable-source namestring)))
-    (unless (or (null native) (source-changed-p native created))
+(defun definition-in-file (name place)
+  "Read the DEFUN of NAME at PLACE; NIL if there is another form, or the file has changed."
+  (let ((native (unchanged-source place)))
+    (when native
       (let ((form (let ((*readtable* (copy-readtable *standard-readtable*))
                         (*read-base* 10)
                         (*read-eval* nil))
-                    (read-from-string (text-of-file native position)))))
+                    (read-from-string (text-of-file native (getf place :position))))))
         (and (consp form)
              (eq 'defun (first form))
              (eq name (second form))
@@ -32,15 +32,10 @@
 
 (defun definition-of-function (name function)
   "Return the form that FUNCTION, called NAME, was compiled from, or NIL."
-  (let* ((location (sb-di:debug-fun-start-location (sb-di:fun-debug-fun function)))
-         (source (sb-di:code-location-debug-source location))
-         (namestring (sb-di:debug-source-namestring source))
-         (positions (sb-c::debug-source-start-positions source))
-         (number (sb-di:code-location-toplevel-form-offset location)))
-    (cond ((null namestring)
-           (nth-value 1 (sb-di:get-toplevel-form location)))
-          ((and positions (< number (length positions)))
-           (definition-in-file name namestring (elt positions number) (sb-c::debug-source-created source))))))
+  (let ((location (sb-di:debug-fun-start-location (sb-di:fun-debug-fun function))))
+    (if (sb-di:debug-source-namestring (sb-di:code-location-debug-source location))
+        (definition-in-file name (function-place function))
+        (nth-value 1 (sb-di:get-toplevel-form location)))))
 
 (defun stepping-function (name function)
   "Return FUNCTION, called NAME, compiled so that its calls stop, or NIL if its form is not known by itself."
@@ -78,32 +73,26 @@
                     (format nil "~a is stepped into only if it was compiled with (debug 3): its DEFUN is not known."
                             (name-text name)))))))))
 
-(defun stop-at-step (condition called tell-problem)
-  "Enter the debugger for CONDITION, a call of the function that CALLED returns the name of."
-  (declare (type function called tell-problem))
+(defun stop-at-step (condition)
+  "Enter the debugger for CONDITION, a form that STEP has reached."
   (let ((step-into (find-restart 'sb-ext:step-into condition)))
     (restart-case (invoke-debugger condition)
       (sb-ext:step-into ()
         :report "Step into call"
-        (let* ((name (funcall called (sb-ext:step-condition-form condition)))
+        (let* ((name (function-of-step (sb-ext:step-condition-form condition)))
                (problem (and name (step-into-function name))))
           (when problem
-            (funcall tell-problem problem)))
+            (tell-step-problem problem)))
         (invoke-restart step-into)))))
 
-;;; Where the process is the session's own, this becomes the hook of all threads when the image is saved.
-(sb-ext:defglobal *step-hook* nil)
-
-(implement watch-steps (tell called tell-problem)
-  (declare (type function tell))
-  ;; SBCL's own hook prints arguments and values as they are: a printer of the user's that fails ends the evaluation.
-  (setf *step-hook*
-        (lambda (condition)
-          (typecase condition
-            (sb-ext:step-form-condition
-             ;; Forms that only a macro's expansion names are not steps of the user's program.
-             (if (search "#:" (sb-ext:step-condition-form condition))
-                 (invoke-restart 'sb-ext:step-into)
-                 (stop-at-step condition called tell-problem)))
-            (sb-ext:step-values-condition
-             (funcall tell (sb-ext:step-condition-form condition) (sb-ext:step-condition-result condition)))))))
+(defun note-step (condition)
+  "Stand in for SBCL's hook of STEP, which prints arguments and values as they are: a printer of the user's that fails ends the
+evaluation."
+  (typecase condition
+    (sb-ext:step-form-condition
+     ;; Forms that only a macro's expansion names are not steps of the user's program.
+     (if (search "#:" (sb-ext:step-condition-form condition))
+         (invoke-restart 'sb-ext:step-into)
+         (stop-at-step condition)))
+    (sb-ext:step-values-condition
+     (tell-step (sb-ext:step-condition-form condition) (sb-ext:step-condition-result condition)))))

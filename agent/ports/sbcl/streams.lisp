@@ -28,9 +28,6 @@ process: the symbols of variables lie scattered over many pages."
                                    (eq ,place ,value))
                         (setf ,place ,value)))))
 
-(implement no-input-p (stream)
-  (eq stream *no-input*))
-
 (defun use-streams (output error-output interactive)
   "Let the standard streams for output and for a person's answers be these."
   (set-where-different

@@ -38,7 +38,6 @@
   "Have the compiler keep the frame of a function that ends with a call of one of SBCL's; once, before the image is saved."
   (sb-int:encapsulate 'sb-c::tail-annotate 'cl-mcp-agent
                       (lambda (annotate component)
-                        (declare (type function annotate))
                         (multiple-value-prog1 (funcall annotate component)
-                          (when (compiles-for-agent-p)
+                          (when *is-agents-thread*
                             (keep-callers-frames component))))))

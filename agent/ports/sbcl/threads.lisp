@@ -14,12 +14,15 @@
 (implement exiting-p ()
   (and sb-sys:*exit-in-progress* t))
 
+(defun start-thread (name function)
+  "Start a thread that belongs to no session. Returns it."
+  (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name))
+
 (implement end-thread ()
   (sb-thread:abort-thread))
 
 (sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
 
 (implement call-locked (function)
-  (declare (type function function))
   (sb-thread:with-recursive-lock (*lock*)
     (funcall function)))

@@ -72,7 +72,6 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
   (dolist (name (list (internal-function "COMPRESS" "SB-C") (internal-function "DECOMPRESS" "SB-C")))
     (when name
       (let ((function (fdefinition name)))
-        (declare (type function function))
         (replace-function name (lambda (vector)
                                  (sb-sys:without-interrupts
                                    (funcall function vector))))))))
@@ -98,75 +97,66 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
 ;;; Names of functions: up to 2.4.6 compiled code calls through an FDEFN object. Since 2.4.7 it calls through a cell of the
 ;;; linkage space; the symbol holds the cell's index, and a vector maps the index back to the symbol.
 
-(defmacro define-call-separation (name)
-  "Define the function NAME of a symbol that names a function. It gives the calls that are compiled already to somebody
+(defmacro define-call-separation ()
+  "Define SEPARATE-CALLS, a function of a symbol that names a function. It gives the calls that are compiled already to somebody
 else: they keep calling the present function also when the symbol is redefined."
-  (if (internal-function "FNAME-LINKAGE-INDEX" "SB-VM")
-      `(defun ,name (symbol)
-         (give-linkage-cell-away symbol))
-      (let ((exchange (internal-symbol "CAS-SYMBOL-FDEFN" "SB-VM")))
-        `(defun ,name (symbol)
-           (let ((old (sb-int:find-fdefn symbol)))
-             (when old
-               (let ((new (sb-kernel:make-fdefn symbol)))
-                 (setf (sb-kernel:fdefn-fun new) (sb-kernel:fdefn-fun old))
-                 (,exchange symbol old new))))))))
-
-(defmacro define-linkage-functions ()
-  "Define GIVE-LINKAGE-CELL-AWAY where there is linkage space."
   (let ((index-of (internal-function "FNAME-LINKAGE-INDEX" "SB-VM"))
         (bits (internal-variable "N-LINKAGE-INDEX-BITS" "SB-VM"))
         (map (internal-variable "*LINKAGE-NAME-MAP*" "SB-VM"))
-        (element (internal-function "WEAK-VECTOR-REF" "SB-INT")))
-    (when index-of
-      (unless (and bits map element)
-        (error "This SBCL has linkage space, but not all of what gives its cells to other names."))
-      `(progn
-         (sb-ext:defglobal *cell-owners* '()
-           "The symbols without a package that own the cells: the map from cells to names is weak.")
-         (defmacro linkage-bits (symbol)
-           "The 32 bits of SYMBOL, which must not move, that hold its index above three other bits."
-           `(sb-sys:sap-ref-32 (sb-sys:int-sap (sb-kernel:get-lisp-obj-address ,symbol))
-                               (- (ash sb-vm:symbol-hash-slot sb-vm:word-shift)
-                                  sb-vm:other-pointer-lowtag)))
-         (defun give-linkage-cell-away (symbol)
-           "Have a new symbol own the cell through which SYMBOL is called; SYMBOL gets another when it needs one."
-           (let ((index (,index-of symbol))
-                 (mask (ash (1- (ash 1 ,bits)) 3))
-                 ;; Each part of the map is a vector that fills one of the collector's pages.
-                 (part-length (- (floor sb-vm:gencgc-page-bytes sb-vm:n-word-bytes)
-                                 sb-vm:vector-data-offset)))
-             (unless (zerop index)
-               (multiple-value-bind (part place) (floor index part-length)
-                 (let ((owner (make-symbol (symbol-name symbol)))
-                       (part (svref ,map part)))
-                   ;; The hash shares a word with the index; computed later, it would overwrite it.
-                   (sxhash owner)
-                   (setf (symbol-function owner) (symbol-function symbol))
-                   (sb-sys:with-pinned-objects (owner symbol)
-                     (assert (and (eq symbol (,element part place))
-                                  (= index (ash (logand mask (linkage-bits symbol)) -3))
-                                  (zerop (logand mask (linkage-bits owner))))
-                             () "The linkage index of ~s is not where it was in SBCL 2.4.7." symbol)
-                     (setf (linkage-bits owner) (logior (linkage-bits owner) (ash index 3))
-                           (,element part place) owner
-                           (linkage-bits symbol) (logandc2 (linkage-bits symbol) mask)))
-                   (assert (and (= index (,index-of owner))
-                                (zerop (,index-of symbol))))
-                   (push owner *cell-owners*))))))))))
+        (element (internal-function "WEAK-VECTOR-REF" "SB-INT"))
+        (exchange (internal-symbol "CAS-SYMBOL-FDEFN" "SB-VM")))
+    (cond ((null index-of)
+           `(defun separate-calls (symbol)
+              (let ((old (sb-int:find-fdefn symbol)))
+                (when old
+                  (let ((new (sb-kernel:make-fdefn symbol)))
+                    (setf (sb-kernel:fdefn-fun new) (sb-kernel:fdefn-fun old))
+                    (,exchange symbol old new))))))
+          ((not (and bits map element))
+           (error "This SBCL has linkage space, but not all of what gives its cells to other names."))
+          (t
+           `(progn
+              (sb-ext:defglobal *cell-owners* '()
+                "The symbols without a package that own the cells: the map from cells to names is weak.")
+              (defmacro linkage-bits (symbol)
+                "The 32 bits of SYMBOL, which must not move, that hold its index above three other bits."
+                `(sb-sys:sap-ref-32 (sb-sys:int-sap (sb-kernel:get-lisp-obj-address ,symbol))
+                                    (- (ash sb-vm:symbol-hash-slot sb-vm:word-shift)
+                                       sb-vm:other-pointer-lowtag)))
+              (defun separate-calls (symbol)
+                "Have a new symbol own the cell through which SYMBOL is called; SYMBOL gets another when it needs one."
+                (let ((index (,index-of symbol))
+                      (mask (ash (1- (ash 1 ,bits)) 3))
+                      ;; Each part of the map is a vector that fills one of the collector's pages.
+                      (part-length (- (floor sb-vm:gencgc-page-bytes sb-vm:n-word-bytes)
+                                      sb-vm:vector-data-offset)))
+                  (unless (zerop index)
+                    (multiple-value-bind (part place) (floor index part-length)
+                      (let ((owner (make-symbol (symbol-name symbol)))
+                            (part (svref ,map part)))
+                        ;; The hash shares a word with the index; computed later, it would overwrite it.
+                        (sxhash owner)
+                        (setf (symbol-function owner) (symbol-function symbol))
+                        (sb-sys:with-pinned-objects (owner symbol)
+                          (assert (and (eq symbol (,element part place))
+                                       (= index (ash (logand mask (linkage-bits symbol)) -3))
+                                       (zerop (logand mask (linkage-bits owner))))
+                                  () "The linkage index of ~s is not where it was in SBCL 2.4.7." symbol)
+                          (setf (linkage-bits owner) (logior (linkage-bits owner) (ash index 3))
+                                (,element part place) owner
+                                (linkage-bits symbol) (logandc2 (linkage-bits symbol) mask)))
+                        (assert (and (= index (,index-of owner))
+                                     (zerop (,index-of symbol))))
+                        (push owner *cell-owners*)))))))))))
 
-(define-linkage-functions)
-(define-call-separation separate-calls)
+(define-call-separation)
 
-(defmacro define-called-name-test (name)
-  "Define the function NAME of a symbol: true if compiled code calls the global function of that name, defined or not."
+(defmacro called-name-p (symbol)
+  "True if compiled code calls the global function called SYMBOL, defined or not."
   (let ((index-of (internal-function "FNAME-LINKAGE-INDEX" "SB-VM")))
-    `(defun ,name (symbol)
-       ,(if index-of
-            `(plusp (,index-of symbol))
-            `(and (sb-int:find-fdefn symbol) t)))))
-
-(define-called-name-test called-name-p)
+    (if index-of
+        `(plusp (,index-of ,symbol))
+        `(and (sb-int:find-fdefn ,symbol) t))))
 
 ;;; Ending the process: QUIT is deprecated.
 

@@ -9,8 +9,6 @@ Code compiled with an error signals another when it runs, which may be requests 
 
 (defvar *note-warning*)
 (defvar *note-redefinition*)
-(defvar *keep-frames* nil
-  "A function of a condition that returns its frames as they will be reported.")
 
 (defun innermost-condition (condition)
   "Return the error a macro signalled, if CONDITION is the compiler's message about it."
@@ -32,7 +30,7 @@ Code compiled with an error signals another when it runs, which may be requests 
       (unless (find original *compiler-errors* :key #'second)
         (push (list (ignore-errors (princ-to-string inner))
                     original
-                    (and *keep-frames* (funcall (the function *keep-frames*) original)))
+                    (frames-of-compiler-error original))
               *compiler-errors*)
         (let ((end (nthcdr +compiler-errors-kept+ *compiler-errors*)))
           (when end
@@ -83,7 +81,6 @@ prints there is the program's."
   (typep condition 'sb-ext:compiler-note))
 
 (implement call-recording-warnings (function note &optional (note-redefinition #'identity))
-  (declare (type function function))
   (let ((*note-warning* note)
         (*note-redefinition* note-redefinition)
         (*usual-error-output* *error-output*))

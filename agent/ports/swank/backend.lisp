@@ -33,10 +33,6 @@
   "Call the function NAME of the backend's interface."
   (list* (backend-name name) arguments))
 
-(defmacro mop (name &rest arguments)
-  "Call the function NAME of the metaobject protocol."
-  (list* (mop-name name) arguments))
-
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun implements-p (name)
     "True if the backend implements NAME, a function of its interface."
@@ -44,14 +40,12 @@
            (symbol (find-symbol (symbol-name name) package)))
       (and symbol
            (fboundp symbol)
-           (not (member symbol (symbol-value (server-symbol "*UNIMPLEMENTED-INTERFACES*" package))))))))
+           (not (member symbol (symbol-value (server-symbol "*UNIMPLEMENTED-INTERFACES*" package)))))))
 
-(eval-when (:compile-toplevel :load-toplevel :execute)
   (unless (implements-p 'spawn)
     (error "~a has no threads here, and Swank serves one connection in it: the agent would have no place beside the editor."
-           (lisp-implementation-type))))
+           (lisp-implementation-type)))
 
-(eval-when (:compile-toplevel :load-toplevel :execute)
   (defun gray-name (name)
     (find-symbol (symbol-name name) (find-package (backend gray-package-name)))))
 

@@ -2,11 +2,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *keep-frames* nil
-  "A function of a condition that returns its frames as they will be reported.")
-
-(defvar *component*)
-
 (implement call-recording-warnings (function note &optional note-redefinition)
   (declare (ignore note-redefinition))
   (let ((output *error-output*))
@@ -16,13 +11,6 @@
                                 (funcall note condition)
                                 (muffle-warning condition)))))
       (funcall function))))
-
-(implement form-function (form)
-  (eval `(lambda () ,form)))
-
-(implement named-lambda-form (name lambda-list body)
-  (declare (ignore name))
-  `(lambda ,lambda-list ,@body))
 
 (implement expand-everywhere (form)
   (backend macroexpand-all form))
@@ -39,9 +27,6 @@
            (floor (* 1000000 time) internal-time-units-per-second)))
     (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))
 
-(implement processor-time ()
-  (nth-value 1 (clock-readings)))
-
 (implement quick-readings ()
   (values (floor (* 1000000000 (get-internal-real-time)) internal-time-units-per-second) 0))
 
@@ -54,7 +39,4 @@
 (implement collect-garbage ()
   #+(or ecl abcl) (ext:gc)
   nil)
-
-(implement free-full-heap ()
-  (collect-garbage))
 

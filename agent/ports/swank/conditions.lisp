@@ -41,9 +41,6 @@ for that. :WITHOUT-FRAMES when that has happened.")
     (progv (list *debugger-hook-name*) (list #'enter-agent)
       (funcall function))))
 
-(implement stop-in-debugger (condition)
-  (invoke-debugger condition))
-
 ;;; Handlers, where the Lisp keeps them in a variable
 
 (defparameter *handlers-name* (own-name "*HANDLER-CLUSTERS*"))
@@ -63,12 +60,10 @@ for that. :WITHOUT-FRAMES when that has happened.")
 ;;; Conditions
 
 (implement standing-for (class)
-  (let ((name (class-name class)))
-    (if (and name
-             (symbol-package name)
-             (or (eq (symbol-package name) #.(find-package "CL-MCP-AGENT"))
-                 (own-package-p (symbol-package name)))
-             (not (eq (symbol-package name) (find-package "COMMON-LISP"))))
+  (let* ((name (class-name class))
+         (package (symbol-package name)))
+    (if (or (eq package #.(find-package "CL-MCP-AGENT"))
+            (and (implementation-name-p name) (not (eq package (find-package "COMMON-LISP")))))
         (standard-ancestor class)
         class)))
 
@@ -78,21 +73,6 @@ for that. :WITHOUT-FRAMES when that has happened.")
         ((search "STORAGE-EXHAUSTED" (symbol-name (type-of condition))) :heap)
         ((search "SEGMENTATION" (symbol-name (type-of condition))) nil)
         (t :stack)))
-
-(implement condition-slots (condition)
-  (loop for (name . value) in (slots-of condition)
-        unless (member (symbol-name name) '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS"
-                                            "CAUSE" "MESSAGE" "REPORT-FUNCTION")
-                       :test #'string=)
-          collect (cons name value)))
-
-(defun slots-of (object)
-  "List (NAME . VALUE) for the slots of OBJECT that have values."
-  (ignore-errors
-   (loop for slot in (mop class-slots (class-of object))
-         for name = (mop slot-definition-name slot)
-         when (slot-boundp object name)
-           collect (cons name (slot-value object name)))))
 
 ;;; Restarts
 
@@ -112,4 +92,3 @@ for that. :WITHOUT-FRAMES when that has happened.")
 (implement restart-lambda-list (restart)
   (let ((function (call-own "RESTART-FUNCTION" restart)))
     (if (functionp function) (function-lambda-list function) :unknown)))
-

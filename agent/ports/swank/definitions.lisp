@@ -26,10 +26,6 @@
                  (and (not (eql 0 (search "S" (package-name package))))
                       (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))))))))
 
-(defun implementation-name-p (symbol)
-  (let ((package (symbol-package symbol)))
-    (or (null package) (own-package-p package))))
-
 ;;; Places
 
 (defun place-of-location (location)
@@ -148,9 +144,6 @@
 
 ;;; Generic functions
 
-(implement all-methods-on-class (class)
-  (methods-on-class class))
-
 (implement method-code (method)
   (ignore-errors (mop method-function method)))
 
@@ -158,8 +151,7 @@
   (values 'standard
           (if (typep function 'standard-generic-function)
               (standard-order methods)
-              (mapcar (lambda (method) (list method :combined)) methods))
-          nil))
+              (order-of-other-kind methods))))
 
 ;;; Classes
 
@@ -167,9 +159,3 @@
   (if (ignore-errors (mop class-finalized-p class))
       (values (mop class-precedence-list class) t)
       (values (ignore-errors (mop class-precedence-list class)) nil)))
-
-(implement slot-readers (slot)
-  (ignore-errors (mop slot-definition-readers slot)))
-
-;;; Objects
-

@@ -51,8 +51,8 @@
                            :from-end t :end end)))
     (nthcdr (if way (1+ way) 0) frames)))
 
-(defun call-of-frame (frame)
-  "Return the name of the function of FRAME, and its arguments, :UNKNOWN where the Lisp does not keep them."
+(implement frame-call (frame)
+  ;; The arguments are :UNKNOWN where the Lisp does not keep them.
   (let ((raw (its-raw frame)))
     #+ecl (let ((function (first raw)))
             (values (if (functionp function) (name-of-function function) function)
@@ -80,7 +80,7 @@
         :unknown)))
 
 (defun name-of-frame (frame)
-  (values (ignore-errors (call-of-frame frame))))
+  (values (ignore-errors (frame-call frame))))
 
 (implement signalling-frame ()
   (first *frames*))
@@ -110,7 +110,7 @@
           (and (functionp function)
                (member (file-of-function function) (remove nil *dull-files*) :test #'equal)))
   ;; ABCL shows APPLY and FUNCALL beside the function that they call, and does not tell where a function without a name is from.
-  #+abcl (multiple-value-bind (name arguments) (call-of-frame frame)
+  #+abcl (multiple-value-bind (name arguments) (frame-call frame)
            (or (member name '(apply funcall))
                (and (eq name :anonymous-interpreted-function) (null arguments))))
   #-(or ecl abcl) (progn frame nil))
@@ -141,9 +141,6 @@
                (funcall function this name))
           finally (return (values walked t)))))
 
-(implement frame-call (frame)
-  (call-of-frame frame))
-
 (implement frame-locals (frame)
   (loop for variable in (ignore-errors (backend frame-locals (its-number frame)))
         for name = (getf variable :name)
@@ -156,13 +153,8 @@
         (backend eval-in-frame `(setq ,name ',value) (its-number frame))
         t)))
 
-(implement same-frame-p (frame other)
-  (eq frame other))
-
-(implement frame-source (frame)
-  (let ((place (place-of-location (ignore-errors (backend frame-source-location (its-number frame))))))
-    (and (getf place :file)
-         (format nil "~a~@[:~d~]" (getf place :file) (line-of-place place)))))
+(implement frame-place (frame)
+  (place-of-location (ignore-errors (backend frame-source-location (its-number frame)))))
 
 (implement frame-lambda-list (frame)
   (let ((name (name-of-frame frame)))
@@ -170,10 +162,6 @@
 
 (implement frame-disassembly (frame)
   (backend disassemble-frame (its-number frame)))
-
-(implement why-not-left (frame)
-  (declare (ignore frame))
-  :lisp)
 
 (implement unknown-argument-p (argument)
   (eq argument (unbound-marker)))
@@ -183,5 +171,3 @@
 (implement unbound-marker ()
   *unbound-marker*)
 
-(implement call-in-fresh-context (function)
-  (with-standard-streams-rebound (funcall function)))

@@ -141,9 +141,6 @@
     (notify-monitor))
   (take-errands))
 
-(defun seconds-until (end)
-  (/ (- end (get-internal-real-time)) internal-time-units-per-second))
-
 (defun take-signal (signal end)
   "Wait until SIGNAL is raised: return true. NIL when there is an errand to be done or END has passed."
   (let ((open (not *defers*)))
@@ -168,7 +165,7 @@
         (t #-(or ecl abcl) (sleep 1/100))))))
 
 (implement await-signal (signal &optional seconds)
-  (let ((end (and seconds (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second)))))
+  (let ((end (and seconds (time-after seconds)))
         (*errands* (or *errands* (make-errands))))
     (loop
       (when (take-signal signal end)

@@ -52,20 +52,8 @@ when that has nobody to ask."
          (with-standard-io-syntax
            (mapcar (lambda (name) (if (eq name '*print-readably*) nil (symbol-value name))) (cddr *own-variables*)))))
 
-(implement make-thread (name function)
-  (let ((session *session*)
-        (name (format nil "agent ~d: ~a" (session-number *session*) name)))
-    (backend spawn
-             (lambda ()
-               (call-in-own-context session (lambda ()
-                                              ;; The one that ends the thread.
-                                              (let ((*hidden-restarts* (compute-restarts)))
-                                                (declare (special *hidden-restarts*))
-                                                (funcall function)))))
-             :name name)))
-
-(defun make-free-thread (name function)
-  "Start a thread that belongs to no session."
+(defun start-thread (name function)
+  "Start a thread that belongs to no session. Returns it."
   (backend spawn
            (lambda ()
              (catch 'thread-ended
@@ -105,51 +93,36 @@ another, so this is what LEARN-HELD-CONDITION has asked for."
   (declare (ignore stream))
   nil)
 
-;;; Wrappers: a function that stands for another one until somebody defines that anew.
-
-(defstruct (wrapping (:copier nil) (:predicate nil))
-  name tag function original)
+;;; Wrappers: a function that stands for another one until somebody defines that anew. An entry of *WRAPPED* is a list of the
+;;; name, the tag, the wrapper's function and the original one.
 
 (defun wrapping-of (name tag)
-  "Return the wrapping of this session's that is in effect, or NIL."
-  (find-if (lambda (wrapping)
-             (and (equal name (wrapping-name wrapping))
-                  (eq tag (wrapping-tag wrapping))))
-           (session-watched *session*)))
+  "Return the entry of this session's wrapper with TAG of the function NAME, or NIL."
+  (find-if (lambda (entry) (and (equal name (first entry)) (eq tag (second entry)))) *wrapped*))
+
+(defun wraps-p (entry)
+  "True if the wrapper of ENTRY is in effect."
+  (destructuring-bind (name tag function original) entry
+    (declare (ignore tag original))
+    (and (fboundp name) (eq function (fdefinition name)))))
 
 (implement wrap-function (name tag wrapper)
   (unwrap-function name tag)
-  (let* ((original (fdefinition name))
-         (wrapper (for-session wrapper))
-         (wrapping (make-wrapping :name name :tag tag :original original
-                                  :function (lambda (&rest arguments) (apply wrapper original arguments)))))
-    (setf (fdefinition name) (wrapping-function wrapping))
-    (push wrapping (session-watched *session*))))
+  (let ((original (fdefinition name))
+        (wrapper (for-session wrapper)))
+    (push (list name tag (lambda (&rest arguments) (apply wrapper original arguments)) original) *wrapped*)
+    (setf (fdefinition name) (third (first *wrapped*)))))
 
 (implement unwrap-function (name tag)
-  (let ((wrapping (wrapping-of name tag)))
-    (when wrapping
-      (when (and (fboundp name) (eq (wrapping-function wrapping) (fdefinition name)))
-        (setf (fdefinition name) (wrapping-original wrapping)))
-      (setf (session-watched *session*) (remove wrapping (session-watched *session*))))))
+  (let ((entry (wrapping-of name tag)))
+    (when entry
+      (when (wraps-p entry)
+        (setf (fdefinition name) (fourth entry)))
+      (setf *wrapped* (remove entry *wrapped*)))))
 
 (implement function-wrapped-p (name tag)
-  (let ((wrapping (wrapping-of name tag)))
-    (and wrapping
-         (fboundp name)
-         (eq (wrapping-function wrapping) (fdefinition name)))))
-
-(defun remove-wrappers ()
-  "Remove all wrappers of the session."
-  (dolist (wrapping (session-watched *session*))
-    (unwrap-function (wrapping-name wrapping) (wrapping-tag wrapping))))
-
-(implement call-encapsulated (wrappers function)
-  (loop for (name . wrapper) in wrappers
-        do (wrap-function name wrapper wrapper))
-  (unwind-protect (funcall function)
-    (loop for (name . wrapper) in (reverse wrappers)
-          do (unwrap-function name wrapper))))
+  (let ((entry (wrapping-of name tag)))
+    (and entry (wraps-p entry))))
 
 ;;; What cannot be done, in words
 

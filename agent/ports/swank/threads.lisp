@@ -27,9 +27,6 @@
 (implement only-thread-p ()
   (null (rest (all-threads))))
 
-(implement alone-p ()
-  (only-thread-p))
-
 (implement ask-thread-to-end (thread)
   (call-in-thread thread #'end-thread)
   ;; ABCL interrupts only what waits or sleeps. What computes ends at the next form that is interpreted.
@@ -43,7 +40,7 @@
 
 (implement await-thread (thread seconds)
   ;; No event tells of the end of a thread everywhere.
-  (loop with end = (+ (get-internal-real-time) (* seconds internal-time-units-per-second))
+  (loop with end = (time-after seconds)
         while (and (thread-alive-p thread) (plusp (seconds-until end)))
         do (sleep +look-seconds+))
   (not (thread-alive-p thread)))

@@ -94,8 +94,7 @@ static void say_hello(void)
 {
     char text[200];
     snprintf(text, sizeof text,
-             "(0 :hello :pid %d :implementation \"FAKE\" :version \"1.0\" :features (:fork) :notices ())",
-             (int)getpid());
+             "(0 :hello :pid %d :implementation \"FAKE\" :version \"1.0\" :features (:fork))", (int)getpid());
     send_payload(text);
 }
 
