@@ -63,7 +63,6 @@ code continues in another request, which does not ask."
 
 (defun call-asking (function)
   "Call FUNCTION so that its reads from a terminal ask the person, line by line, while this request runs."
-  (declare (type function function))
   (let* ((asking (make-asking :id *id*))
          (*asking* asking))
     (flet ((next-line ()

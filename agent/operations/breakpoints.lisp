@@ -65,10 +65,10 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (declaim (notinline call-callee stop-here keep-variables))
 (defun call-callee (&rest arguments)
-  (apply (the function *callee*) arguments))
+  (apply *callee* arguments))
 
 (defun stop-here (&rest values)
-  (apply (the function *stop*) values))
+  (apply *stop* values))
 
 (defun keep-variables (&rest values)
   (setf *variables* values))
@@ -175,7 +175,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
          (let ((*watching* t))
            (call-without-handlers
             (lambda ()
-              (handler-case (values (apply (the function (stand-in-test stand-in)) values arguments) nil)
+              (handler-case (values (apply (stand-in-test stand-in) values arguments) nil)
                 (error (condition)
                   (values t (format nil "Its condition failed: ~a"
                                     (let ((*capture* (make-capture)))
@@ -201,8 +201,8 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   (let ((*callee* function)
         (*stop* stop))
     (if (and (tracing-stop tracing) (fits-p stand-in arguments))
-        (apply (the function (stand-in-function stand-in)) arguments)
-        (apply (the function function) arguments))))
+        (apply (stand-in-function stand-in) arguments)
+        (apply function arguments))))
 
 ;;; Which functions are running
 
@@ -222,7 +222,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 (defun runner (name)
   (lambda (function &rest arguments)
     (let ((*running* (adjoin name *running* :test #'equal)))
-      (apply (the function function) arguments))))
+      (apply function arguments))))
 
 (defun adapt-runners ()
   "Wrap the functions in WITHIN of *TRACINGS*; unwrap those that are no longer there."

@@ -79,7 +79,6 @@
 
 (defun call-noting-names (function note)
   "Call FUNCTION, which compiles code. Call NOTE with the name of each function that the code defines."
-  (declare (type function function note))
   (let* ((hook *macroexpand-hook*)
          (*macroexpand-hook* (lambda (expander form environment)
                                (let ((name (defined-name form)))

@@ -40,12 +40,11 @@
                    for value in values
                    unless (eq value old)
                      do (set-frame-local frame name value))))
-      (funcall (the function
-                    (form-function
-                     `(let ,bindings
-                        (declare (ignorable ,@(remove :special names :key #'variable-kind)))
-                        (multiple-value-prog1 ,form
-                          (funcall ,#'write-back (list ,@names))))))))))
+      (funcall (form-function
+                `(let ,bindings
+                   (declare (ignorable ,@(remove :special names :key #'variable-kind)))
+                   (multiple-value-prog1 ,form
+                     (funcall ,#'write-back (list ,@names)))))))))
 
 (defun read-forms (text)
   "List the forms of TEXT; second, where each ends."
@@ -193,7 +192,6 @@ the current package for NIL; PROGRESS, of the evaluation that continues, reports
   "Leave the error that stands here: first evaluate what ARGUMENTS request, its code in PACKAGE, then call what PREPARE
 returns, which never returns. What that leads to replies to this request from where the evaluation began. Failing before
 is an error inside the error, reported like any other."
-  (declare (type function prepare))
   (let ((progress *text-progress*)
         (code (getf arguments :code)))
     (when (getf arguments :asks)
@@ -210,7 +208,6 @@ is an error inside the error, reported like any other."
               (leave (handler-case (funcall prepare)
                        (refusal (refusal)
                          (error "~a" (refusal-text refusal))))))
-         (declare (type function leave))
          (setf *current-form* nil)
          (let ((*settles* nil)
                (*stands* t)
@@ -222,7 +219,7 @@ is an error inside the error, reported like any other."
   "Return the values to pass to RESTART: those of TEXT, or what it asks for if ASKS is true."
   (let ((asker (and asks (restart-asker restart))))
     (cond (text (evaluate-text text))
-          (asker (funcall (the function asker)))
+          (asker (funcall asker))
           (t '()))))
 
 (defconstant +restarts-offered+ 8)

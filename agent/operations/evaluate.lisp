@@ -440,7 +440,7 @@ of the last three evaluations, which * and its like keep."
 (defun earlier-value (number index)
   "Return value INDEX of evaluation NUMBER in a list; NIL if it no longer exists or is not known."
   (let ((recall (nth index (rest (assoc number *earlier-values*)))))
-    (if recall (funcall (the function recall)) nil)))
+    (if recall (funcall recall) nil)))
 
 ;;; Evaluation
 
@@ -452,7 +452,6 @@ of the last three evaluations, which * and its like keep."
 
 (defun evaluate-form-by (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
-  (declare (type function function))
   (let ((*evaluating* t))
     (multiple-value-list (catch 'form-values (funcall function)))))
 
@@ -476,7 +475,6 @@ of the last three evaluations, which * and its like keep."
   "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each
 form and returns a list of its values. IS-WHOLE is true if the server keeps this very text for the
 evaluation."
-  (declare (type simple-string text) (type function evaluate))
   (let ((values '())
         (done (and is-whole *forms-done*))
         (*whole-text* (and is-whole (list text))))
@@ -549,7 +547,6 @@ evaluation."
 (defun call-with-input (text asks function)
   "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
 is empty."
-  (declare (type function function))
   (cond (text
          (let* ((*given-input* (make-string-input-stream text))
                 (*standard-input* *given-input*)
@@ -563,7 +560,6 @@ is empty."
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply. The list that MORE returns is
 added to the reply."
-  (declare (type function function))
   (let* ((*current-form* nil)
          (*warnings* '())
          (*warnings-lost* 0)
@@ -598,7 +594,7 @@ added to the reply."
                (when *evaluation*
                  (remember-values *evaluation* values))
                (print-values values max-characters length level)
-               (append (evaluation-reply :done) (funcall (the function more)))))))
+               (append (evaluation-reply :done) (funcall more))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())

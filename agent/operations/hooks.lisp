@@ -38,7 +38,6 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
 
 (defun call-hook (function)
   "Call FUNCTION. Return NIL, or the text of an unhandled condition."
-  (declare (type function function))
   (let* ((tag (list nil))
          (condition (catch tag
                       (call-with-debugger (lambda ()

@@ -132,7 +132,6 @@ NIL if TEXT is not a handle."
 (defun call-giving-up-items (function)
   "Call FUNCTION, which makes a part of a reply. An interrupt gives up printing; the first
 error of other user code ends it, and (:FAILED TYPE) is returned."
-  (declare (type function function))
   (let* ((*in-a-hurry* *in-a-hurry*)
          (outcome (catch 'report
                     (let ((*reporting* t))
@@ -166,7 +165,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
 (defun set-part (part text)
   "Set PART to the value of TEXT."
   (let ((value (first (evaluate-text text))))
-    (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))))
+    (evaluate-form-by (lambda () (funcall (part-setter part) value)))))
 
 (defun inspect-code (arguments steps)
   "Inspect the value of the :CODE of ARGUMENTS, after setting one of its parts if requested."

@@ -6,7 +6,6 @@
 (defun frame-below (frame from function)
   "Call FUNCTION with each frame below FRAME, of those from FROM on, its name and its number counted from FROM, until it
 returns true. Return that; NIL if it never does."
-  (declare (type function function))
   (let ((number 0)
         (is-below nil))
     (map-frames (lambda (other name)
@@ -143,7 +142,7 @@ returns true. Return that; NIL if it never does."
                                       old-arguments)))
                (leave-frame frame
                             (lambda ()
-                              (apply (the function function) new-arguments)))))
+                              (apply function new-arguments)))))
            (frame-package frame))))))
 
 (defun restart-evaluation (request)

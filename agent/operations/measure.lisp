@@ -27,7 +27,6 @@
 
 (defun call-measured (function totals)
   "Call FUNCTION; return its values as a list and add what it took to the list TOTALS."
-  (declare (type function function))
   (let* ((before '())
          (values (retrying "Evaluate the form again."
                    ;; A call that is retried is measured from that point.
@@ -40,7 +39,6 @@
 (defun evaluate-often (steps note)
   "Call the functions in STEPS, each (FORM . FUNCTION), in runs until the time is known; NOTE as in EVALUATE-MEASURED.
 Returns the values of the last call."
-  (declare (type function note))
   (let ((calls 1)
         (values '())
         (elapsed 0)
@@ -74,13 +72,12 @@ Returns the values of the last call."
 (defun call-steps (steps)
   (loop for ((nil . function) . more) on steps
         do (if more
-               (funcall (the function function))
-               (return (funcall (the function function))))))
+               (funcall function)
+               (return (funcall function)))))
 
 (defun evaluate-measured (text runs note)
   "Evaluate the forms in TEXT, RUNS times, or if RUNS is NIL, until the time is known. NOTE gets what each run took, in
 CLOCK-READINGS' units, and the number of calls in the run. Returns the values of the last form in the last run."
-  (declare (type function note))
   (let ((steps '())
         (values '()))
     (flet ((run (function)

@@ -57,7 +57,6 @@ if IMAGE is true."
 (defun call-without-last-values (function)
   "Call FUNCTION with a list of conses while the variables of the listener, * and so on, are NIL; the conses hold their
 values."
-  (declare (type function function))
   (let ((values (listener-values)))
     (unwind-protect (progn
                       (set-listener-values (mapcar (constantly nil) values))

@@ -20,7 +20,6 @@ value, or NIL if the part cannot be set. KEY is a list of the key of a hash tabl
 
 (defun call-for-part (label read setter &optional key)
   "Return the part called LABEL with what READ returns."
-  (declare (type function read))
   (handler-case (make-part :label label :value (funcall read) :setter setter :key key)
     (error (condition)
       (make-part :label label :setter setter :key key
@@ -101,7 +100,7 @@ never have many."
   (let* ((kind (kind-of object))
          (element (kind-element kind)))
     (cond (element
-           (funcall (the function element) object subscripts))
+           (funcall element object subscripts))
           ((and (= 1 (length subscripts)) (<= 0 (first subscripts) most-positive-fixnum))
            (first (funcall (kind-parts kind) object (first subscripts) 1)))
           (t nil))))
@@ -115,7 +114,7 @@ never have many."
 (defun part-called (object name)
   "Return the part of OBJECT called NAME, or NIL; second, similar names of parts; third, names of some parts."
   (let* ((kind (kind-of object))
-         (part (and (kind-find kind) (funcall (the function (kind-find kind)) object name))))
+         (part (and (kind-find kind) (funcall (kind-find kind) object name))))
     (if part
         part
         (let ((parts (funcall (kind-parts kind) object 0 +parts-searched+)))

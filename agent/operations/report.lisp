@@ -10,7 +10,6 @@
   `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
 
 (defun call-with-agent-syntax (function package length level)
-  (declare (type function function))
   (let ((*package* package)
         (*print-array* t)
         (*print-base* 10)
@@ -100,7 +99,6 @@ its error is noted, where another such signal has nothing set aside, since that 
   "Call FUNCTION with a stream, of which KEEP and STOP are as in GUARDED. Returns what it printed, as much as is kept;
 how many characters it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
 ended it."
-  (declare (type function function))
   ;; What is printed may call the agent to print a part of it.
   (let* ((*capture* (if (eq *guard* *capture*) (make-capture) *capture*))
          (capture *capture*)
@@ -125,7 +123,6 @@ stopped when STOP were printed, or one more than are kept."
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT
 cannot be printed, the rest is."
-  (declare (type function function) (type fixnum keep stop))
   (multiple-value-bind (text count outcome)
       (guarded (stream keep stop) (funcall function stream))
     (if (and (typep outcome 'error)
@@ -226,7 +223,6 @@ user's to change."
 (defun call-printing-cycles (function)
   "Call FUNCTION, which prints an object with a cycle. The printer first puts all parts that it would print into a table,
 which can be larger than the heap has room for: so it prints the first elements only."
-  (declare (type function function))
   (let ((*print-circle* t)
         (*print-length* (min +elements-with-cycles+ (or *print-length* +elements-with-cycles+))))
     (funcall function)))

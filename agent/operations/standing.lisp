@@ -292,7 +292,6 @@
 
 (defun end-standing-errors (&optional (which #'standing-post))
   "Unwind the errors that stand in other threads and for which WHICH is true, and wait briefly for these to end."
-  (declare (type function which))
   (let ((errors (remove-if-not (lambda (standing)
                                  (and (standing-post standing) (funcall which standing)))
                                *standing-errors*)))
@@ -312,7 +311,6 @@
 
 (defun perform-where-due (message operation)
   "Call OPERATION for MESSAGE in this thread or in the one that must perform it; return the reply."
-  (declare (type function operation))
   (destructuring-bind (id name . arguments) message
     (let ((number (getf arguments :standing)))
       (when (and (null *post*) (member name *evaluating-operations*))
@@ -339,7 +337,6 @@
 
 (defun perform-in-error (number message operation)
   "Have MESSAGE performed where the error NUMBER stands."
-  (declare (type function operation))
   (let ((standing (find number *standing-errors* :key #'standing-number)))
     (cond ((null standing)
            (refuse "This error no longer stands: its thread has continued or ended."))
@@ -444,7 +441,7 @@ REPORTED is called when the report is in the inbox."
                 (note-standing number post condition t))
               (put-in-inbox (thread-error-entry condition kind frame number))
               (setf is-told t)
-              (funcall (the function reported) number)
+              (funcall reported number)
               (when post
                 (stand number post condition frame)))
          ;; The thread may be killed while its report is made.

@@ -29,7 +29,7 @@
     (multiple-value-bind (start octets-at-start) (readings-unwatched)
       (declare (type (unsigned-byte 62) start octets-at-start))
       (incf (tally-depth tally))
-      (unwind-protect (apply (the function function) arguments)
+      (unwind-protect (apply function arguments)
         (multiple-value-bind (end octets-at-end) (readings-unwatched)
           (declare (type (unsigned-byte 62) end octets-at-end))
           (let ((time (max 0 (- end start)))
@@ -54,7 +54,7 @@
   (let ((tally (tally-of name)))
     (lambda (function &rest arguments)
       (if-watched (call-tallied tally function arguments)
-                  (apply (the function function) arguments)))))
+                  (apply function arguments)))))
 
 (defun tallied-names ()
   (still-watched (mapcar #'tally-name *tallies*) 'tally))

@@ -83,7 +83,6 @@
 (defun call-printing-in-thread (thread function)
   "Have THREAD call FUNCTION, which prints and returns the result, or calls its argument with the result first. Return :DONE and the
 result, :SILENT if THREAD did not start in time and will not, :SLOW if it did not finish in time, or :GONE."
-  (declare (type function function))
   (let ((begun (make-signal))
         (done (make-signal))
         (caller (current-thread))

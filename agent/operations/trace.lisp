@@ -19,7 +19,7 @@ conditions from it, and calls made by it are not traced."
     (call-without-handlers
      (lambda ()
        (with-agent-syntax (:length 10 :level 4)
-         (funcall (the function function)))))))
+         (funcall function))))))
 
 (defun note-record (kind name &optional (texts '()))
   (let ((record (list kind *trace-depth* (if (main-thread-p) nil (thread-name)) name texts)))
@@ -45,7 +45,7 @@ conditions from it, and calls made by it are not traced."
            (setf values (handler-bind ((serious-condition
                                          (lambda (condition) (setf signalled condition))))
                           (let ((*trace-depth* (1+ *trace-depth*)))
-                            (multiple-value-list (funcall (the function function)))))
+                            (multiple-value-list (funcall function))))
                  returned t)
            (when recorded
              (call-recording (lambda ()
@@ -71,7 +71,7 @@ conditions from it, and calls made by it are not traced."
       (call-stopping tracing stand-in function arguments
                      (lambda ()
                        (stop-at tracing (text-of-call name arguments) failed)))
-      (apply (the function function) arguments)))
+      (apply function arguments)))
 
 (defun stop-after (tracing name stand-in function arguments)
   "Call FUNCTION for NAME with ARGUMENTS, and stop at its return if the condition is true then."
@@ -96,7 +96,7 @@ conditions from it, and calls made by it are not traced."
 (defun call-traced (tracing name lambda-list function arguments)
   "Call FUNCTION, named NAME, with LAMBDA-LIST, on ARGUMENTS and trace it as TRACING specifies."
   (flet ((call ()
-           (apply (the function function) arguments)))
+           (apply function arguments)))
     (let ((stand-in (and (or (tracing-condition tracing) (tracing-stop tracing))
                          (stand-in-for tracing name lambda-list))))
       (cond ((not (and stand-in (fits-p stand-in arguments)))
@@ -119,15 +119,15 @@ conditions from it, and calls made by it are not traced."
   (let ((name (tracing-name tracing)))
     (if (traces-methods-p tracing)
         (lambda (function &rest arguments)
-          (apply (the function function) arguments))
+          (apply function arguments))
         (lambda (function &rest arguments)
           (if-watched (if (within-p tracing)
                           (call-traced tracing name
                                        (let ((*watching* t))
                                          (function-lambda-list function))
                                        function arguments)
-                          (apply (the function function) arguments))
-                      (apply (the function function) arguments))))))
+                          (apply function arguments))
+                      (apply function arguments))))))
 
 (defun method-tracer (tracing)
   "Return the wrapper for the methods of the generic function of TRACING."
@@ -138,8 +138,8 @@ conditions from it, and calls made by it are not traced."
                           (method-signature method))
                       (call-traced tracing `(method ,name ,@qualifiers ,specializers) (plain-lambda-list lambda-list)
                                    function arguments))
-                    (apply (the function function) arguments))
-                (apply (the function function) arguments))))
+                    (apply function arguments))
+                (apply function arguments))))
 
 (defun plain-lambda-list (lambda-list)
   "Return LAMBDA-LIST, of a method, without specializers."
@@ -159,7 +159,6 @@ conditions from it, and calls made by it are not traced."
 (defun start-tracing (texts make)
   "Trace the functions that TEXTS denote, each with the TRACING that MAKE returns for its name, which replaces an
 earlier one. Return the part of the reply about this."
-  (declare (type function make))
   (flet ((replaces-p (name)
            (let ((known (tracing-of name)))
              (not (and known

@@ -87,7 +87,6 @@ there are none."
 (defun start-watching (texts tag wrapper &optional (replaces-p (constantly nil)))
   "Wrap the functions that TEXTS denote, under TAG, in what the function WRAPPER returns for their name. One that is wrapped
 already stays so unless REPLACES-P is true of its name. Return the part of the reply about this, and the names."
-  (declare (type function wrapper replaces-p))
   (let ((started '())
         (already '())
         (problems '()))
