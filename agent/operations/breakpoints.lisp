@@ -243,11 +243,8 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (defun package-of-step ()
   "Return the package of the function that is stepped, or the session's."
-  (map-frames (lambda (frame name)
-                (declare (ignore name))
-                (return-from package-of-step (or (frame-package frame) (session-package))))
-              (signalling-frame) +frames-walked+)
-  (session-package))
+  (or (frame-package (car (first (frames-from (signalling-frame)))))
+      (session-package)))
 
 (defun function-of-step (text)
   "Return the symbol that names the function of the user's which TEXT, a call, calls; or NIL."

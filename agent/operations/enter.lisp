@@ -7,19 +7,12 @@
   "Return frame NUMBER of the report, or NIL for the last one, which represents the form. Refuse if there is no such frame."
   (unless *error-frame*
     (refuse "The error no longer stands: the program has left it."))
-  (let ((count 0))
-    (map-frames (lambda (frame name)
-                  (declare (ignore name))
-                  (when (= count number)
-                    (return-from frame-number frame))
-                  (incf count)
-                  nil)
-                *error-frame* +frames-walked+)
-    ;; The error of a thread that evaluates nothing has no form.
-    (let ((last (if *current-form* count (1- count))))
-      (when (> number last)
-        (refuse "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace." number (1+ last)))
-      nil)))
+  (let* ((frames (frames-from *error-frame*))
+         ;; The error of a thread that evaluates nothing has no form.
+         (count (+ (length frames) (if *current-form* 1 0))))
+    (unless (< number count)
+      (refuse "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace." number count))
+    (car (nth number frames))))
 
 (defun frame-bindings (frame)
   "List (SYMBOL VALUE) for the variables of FRAME that code can name; the first of those with the same name."

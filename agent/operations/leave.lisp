@@ -6,19 +6,10 @@
 (defun frame-below (frame from function)
   "Call FUNCTION with each frame below FRAME, of those from FROM on, its name and its number counted from FROM, until it
 returns true. Return that; NIL if it never does."
-  (let ((number 0)
-        (is-below nil))
-    (map-frames (lambda (other name)
-                  (when is-below
-                    (let ((found (funcall function other name number)))
-                      (when found
-                        (return-from frame-below found))))
-                  (when (same-frame-p other frame)
-                    (setf is-below t))
-                  (incf number)
-                  nil)
-                from +frames-walked+)
-    nil))
+  (let ((frames (frames-from from)))
+    (loop for (other . name) in (rest (member frame frames :key #'car :test #'same-frame-p))
+          for number from (1+ (position frame frames :key #'car :test #'same-frame-p))
+          thereis (funcall function other name number))))
 
 (defun frame-after (frame)
   "Return as text the next frame below FRAME that can be left, or NIL."

@@ -146,12 +146,8 @@
 (defun prints-p (frame)
   "True if the code that FRAME belongs to is in a method of PRINT-OBJECT. Printing its arguments would do what it does, and
 may take as long."
-  (map-frames (lambda (frame name)
-                (declare (ignore frame))
-                (when (and (consp name) (mentions-p name '(print-object)))
-                  (return-from prints-p t)))
-              frame +frames-walked+)
-  nil)
+  (loop for (nil . name) in (frames-from frame)
+        thereis (and (consp name) (mentions-p name '(print-object)))))
 
 (define-operation :running-frames (&rest arguments)
   (flet ((frames (frame)

@@ -69,21 +69,18 @@
 (defun frame-function (frame)
   "Return the name of the function of FRAME, or of the first frame below it that a user knows; its lambda list; the
 function if it is global; and the arguments of the call."
-  (map-frames (lambda (frame name)
-                (declare (ignore name))
-                (multiple-value-bind (called arguments) (frame-call frame)
-                  (let* ((name (if (and (consp called)
-                                        (or (eq (first called) 'method) (dispatcher-name-p called)))
-                                   (second called)
-                                   called))
-                         (function (named-function name)))
-                    (return-from frame-function
-                      (values name
-                              (if function (function-lambda-list function) (frame-lambda-list frame))
-                              function
-                              arguments)))))
-              frame 20)
-  nil)
+  (let ((frame (car (first (frames-from frame)))))
+    (when frame
+      (multiple-value-bind (called arguments) (frame-call frame)
+        (let* ((name (if (and (consp called)
+                              (or (eq (first called) 'method) (dispatcher-name-p called)))
+                         (second called)
+                         called))
+               (function (named-function name)))
+          (values name
+                  (if function (function-lambda-list function) (frame-lambda-list frame))
+                  function
+                  arguments))))))
 
 (defun local-lambda-list (name)
   "Return the lambda list of NAME, (FLET F) or (LABELS F), in the form being evaluated, or :UNKNOWN."
