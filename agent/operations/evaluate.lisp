@@ -339,34 +339,28 @@ thread that was started and failed meanwhile may have ended, and the server woul
     (labels ((walk (node depth)
                (declare (type fixnum depth))
                (loop with opened = '()
-                     do (cond ((or (not (typep node '(or cons simple-vector structure-object)))
-                                   (> depth 500)
-                                   (minusp (decf left)))
-                               (close-nodes opened)
-                               (return))
-                              ((eq :open (gethash node path))
-                               (return-from cyclic-p t))
-                              ((gethash node path)
-                               (close-nodes opened)
-                               (return)))
+                     until (or (not (typep node '(or cons simple-vector structure-object)))
+                               (> depth 500)
+                               (minusp (decf left))
+                               (eq :closed (gethash node path)))
+                     do (when (gethash node path)
+                          (return-from cyclic-p t))
                         (setf (gethash node path) :open)
                         (push node opened)
-                        (cond ((consp node)
-                               (walk (car node) (1+ depth))
-                               (setf node (cdr node)))
-                              ((simple-vector-p node)
-                               ;; It may be most of the heap, so it is not copied.
-                               (loop for element across (the simple-vector node)
-                                     until (minusp left)
-                                     do (walk element (1+ depth)))
-                               (setf node nil))
-                              (t
-                               (dolist (value (printed-slots node))
-                                 (walk value (1+ depth)))
-                               (setf node nil)))))
-             (close-nodes (nodes)
-               (dolist (node nodes)
-                 (setf (gethash node path) :closed))))
+                        (setf node (typecase node
+                                     (cons
+                                      (walk (car node) (1+ depth))
+                                      (cdr node))
+                                     (simple-vector
+                                      ;; It may be most of the heap, so it is not copied.
+                                      (loop for element across node
+                                            until (minusp left)
+                                            do (walk element (1+ depth))))
+                                     (t
+                                      (dolist (value (printed-slots node))
+                                        (walk value (1+ depth))))))
+                     finally (dolist (node opened)
+                               (setf (gethash node path) :closed)))))
       (walk value 0)
       nil)))
 
@@ -382,7 +376,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
 
 (defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
-    (multiple-value-bind (text count outcome)
+    (multiple-value-bind (text outcome count)
         (call-printing-parts (lambda (stream)
                                (cond (circle
                                       (call-printing-cycles (lambda () (prin1 value stream))))
@@ -391,17 +385,14 @@ thread that was started and failed meanwhile may have ended, and the server woul
                                      (t
                                       (prin1 value stream))))
                              value max-characters (* 16 max-characters))
-      (cond ((null outcome)
-             (values text (if (> count (length text)) count nil) (> count +long-print+)))
-            ((eq outcome :stopped)
-             (values text count t))
-            ((eq outcome :interrupted)
-             (values "#<printing was interrupted>" nil))
-            (t
-             (values (format nil "#<~a: error printing it: ~a>"
-                             (type-text value) (type-name-text (class-of outcome)))
-                     nil
-                     (storage-kind outcome)))))))
+      (case outcome
+        ((nil) (values text (if (> count (length text)) count nil) (> count +long-print+)))
+        (:stopped (values text count t))
+        (:interrupted "#<printing was interrupted>")
+        (t (values (format nil "#<~a: error printing it: ~a>"
+                           (type-text value) (type-name-text (class-of outcome)))
+                   nil
+                   (storage-kind outcome)))))))
 
 (defconstant +reply-characters+ 3000000
   "The most characters of all values in a reply; each may take four octets.")

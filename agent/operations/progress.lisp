@@ -172,13 +172,12 @@
             ((typep condition 'evaluation-interrupted))
             ((and name (typep condition 'serious-condition)
                   (< (length (progress-calls progress)) +calls-kept+))
-             (multiple-value-bind (text count outcome)
+             (multiple-value-bind (text outcome)
                  ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
                  (guarded (stream +symbol-characters+)
                    (let ((*package* (find-package "KEYWORD"))
                          (*print-pretty* nil))
                      (prin1 name stream)))
-               (declare (ignore count))
                (if outcome
                    (note-lost progress)
                    (push (let ((*print-pretty* nil))

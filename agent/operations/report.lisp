@@ -97,8 +97,7 @@ its error is noted, where another such signal has nothing set aside, since that 
 
 (defun call-guarded (function keep stop)
   "Call FUNCTION with a stream, of which KEEP and STOP are as in GUARDED. Returns what it printed, as much as is kept;
-how many characters it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
-ended it."
+NIL, :STOPPED, :INTERRUPTED or the condition that ended it; and how many characters it printed until then."
   ;; What is printed may call the agent to print a part of it.
   (let* ((*capture* (if (eq *guard* *capture*) (make-capture) *capture*))
          (capture *capture*)
@@ -109,7 +108,7 @@ ended it."
                         (funcall function capture))
                       nil))))
     (multiple-value-bind (text count) (capture-text capture)
-      (values text count outcome))))
+      (values text outcome count))))
 
 (defmacro guarded ((stream keep &optional stop) &body body)
   "Run BODY, which prints to STREAM, as CALL-GUARDED does. KEEP characters are kept; printing is
@@ -123,13 +122,13 @@ stopped when STOP were printed, or one more than are kept."
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT
 cannot be printed, the rest is."
-  (multiple-value-bind (text count outcome)
+  (multiple-value-bind (text outcome count)
       (guarded (stream keep stop) (funcall function stream))
     (if (and (typep outcome 'error)
              (typep object '(or cons array structure-object)))
         (guarded (stream keep stop)
           (call-printing-past-errors (lambda () (funcall function stream))))
-        (values text count outcome))))
+        (values text outcome count))))
 
 (defun simple-object-p (object)
   "True if printing OBJECT runs no user code."
@@ -189,18 +188,17 @@ user's to change."
          (printed-text object limit escape))))
 
 (defun printed-text (object limit escape)
-  (multiple-value-bind (text count outcome)
+  (multiple-value-bind (text outcome)
       (call-printing-parts (lambda (stream) (write object :stream stream :escape escape))
                            object limit (1+ limit))
-    (declare (ignore count))
-    (cond ((null outcome) text)
-          ((eq outcome :stopped)
-           (if (> limit 3)
-               (concatenate 'string (subseq text 0 (- limit 3)) "...")
-               text))
-          ((eq outcome :interrupted) "#<...>")
-          (t (format nil "#<~a: error printing it: ~a>" (type-text object)
-                     (type-name-text (class-of outcome)))))))
+    (case outcome
+      ((nil) text)
+      (:stopped (if (> limit 3)
+                    (concatenate 'string (subseq text 0 (- limit 3)) "...")
+                    text))
+      (:interrupted "#<...>")
+      (t (format nil "#<~a: error printing it: ~a>" (type-text object)
+                 (type-name-text (class-of outcome)))))))
 
 (defun type-name-text (class)
   "Return the name of CLASS as a reader in the current package would write it."
@@ -230,18 +228,19 @@ which can be larger than the heap has room for: so it prints the first elements 
 (defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
-      (multiple-value-bind (text count outcome)
+      (multiple-value-bind (text outcome)
           (guarded (stream limit)
             (write condition :stream stream :escape nil))
         (when (and (eq outcome :stopped) (about-cycles-p condition))
-          (setf (values text count outcome)
+          (setf (values text outcome)
                 (guarded (stream limit)
                   (call-printing-cycles (lambda () (write condition :stream stream :escape nil))))))
-        (cond ((null outcome) text)
-              ((eq outcome :stopped) (concatenate 'string text "..."))
-              ((eq outcome :interrupted) "#<printing the message was interrupted>")
-              (t (format nil "#<error printing the message: ~a>"
-                         (type-name-text (class-of outcome))))))))
+        (case outcome
+          ((nil) text)
+          (:stopped (concatenate 'string text "..."))
+          (:interrupted "#<printing the message was interrupted>")
+          (t (format nil "#<error printing the message: ~a>"
+                     (type-name-text (class-of outcome))))))))
 
 (defun class-texts (class)
   "List the names of the standard classes among CLASS and its ancestors."
@@ -302,11 +301,10 @@ which can be larger than the heap has room for: so it prints the first elements 
   (cut-text (symbol-name (restart-name restart)) +symbol-characters+))
 
 (defun restart-text (restart)
-  (multiple-value-bind (text count outcome)
+  (multiple-value-bind (text outcome)
       (guarded (stream 300)
         (write restart :stream stream :escape nil))
-    (declare (ignore count))
-    (if (or (null outcome) (eq outcome :stopped)) text "#<...>")))
+    (if (member outcome '(nil :stopped)) text "#<...>")))
 
 (defun slot-texts (condition message)
   "List names and values of CONDITION's slots, without what its MESSAGE says whole."
@@ -499,12 +497,11 @@ do not show the line."
 (defun reader-complaint (condition)
   "Return the message without the place."
   (if (typep condition 'simple-condition)
-      (multiple-value-bind (text count outcome)
+      (multiple-value-bind (text outcome)
           (guarded (stream 2000)
             (apply #'format stream (simple-condition-format-control condition)
                    (simple-condition-format-arguments condition)))
-        (declare (ignore count))
-        (if (or (null outcome) (eq outcome :stopped)) text "the text cannot be read"))
+        (if (member outcome '(nil :stopped)) text "the text cannot be read"))
       (message-text condition)))
 
 (defun reader-hint (condition)
