@@ -31,9 +31,7 @@
      (call-locked (lambda ()
                     (setf (question-number question) (incf *questions-numbered*)
                           *question* question)))
-     (let ((*output-octets* (make-buffer +buffer-length+))
-           (*output-end* 0))
-       (send-message (list 0 :input :question (question-number question)))))))
+     (send-apart (list 0 :input :question (question-number question))))))
 
 (defun answer-from-server (id)
   "Ask for a line, wait for it and return it, or NIL at the end of the input. If an interrupt ends the request ID, the

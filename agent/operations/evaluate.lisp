@@ -8,8 +8,7 @@
 (defvar *warnings* '()
   "The warnings of the running request, last first.")
 (defvar *printed-values* :none
-  "Once the evaluation has ended: the values printed so far, last first.")
-(defvar *cuts* '())
+  "Once the evaluation has ended: the values printed so far, last first, each consed to its number of characters if it was cut.")
 (defvar *readings* nil
   "The clock readings at the start of the evaluation, if its time is requested.")
 (defconstant +warnings-kept+ 500)
@@ -100,9 +99,7 @@ finding them reads the form again."
 
 (defun origin (&optional start end)
   "Return the note for definitions made now: the number of the evaluation, and the range of characters in it."
-  (cond ((null *evaluation*) '())
-        (start (list :evaluation *evaluation* :start start :end end))
-        (t (list :evaluation *evaluation*))))
+  (and *evaluation* (given :evaluation *evaluation* :start start :end end)))
 
 (defun note-warning (condition)
   (cond
@@ -237,22 +234,20 @@ are counted in *WARNINGS-LOST*."
 (defun took-effect-part ()
   "Return the part of an error report on what had taken effect of the entry's text before."
   (if (and *entry-text* (plusp (entry-text-end *entry-text*)))
-      (append (list :took-effect (subseq (entry-text-text *entry-text*) 0 (entry-text-end *entry-text*)))
-              (if (entry-text-free *entry-text*)
-                  (list :free-in (entry-text-package *entry-text*))
-                  '()))
+      (given :took-effect (subseq (entry-text-text *entry-text*) 0 (entry-text-end *entry-text*))
+             :free-in (and (entry-text-free *entry-text*) (entry-text-package *entry-text*)))
       '()))
 
 (defun report-parts ()
   "Return the part of an error report that is about the request itself."
   (append (list :package (top-package-name))
           (unless (eq *printed-values* :none)
-            (list :values (reverse *printed-values*)))
+            (list :values (mapcar #'car (reverse *printed-values*))))
           (timing-part)
           (done-part nil (first *whole-text*))
           (forms-part)
           (took-effect-part)
-          (inbox-part)))
+          '(:inbox ())))
 
 ;;; Errors outside any request
 
@@ -261,30 +256,14 @@ are counted in *WARNINGS-LOST*."
 (define-session-variable *inbox* '())
 (define-session-variable *inbox-lost* 0
   "How many errors the inbox had no room for.")
-(defvar *tells-inbox* t
-  "NIL while a report for the inbox itself is being made.")
 
-(defun inbox-part ()
-  "Return the part of a reply that reports the errors outside any request. Without such errors its list is empty:
-WITH-LATE-ERRORS adds to the replies that have one."
-  (cond ((null *tells-inbox*) '())
-        ((null *inbox*) (list :inbox '()))
-        (t (multiple-value-bind (entries lost)
-               (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
-             (list* :inbox (reverse entries)
-                    (if (plusp lost) (list :inbox-lost lost) '()))))))
-
-(defun with-late-errors (message)
-  "Return MESSAGE, a reply that is about to be sent, with the errors since it was made, if it reports errors at all. A
-thread that was started and failed meanwhile may have ended, and the server would not ask for its error."
-  (let ((earlier (getf (cddr message) :inbox :none)))
-    (if (or (null *inbox*) (eq earlier :none))
-        message
-        (destructuring-bind (&key inbox (inbox-lost 0)) (inbox-part)
-          (list* (first message) (second message)
-                 :inbox (append earlier inbox)
-                 :inbox-lost (+ inbox-lost (getf (cddr message) :inbox-lost 0))
-                 (cddr message))))))
+(defun with-inbox (message)
+  "Return MESSAGE, a reply that is about to be sent, with the errors outside any request if it has :INBOX, an empty list."
+  (if (and *inbox* (member :inbox (cddr message)))
+      (multiple-value-bind (entries lost)
+          (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
+        (list* (first message) (second message) :inbox (reverse entries) :inbox-lost lost (cddr message)))
+      message))
 
 (defun keep-in-inbox (entry)
   "Put ENTRY into the inbox. If it is full, one is lost: this one, or if this error stands, the last that does not."
@@ -398,15 +377,13 @@ thread that was started and failed meanwhile may have ended, and the server woul
   "The most characters of all values in a reply; each may take four octets.")
 
 (defun print-values (values max-characters length level)
-  (setf *printed-values* '()
-        *cuts* '())
+  (setf *printed-values* '())
   (let ((left +reply-characters+))
     (dolist (value values)
       (multiple-value-bind (text cut)
           (print-value value (max 1 (min max-characters left)) length level)
         (decf left (length text))
-        (push text *printed-values*)
-        (push cut *cuts*)))))
+        (push (cons text cut) *printed-values*)))))
 
 ;;; The values of earlier evaluations
 
@@ -528,12 +505,13 @@ evaluation."
 (defun evaluation-reply (ending)
   "Make the reply of a finished evaluation. ENDING is as in DONE-PART."
   (list* *id* :ok
-         :values (reverse *printed-values*)
-         :cut (reverse *cuts*)
+         :values (mapcar #'car (reverse *printed-values*))
+         :cut (mapcar #'cdr (reverse *printed-values*))
          :warnings (append (warning-entries nil) (stale-entries))
          :warnings-lost *warnings-lost*
          :package (top-package-name)
-         (append (settings-part) (timing-part) (done-part ending) (forms-part) (inbox-part))))
+         :inbox '()
+         (append (settings-part) (timing-part) (done-part ending) (forms-part))))
 
 (defun call-with-input (text asks function)
   "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
@@ -556,19 +534,14 @@ added to the reply."
          (*warnings-lost* 0)
          (*redefined* '())
          (*printed-values* :none)
-         (*cuts* '())
          (*evaluation* (getf arguments :evaluation))
          (*text-progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
-         (*forms-done* (make-forms-done :package (if (getf arguments :package) nil *package*)))
+         (package-name (getf arguments :package))
+         (*forms-done* (make-forms-done :package (if package-name nil *package*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))
-         (*timing* nil)
-         (max-characters (or (getf arguments :max-chars) +default-characters+))
-         (length (getf arguments :print-length))
-         (level (getf arguments :print-level))
-         (package-name (getf arguments :package)))
-    (declare (type (integer 1 #.(ash 1 40)) max-characters))
+         (*timing* nil))
     (restart-case
         (let ((*own-restarts* (cons (find-restart 'abort) *own-restarts*)))
           (call-in-unit
@@ -584,7 +557,10 @@ added to the reply."
                  (setf *timing* (time-taken)))
                (when *evaluation*
                  (remember-values *evaluation* values))
-               (print-values values max-characters length level)
+               (print-values values
+                             (or (getf arguments :max-chars) +default-characters+)
+                             (getf arguments :print-length)
+                             (getf arguments :print-level))
                (append (evaluation-reply :done) (funcall more))))))
       (abort ()
         :report "Return to top level."

@@ -61,4 +61,4 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
                  (incf called)
                  (when failure
                    (push (list (name-text name) failure) failures))))
-    (list* *id* :ok :called called :failures (nreverse failures) (inbox-part))))
+    (list *id* :ok :called called :failures (nreverse failures) :inbox '())))

@@ -56,10 +56,9 @@ refuse, with similar names; intern nothing."
   (cond ((getf place :evaluation) place)
         ((getf place :file)
          (let ((line (line-of-place place)))
-           (list* :file (getf place :file)
-                  (cond (line (list :line line))
-                        ((file-changed-p (getf place :file) (getf place :created)) (list :changed t))
-                        (t '())))))
+           (given :file (getf place :file)
+                  :line line
+                  :changed (and (null line) (file-changed-p (getf place :file) (getf place :created)) t))))
         (t '())))
 
 (defun place-text (part)

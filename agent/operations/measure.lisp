@@ -22,8 +22,7 @@
 ;; By this name, which must be on the stack, the profiler knows the agent's own work (sample.lisp).
 (declaim (notinline list-readings))
 (defun list-readings ()
-  (multiple-value-bind (real processor collecting octets) (clock-readings)
-    (list real processor collecting octets)))
+  (multiple-value-list (clock-readings)))
 
 (defun call-measured (function totals)
   "Call FUNCTION; return its values as a list and add what it took to the list TOTALS."

@@ -37,10 +37,10 @@ if IMAGE is true."
   "Return the object of TEXT, a handle or forms."
   (if (parse-handle text #\h)
       (first (object-with-handle text))
-      (let ((value nil))
-        (dolist (form (read-forms text) value)
-          (setf value (let ((*current-form* (list form)))
-                        (first (evaluate-form form))))))))
+      (loop for form in (read-forms text)
+            for value = (let ((*current-form* (list form)))
+                          (first (evaluate-form form)))
+            finally (return value))))
 
 (defun retainer-text (object place)
   (format nil "~a~@[ ~a~]"

@@ -148,9 +148,10 @@
   (let ((post *post*))
     (cond ((null post)
            (send-message (with-news (if (member (second message) '(:ok :error))
-                                        ;; A thread that has ended now has put its error into the inbox.
-                                        (let ((threads (threads-part)))
-                                          (append (with-late-errors (append message (ended-part))) threads))
+                                        ;; An error that is put into the inbox from here on keeps THREADS-PART from saying that
+                                        ;; the threads have ended, after which the server would not ask for it.
+                                        (let ((message (with-inbox (append message (ended-part)))))
+                                          (append message (threads-part)))
                                         message))))
           ((eql 0 (first message))
            t)
@@ -375,15 +376,14 @@
          (*in-a-hurry* (eq :stack (storage-kind condition)))
          (*last-frames* '())
          (*with-locals* t)
-         (*tells-inbox* nil)
          (*guard* nil)
-         (report (copy-list (cddr (report-or-minimal 0 kind condition frame)))))
-    (setf (getf report :frames) (sparing-locals (getf report :frames)))
-    (list* :where (short-line (thread-name)) :number number :standing nil report)))
+         (message (report-or-minimal 0 kind condition frame)))
+    (setf (getf (cddr message) :frames) (sparing-locals (getf (cddr message) :frames)))
+    (inbox-entry message number)))
 
-(defun brief-thread-error-entry (condition kind number)
-  "Return the inbox entry for CONDITION where there is no time for more than its class."
-  (list* :where (short-line (thread-name)) :number number :standing nil (copy-list (cddr (minimal-report 0 kind condition)))))
+(defun inbox-entry (message number)
+  "Return the inbox entry for the error NUMBER of this thread, which MESSAGE reports."
+  (list* :where (short-line (thread-name)) :number number :standing nil (cddr message)))
 
 (defun put-in-inbox (entry)
   "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
@@ -446,7 +446,7 @@ REPORTED is called when the report is in the inbox."
                 (stand number post condition frame)))
          ;; The thread may be killed while its report is made.
          (unless is-told
-           (put-in-inbox (brief-thread-error-entry condition kind number)))
+           (put-in-inbox (inbox-entry (minimal-report 0 kind condition) number)))
          (note-ended number))
        ;; A person's thread is not ours to end: it continues.
        (unless (shares-image-p)
@@ -465,5 +465,4 @@ REPORTED is called when the report is in the inbox."
                                         :interrupt finish)
              (continue ()
                :report "Continue from where it was interrupted."))))
-      (list* *id* :ok :name (label-of thread) :outcome outcome :number number
-             (inbox-part)))))
+      (list *id* :ok :name (label-of thread) :outcome outcome :number number :inbox '()))))
