@@ -24,8 +24,15 @@
             do (push (list symbol (list 'quote value)) bindings))
     (nreverse bindings)))
 
+(declaim (notinline evaluate-entry))
+(defun evaluate-entry (form)
+  "Evaluate FORM, sent to the last frame of an error. Backtraces end at this function."
+  (multiple-value-prog1 (eval form)))
+
 (defun evaluate-in-frame (frame form)
-  "Evaluate FORM with the variables of FRAME. An assignment to one changes it in FRAME."
+  "Evaluate FORM with the variables of FRAME, or without for NIL. An assignment to one changes it in FRAME."
+  (unless frame
+    (return-from evaluate-in-frame (evaluate-entry form)))
   (let* ((bindings (frame-bindings frame))
          (names (mapcar #'first bindings)))
     (flet ((write-back (values)
@@ -94,11 +101,6 @@ a method can be one of another package's function; otherwise the one of its func
       (walk form)
       nil)))
 
-(declaim (notinline evaluate-entry))
-(defun evaluate-entry (form)
-  "Evaluate FORM, sent to the last frame of an error. Backtraces end at this function."
-  (multiple-value-prog1 (eval form)))
-
 (defun lost-variable-hint (condition)
   "Return a sentence if CONDITION reports a variable that is unbound in code evaluated in a frame, or NIL."
   (when (and *entered-variables* (typep condition 'unbound-variable))
@@ -128,20 +130,9 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
                  *entered-variables* (list (if frame (mapcar #'first (frame-bindings frame)) '())))
            (let ((*entry-text* (make-entry-text :text text :package package :free (free-p))))
              (evaluate-form-by
-              (lambda ()
-                (if frame
-                    (evaluate-in-frame frame (noting-form text (rest form) ends))
-                    (let ((values '()))
-                      (loop for one in (rest form)
-                            for end in ends
-                            do (setf values (multiple-value-list (evaluate-entry one)))
-                               (note-entry-done text end))
-                      (values-list values))))))))
+              (lambda () (evaluate-in-frame frame (noting-form text (rest form) ends)))))))
        arguments
-       (lambda ()
-         (if (free-p)
-             (list :free-in package)
-             '()))))))
+       (lambda () (given :free-in (and (free-p) package)))))))
 
 (defun find-shown-restart (designator)
   "Return the restart with this name or number in the report, or NIL. The name may be a keyword or in brackets, as in
@@ -161,11 +152,9 @@ the report."
   "Note in PROGRESS that the pieces AGAIN of EVALUATION were evaluated again, and the pieces LEFT were not."
   (when progress
     (when again
-      (setf (progress-carried progress)
-            (append (progress-carried progress) (list (cons evaluation again)))))
+      (push (cons evaluation again) (progress-carried progress)))
     (when left
-      (setf (progress-left progress)
-            (append (progress-left progress) (list (cons evaluation left)))))))
+      (push (cons evaluation left) (progress-left progress)))))
 
 (defun evaluate-fix (code package progress)
   "Evaluate CODE before the program continues; return what took effect of it, an ENTRY-TEXT. It is read in PACKAGE, or in
@@ -191,11 +180,9 @@ is an error inside the error, reported like any other."
       (continue-asking))
     (call-as-evaluation
      (lambda ()
-       (loop for (text package evaluation from until) in (getf arguments :definitions)
-             do (multiple-value-bind (evaluated failed again left)
-                    (evaluate-again text package evaluation :from from :until until)
-                  (declare (ignore evaluated failed))
-                  (note-carried progress evaluation again left)))
+       (dolist (definition (getf arguments :definitions))
+         (multiple-value-bind (again left) (apply #'evaluate-again definition)
+           (note-carried progress (third definition) again left)))
        (let* ((*entry-text* (and code (evaluate-fix code package progress)))
               ;; Too late to refuse: the code has taken effect.
               (leave (handler-case (funcall prepare)

@@ -48,10 +48,7 @@ returns true. Return that; NIL if it never does."
                 (list* 'list (loop for form in (read-forms text)
                                    collect (list 'multiple-value-list form)))))
         (*current-form* nil))
-    (first (evaluate-form-by (lambda ()
-                               (if frame
-                                   (evaluate-in-frame frame form)
-                                   (evaluate-entry form)))))))
+    (first (evaluate-form-by (lambda () (evaluate-in-frame frame form))))))
 
 (defun leave-evaluation (values)
   "Make the evaluation's form return VALUES, a list."

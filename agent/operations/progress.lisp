@@ -17,9 +17,9 @@
   (pieces '())                          ; (START END PACKAGE DEPTH . CALLS), last first
   (steps '())                           ; how many forms of each running PROGN are done, innermost first
   (calls '())                           ; the restarts that continued the form, last first
-  (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...)
+  (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...), last first
   read-in                               ; the name of the package that the request asked for, or NIL
-  (left '())                            ; their other forms, not repeated: (EVALUATION PIECE...)
+  (left '())                            ; their other forms, not repeated: (EVALUATION PIECE...), last first
   is-text                               ; true if forms of the text are evaluated one by one
   is-told)
 
@@ -139,8 +139,7 @@
     (cond ((null progress)
            '())
           ((and (eq ending :done) (not (progress-is-told progress)))
-           (and (progress-read-in progress)
-                (list :read-in (progress-read-in progress))))
+           (given :read-in (progress-read-in progress)))
           (t
            (when (and text (progress-steps progress))
              (note-steps-done text progress))
@@ -148,14 +147,11 @@
              ;; Not source text: record it as complete.
              (push (list 0 nil (session-package-name) 0) (progress-pieces progress)))
            (setf (progress-is-told progress) t)
-           (append (list :done-of (progress-evaluation progress)
-                         :done (reverse (shiftf (progress-pieces progress) '())))
-                   (when (progress-read-in progress)
-                     (list :read-in (progress-read-in progress)))
-                   (when (progress-carried progress)
-                     (list :carried (shiftf (progress-carried progress) '())))
-                   (when (progress-left progress)
-                     (list :left (shiftf (progress-left progress) '()))))))))
+           (list* :done-of (progress-evaluation progress)
+                  :done (reverse (shiftf (progress-pieces progress) '()))
+                  (given :read-in (progress-read-in progress)
+                         :carried (reverse (shiftf (progress-carried progress) '()))
+                         :left (reverse (shiftf (progress-left progress) '()))))))))
 
 (defun note-lost (progress)
   "Note that the form of PROGRESS continues in a way that no text can repeat."
