@@ -15,10 +15,7 @@
         *earlier-values* '()))
 
 (defun remember-inspection (number object parts)
-  (push (list* number object parts) *inspections*)
-  (let ((end (nthcdr (1- +inspections-kept+) *inspections*)))
-    (when end
-      (setf (rest end) '()))))
+  (setf *inspections* (some-of (acons number (cons object parts) *inspections*) 0 +inspections-kept+)))
 
 (defun compound-p (value)
   "True if VALUE has parts beyond its printed text."
@@ -167,42 +164,6 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
   (let ((value (first (evaluate-text text))))
     (evaluate-form-by (lambda () (funcall (part-setter part) value)))))
 
-(defun inspect-code (arguments steps)
-  "Inspect the value of the :CODE of ARGUMENTS, after setting one of its parts if requested."
-  (let ((object nil)
-        (sentence nil)
-        (text (getf arguments :set)))
-    (call-as-evaluation
-     (lambda ()
-       (setf object (first (evaluate-text (getf arguments :code) :is-whole t)))
-       (multiple-value-bind (part absent) (find-part object steps)
-         (setf sentence (or absent (and text (why-not-settable part))))
-         (when (and text (null sentence))
-           (set-part part text)))
-       '())
-     arguments
-     (lambda ()
-       (cond ((null sentence) (inspection-asked-for object steps arguments))
-             (text (list :not-set sentence))
-             (t (list :absent sentence)))))))
-
-(defun inspect-object (object arguments steps)
-  "Inspect OBJECT, which has a handle, after setting one of its parts if requested."
-  (let ((text (getf arguments :set)))
-    (multiple-value-bind (part absent) (find-part object steps)
-      (let ((sentence (or absent (and text (why-not-settable part)))))
-        (cond (sentence
-               (refuse-absent (null text) "~a" sentence))
-              ((null text)
-               (list* *id* :ok (inspection-asked-for object steps arguments)))
-              (t
-               (call-as-evaluation
-                (lambda ()
-                  (set-part part text)
-                  '())
-                arguments
-                (lambda () (inspection-asked-for object steps arguments)))))))))
-
 (defun local-of-frame (number name)
   "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here, or refuse."
   (let* ((frame (frame-number number))
@@ -223,11 +184,34 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
         (list (symbol-value symbol))
         (refuse "~a has no value yet, or is not a variable: it can be evaluated when what runs has ended." name))))
 
-(define-operation :inspect (&rest arguments &key code path local (frame 0) variable package handle)
-  (let ((steps (parse-path (or path ""))))
-    (if code
-        (inspect-code arguments steps)
-        (inspect-object (first (cond (local (local-of-frame frame local))
-                                     (variable (variable-value variable package))
-                                     (t (object-with-handle handle))))
-                        arguments steps))))
+(define-operation :inspect (&rest arguments &key code path set local (frame 0) variable package handle)
+  (let* ((steps (parse-path (or path "")))
+         (object (first (cond (code '())
+                              (local (local-of-frame frame local))
+                              (variable (variable-value variable package))
+                              (t (object-with-handle handle)))))
+         (part nil)
+         (problem nil))
+    (flet ((find-it ()
+             (multiple-value-bind (found absent) (find-part object steps)
+               (setf part found
+                     problem (or absent (and set (why-not-settable part))))))
+           (report ()
+             (cond ((null problem) (inspection-asked-for object steps arguments))
+                   (set (list :not-set problem))
+                   (t (list :absent problem)))))
+      (unless code
+        (find-it)
+        (when problem
+          (refuse-absent (null set) "~a" problem)))
+      (if (or code set)
+          (call-as-evaluation (lambda ()
+                                (when code
+                                  (setf object (first (evaluate-text code :is-whole t)))
+                                  (find-it))
+                                (when (and set (null problem))
+                                  (set-part part set))
+                                '())
+                              arguments
+                              #'report)
+          (list* *id* :ok (report))))))
