@@ -196,13 +196,11 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   "True if there are enough ARGUMENTS for STAND-IN; if not, the function itself reports the error."
   (nthcdr (stand-in-required stand-in) (cons nil arguments)))
 
-(defun call-stopping (tracing stand-in function arguments stop)
-  "Call FUNCTION with ARGUMENTS where the program can stop. STOP is called before or after it, depending on TRACING."
+(defun call-stopping (stand-in function arguments stop)
+  "Call FUNCTION with ARGUMENTS where the program can stop. STAND-IN calls STOP before or after it."
   (let ((*callee* function)
         (*stop* stop))
-    (if (and (tracing-stop tracing) (fits-p stand-in arguments))
-        (apply (stand-in-function stand-in) arguments)
-        (apply function arguments))))
+    (apply (stand-in-function stand-in) arguments)))
 
 ;;; Which functions are running
 

@@ -32,30 +32,29 @@ conditions from it, and calls made by it are not traced."
         repeat 10
         collect (one-line (item-text value 200))))
 
-(defun call-recorded (name function arguments recorded)
-  "Call FUNCTION, which takes no arguments, for NAME with ARGUMENTS; record the call and its outcome if RECORDED."
+(defun call-deeper (function)
+  "Call FUNCTION, what a traced function does."
+  (let ((*trace-depth* (1+ *trace-depth*)))
+    (funcall function)))
+
+(defun call-recorded (name function arguments)
+  "Call FUNCTION, which takes no arguments, for NAME with ARGUMENTS; record the call and its outcome."
   (let ((signalled nil)
         (values '())
         (returned nil))
-    (when recorded
-      (meet-stack-end)
-      (call-recording (lambda () (note-record :call (call-text name arguments)))))
+    (meet-stack-end)
+    (call-recording (lambda () (note-record :call (call-text name arguments))))
     (unwind-protect
          (progn
            (setf values (handler-bind ((serious-condition
                                          (lambda (condition) (setf signalled condition))))
-                          (let ((*trace-depth* (1+ *trace-depth*)))
-                            (multiple-value-list (funcall function))))
+                          (multiple-value-list (call-deeper function)))
                  returned t)
-           (when recorded
-             (call-recording (lambda ()
-                               (note-record :return (name-text name) (result-texts values))))))
-      (unless (or returned (not recorded))
+           (call-recording (lambda () (note-record :return (name-text name) (result-texts values)))))
+      (unless returned
         (call-recording (lambda ()
                           (note-record :exit (name-text name)
-                                       (if signalled
-                                           (list (type-name-text (class-of signalled)))
-                                           '()))))))
+                                       (and signalled (list (type-name-text (class-of signalled)))))))))
     (values-list values)))
 
 (defun text-of-call (name arguments &optional (values nil returned))
@@ -65,17 +64,9 @@ conditions from it, and calls made by it are not traced."
      (format nil "~a ~:[is called.~;returned ~:[no values~;~:*~{~a~^, ~}~].~]"
              (call-text name arguments) returned (result-texts values)))))
 
-(defun stop-before (tracing name stand-in function arguments failed)
-  "Call FUNCTION for NAME with ARGUMENTS, after stopping if TRACING requests a stop at the call."
-  (if (eq :call (tracing-stop tracing))
-      (call-stopping tracing stand-in function arguments
-                     (lambda ()
-                       (stop-at tracing (text-of-call name arguments) failed)))
-      (apply function arguments)))
-
 (defun stop-after (tracing name stand-in function arguments)
   "Call FUNCTION for NAME with ARGUMENTS, and stop at its return if the condition is true then."
-  (call-stopping tracing stand-in function arguments
+  (call-stopping stand-in function arguments
                  (lambda (values)
                    (multiple-value-bind (true failed) (condition-true-p stand-in arguments values)
                      (when true
@@ -100,19 +91,23 @@ conditions from it, and calls made by it are not traced."
     (let ((stand-in (and (or (tracing-condition tracing) (tracing-stop tracing))
                          (stand-in-for tracing name lambda-list))))
       (cond ((not (and stand-in (fits-p stand-in arguments)))
-             (call-recorded name #'call arguments t))
+             (call-recorded name #'call arguments))
             ((eq :return (tracing-stop tracing))
-             (call-recorded name (lambda () (stop-after tracing name stand-in function arguments))
-                            arguments (null (tracing-condition tracing))))
+             (flet ((call-and-stop ()
+                      (stop-after tracing name stand-in function arguments)))
+               (if (tracing-condition tracing)
+                   (call-deeper #'call-and-stop)
+                   (call-recorded name #'call-and-stop arguments))))
             (t
              (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
-               (cond ((not true)
-                      (call))
-                     ((stops-p)
-                      (call-recorded name (lambda () (stop-before tracing name stand-in function arguments failed))
-                                     arguments t))
-                     (t
-                      (call-recorded name #'call arguments t)))))))))
+               (flet ((stop ()
+                        (stop-at tracing (text-of-call name arguments) failed)))
+                 (cond ((not true)
+                        (call))
+                       ((and (tracing-stop tracing) (stops-p))
+                        (call-recorded name (lambda () (call-stopping stand-in function arguments #'stop)) arguments))
+                       (t
+                        (call-recorded name #'call arguments))))))))))
 
 (defun tracer (tracing)
   "Return the wrapper for the function of TRACING."
