@@ -87,9 +87,8 @@
                                (funcall hook expander form environment))))
     (funcall function)))
 
-(defun compile-and-note (text)
-  "Compile TEXT. Return whether that failed, the notes, how many more there were, and the names of the functions it
-defines."
+(defun compilation-part (text)
+  "Compile TEXT. Return the part of the reply about it."
   (let ((notes '())
         (undefined '())
         (lost 0)
@@ -111,19 +110,18 @@ defines."
                (pushnew name names :test #'equal))))
       (let ((failed (not (call-noting-names (lambda () (compile-text text #'note #'finish)) #'note-name))))
         (setf notes (append (nreverse notes) undefined))
-        (values (or failed
-                    (and (find-if (lambda (note)
-                                    (member (first note) '("WARNING" "ERROR") :test #'string=))
-                                  notes)
-                         t))
-                notes
-                lost
-                (with-agent-syntax ()
-                  (mapcar #'name-text (nreverse names))))))))
+        (list :failed (or failed
+                          (and (find-if (lambda (note)
+                                          (member (first note) '("WARNING" "ERROR") :test #'string=))
+                                        notes)
+                               t))
+              :notes notes
+              :notes-lost lost
+              :functions (with-agent-syntax ()
+                           (mapcar #'name-text (nreverse names))))))))
 
 (define-operation :compile-form (&rest arguments &key code)
   (call-in-package-for-code
    arguments
    (lambda ()
-     (multiple-value-bind (failed notes lost names) (compile-and-note code)
-       (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names)))))
+     (list* *id* :ok (compilation-part code)))))

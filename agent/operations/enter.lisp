@@ -111,26 +111,23 @@ a method can be one of another package's function; otherwise the one of its func
 (defun evaluate-text-in-frame (frame text arguments)
   "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or in the package of FRAME's
 function, so that COUNT is the variable that the function calls COUNT. The reply reports whether TEXT uses none of them."
-  (let ((form nil)
+  (let ((variables (if frame (mapcar #'first (frame-bindings frame)) '()))
+        (forms '())
         (ends '())
-        (package nil)
-        (*entered-variables* '()))
+        (package nil))
     (flet ((free-p ()
-             (not (and frame (mentions-p form (mapcar #'first (frame-bindings frame)))))))
+             (not (mentions-p forms variables))))
       (call-as-evaluation
        (lambda ()
          (let ((*current-form* nil))
            (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
                                 *package*)))
-             (multiple-value-bind (forms form-ends) (read-forms text)
-               (setf form (list* 'progn forms)
-                     ends form-ends
-                     package (session-package-name))))
-           (setf *current-form* (list (if (cddr form) form (second form)))
-                 *entered-variables* (list (if frame (mapcar #'first (frame-bindings frame)) '())))
-           (let ((*entry-text* (make-entry-text :text text :package package :free (free-p))))
-             (evaluate-form-by
-              (lambda () (evaluate-in-frame frame (noting-form text (rest form) ends)))))))
+             (setf (values forms ends) (read-forms text)
+                   package (session-package-name)))
+           (setf *current-form* (list (if (rest forms) (list* 'progn forms) (first forms))))
+           (let ((*entered-variables* (list variables))
+                 (*entry-text* (make-entry-text :text text :package package :free (free-p))))
+             (evaluate-form-by (lambda () (evaluate-in-frame frame (noting-form text forms ends)))))))
        arguments
        (lambda () (given :free-in (and (free-p) package)))))))
 
@@ -150,18 +147,16 @@ the report."
 
 (defun note-carried (progress evaluation again left)
   "Note in PROGRESS that the pieces AGAIN of EVALUATION were evaluated again, and the pieces LEFT were not."
-  (when progress
-    (when again
-      (push (cons evaluation again) (progress-carried progress)))
-    (when left
-      (push (cons evaluation left) (progress-left progress)))))
+  (when again
+    (push (cons evaluation again) (progress-carried progress)))
+  (when left
+    (push (cons evaluation left) (progress-left progress))))
 
 (defun evaluate-fix (code package progress)
   "Evaluate CODE before the program continues; return what took effect of it, an ENTRY-TEXT. It is read in PACKAGE, or in
 the current package for NIL; PROGRESS, of the evaluation that continues, reports which."
   (flet ((evaluate ()
-           (when progress
-             (setf (progress-read-in progress) (session-package-name)))
+           (note-package progress)
            (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
              (evaluate-text code)
              *entry-text*)))
@@ -174,7 +169,7 @@ the current package for NIL; PROGRESS, of the evaluation that continues, reports
   "Leave the error that stands here: first evaluate what ARGUMENTS request, its code in PACKAGE, then call what PREPARE
 returns, which never returns. What that leads to replies to this request from where the evaluation began. Failing before
 is an error inside the error, reported like any other."
-  (let ((progress *text-progress*)
+  (let ((progress (or *text-progress* (make-progress)))
         (code (getf arguments :code)))
     (when (getf arguments :asks)
       (continue-asking))

@@ -42,10 +42,8 @@ another one was read after it."
 
 (defun note-form-read (form text start)
   "Note that FORM begins at START of TEXT, or after blanks and comments."
-  (when *forms-done*
-    (let ((forms (cons (cons form start) (forms-done-forms *forms-done*))))
-      (setf (forms-done-text *forms-done*) text
-            (forms-done-forms *forms-done*) (some-of forms 0 +forms-kept+)))))
+  (setf (forms-done-text *forms-done*) text
+        (forms-done-forms *forms-done*) (some-of (acons form start (forms-done-forms *forms-done*)) 0 +forms-kept+)))
 
 (defun places-in-evaluated-text (start)
   "Return the places in the form that begins at START of the evaluated text. They are kept for the next warning, because
@@ -67,22 +65,24 @@ finding them reads the form again."
                             "PRINT" "PRIN1" "PRINC" "PPRINT" "WRITE" "WRITE-STRING" "WRITE-LINE" "WRITE-CHAR")
                      :test #'string=)))))
 
-(defun note-earlier-value (form values)
-  "Note that FORM, which is not the last of the text, has returned VALUES."
-  (when (and *forms-done*
-             ;; Most forms evaluated for their effect, such as WARN and FORMAT, return NIL.
-             (first values)
-             (not (tells-little-p form))
-             (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
-    (push (with-agent-syntax (:length 5 :level 3)
-            (item-text (first values) +earlier-value-limit+))
-          (forms-done-texts *forms-done*))))
-
 (defun note-last-value ()
-  "The form that was evaluated last is not the last one of the text."
-  (let ((last (shiftf (forms-done-last *forms-done*) '())))
-    (when last
-      (note-earlier-value (first last) (rest last)))))
+  "Note what the form that was evaluated last has returned: it is not the last one of the text."
+  (destructuring-bind (&optional form value &rest more) (shiftf (forms-done-last *forms-done*) '())
+    (declare (ignore more))
+    (when (and value                    ; most forms evaluated for their effect, such as WARN and FORMAT, return NIL
+               (not (tells-little-p form))
+               (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
+      (push (with-agent-syntax (:length 5 :level 3)
+              (item-text value +earlier-value-limit+))
+            (forms-done-texts *forms-done*)))))
+
+(defun note-form-evaluated (form values end)
+  "Note that FORM, which ends at END of the text, has returned VALUES."
+  (when (forms-done-package *forms-done*)
+    (note-top-package))
+  (note-form-done end)
+  (incf (forms-done-count *forms-done*))
+  (setf (forms-done-last *forms-done*) (cons form values)))
 
 (defun forms-part ()
   "Return the part of a reply about the forms before the last one, or before the one that failed."
@@ -169,12 +169,10 @@ place of the first list in it that is from the text. Second, true if it is the p
   (multiple-value-bind (place is-own)
       (if known-place (values known-place t) (place-in-evaluated-text form))
     (if place
-        (list place (if (and is-own (consp form)) (compiled-part-text form) nil))
+        (list place (if (and is-own (consp form))
+                        (with-agent-syntax (:length 10 :level 5) (form-text form))
+                        nil))
         '())))
-
-(defun compiled-part-text (part)
-  (with-agent-syntax (:length 10 :level 5)
-    (form-text part)))
 
 (defun place-entry (condition)
   "Return the place of CONDITION, a warning or error of the compiler, in a file or in the text, and the form there, or NIL."
@@ -267,15 +265,12 @@ are counted in *WARNINGS-LOST*."
 
 (defun keep-in-inbox (entry)
   "Put ENTRY into the inbox. If it is full, one is lost: this one, or if this error stands, the last that does not."
-  (when (>= (length *inbox*) +inbox-room+)
+  (push entry *inbox*)
+  (when (> (length *inbox*) +inbox-room+)
     (incf *inbox-lost*)
-    (let ((other (if (getf entry :standing)
-                     (find nil *inbox* :key (lambda (other) (getf other :standing)))
-                     nil)))
-      (if other
-          (setf *inbox* (remove other *inbox*))
-          (return-from keep-in-inbox nil))))
-  (push entry *inbox*))
+    (setf *inbox* (remove (or (find nil *inbox* :key (lambda (kept) (getf kept :standing)))
+                              entry)
+                          *inbox*))))
 
 (defun note-stray-condition (condition where)
   "Put CONDITION, which arrived outside any request, into the inbox."
@@ -444,43 +439,37 @@ of the last three evaluations, which * and its like keep."
 form and returns a list of its values. IS-WHOLE is true if the server keeps this very text for the
 evaluation."
   (let ((values '())
-        (done (and is-whole *forms-done*))
-        (*whole-text* (and is-whole (list text))))
-    (let ((stream (make-string-input-stream text)))
-      (loop
+        (*whole-text* (and is-whole (list text)))
+        (stream (make-string-input-stream text)))
+    (loop
+      (when is-whole
+        (note-form-begun (file-position stream)))
+      (let* ((start (file-position stream))
+             (form (let ((*source* (list text stream start))
+                         (*current-form* nil))
+                     (read-form stream)))
+             (end (file-position stream)))
+        (when (eq form stream)
+          (return values))
         (when is-whole
-          (note-form-begun (file-position stream)))
-        (let* ((start (file-position stream))
-               (form (let ((*source* (list text stream start))
-                           (*current-form* nil))
-                       (read-form stream)))
-               (origin (if is-whole (origin start (file-position stream)) (origin))))
-          (when (eq form stream)
-            (return))
-          (when done
-            (note-form-read form text start)
-            (note-last-value))
-          (setf *current-form* (list form)
-                - form)
-          (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
-          (when (and done (forms-done-package done))
-            (note-top-package))
-          (if is-whole
-              (note-form-done (file-position stream))
-              (note-entry-done text (file-position stream)))
-          (when done
-            (incf (forms-done-count done))
-            (setf (forms-done-last done) (cons form values)))
-          (setf /// //
-                // /
-                / values
-                *** **
-                ** *
-                * (first values)
-                +++ ++
-                ++ +
-                + -))))
-    values))
+          (note-form-read form text start)
+          (note-last-value))
+        (setf *current-form* (list form)
+              - form)
+        (setf values (call-with-origin (if is-whole (origin start end) (origin))
+                                       (lambda () (funcall evaluate form))))
+        (if is-whole
+            (note-form-evaluated form values end)
+            (note-entry-done text end))
+        (setf /// //
+              // /
+              / values
+              *** **
+              ** *
+              * (first values)
+              +++ ++
+              ++ +
+              + -)))))
 
 (defun find-meant-package (name)
   "Return the package called NAME, in any case; :NAME and #:name mean the same. NIL if there is none."
@@ -535,7 +524,7 @@ added to the reply."
          (*redefined* '())
          (*printed-values* :none)
          (*evaluation* (getf arguments :evaluation))
-         (*text-progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
+         (*text-progress* (make-progress :evaluation *evaluation*))
          (package-name (getf arguments :package))
          (*forms-done* (make-forms-done :package (if package-name nil *package*)))
          (*readings* (if (getf arguments :capture-time)
@@ -550,7 +539,7 @@ added to the reply."
                                     (call-with-input (getf arguments :stdin) (getf arguments :asks) function)))
                              (if package-name
                                  (let ((*package* (designated-package package-name)))
-                                   (note-package)
+                                   (note-package *text-progress*)
                                    (evaluate))
                                  (evaluate)))))
                (when *readings*

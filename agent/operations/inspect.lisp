@@ -57,24 +57,19 @@ NIL if TEXT is not a handle."
 (defun inspected-object (text)
   "Return in a list the object to which a reply gave the handle TEXT, or refuse."
   (multiple-value-bind (number index key) (parse-handle text #\h)
-    (let ((inspection (assoc number *inspections*)))
-      (flet ((missing ()
-               (refuse "No object has the handle ~a now. Handles belong to the state of the ~
-                           session in which they were given: a return to an earlier state or a ~
-                           new process discards them, and only those of the last ~d inspections are ~
-                           kept. Inspect the object again by code."
-                          text +inspections-kept+)))
-        (cond ((null number)
-               (refuse "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12."
-                          text))
-              ((null inspection) (missing))
-              ((null index) (list (second inspection)))
-              (t
-               (let ((entry (assoc index (cddr inspection))))
-                 (cond ((null entry) (missing))
-                       ((not key) (list (second entry)))
-                       ((cddr entry) (list (third entry)))
-                       (t (missing))))))))))
+    (let* ((inspection (assoc number *inspections*))
+           (entry (assoc index (cddr inspection))))
+      (cond ((null number)
+             (refuse "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12." text))
+            ((and inspection (null index)) (list (second inspection)))
+            ((and entry (not key)) (list (second entry)))
+            ((and key (cddr entry)) (list (third entry)))
+            (t
+             (refuse "No object has the handle ~a now. Handles belong to the state of the ~
+                         session in which they were given: a return to an earlier state or a ~
+                         new process discards them, and only those of the last ~d inspections are ~
+                         kept. Inspect the object again by code."
+                        text +inspections-kept+))))))
 
 (defun one-line (text)
   (substitute #\space #\newline text))

@@ -50,16 +50,13 @@ returns true. Return that; NIL if it never does."
         (*current-form* nil))
     (first (evaluate-form-by (lambda () (evaluate-in-frame frame form))))))
 
-(defun leave-evaluation (values)
-  "Make the evaluation's form return VALUES, a list."
-  (lambda (progress)
-    (note-lost progress)
-    (throw 'form-values (values-list values))))
-
 (defun leave-frame (frame function)
+  "Return a function that has FRAME return what FUNCTION returns; for NIL the evaluation's form does."
   (lambda (progress)
     (note-lost progress)
-    (leave-frame-by frame function)))
+    (if frame
+        (leave-frame-by frame function)
+        (throw 'form-values (funcall function)))))
 
 (define-operation :return-from-frame (&rest arguments &key ((:frame number) 0) value)
   (let ((frame (frame-to-leave number)))
@@ -67,9 +64,7 @@ returns true. Return that; NIL if it never does."
      arguments
      (lambda ()
        (let ((values (first (last (values-in-frame frame (or value "nil") arguments)))))
-         (if frame
-             (leave-frame frame (lambda () (values-list values)))
-             (leave-evaluation values))))
+         (leave-frame frame (lambda () (values-list values)))))
      (and frame (frame-package frame)))))
 
 ;;; Calling a function again

@@ -174,9 +174,7 @@ the function does not accept that number. The call of a generic function has no 
         (cond ((and count (dispatching-p lambda-list))
                (or (form-hint count)
                    (format nil "A generic function that takes ~d argument~:p was called with ~d."
-                           (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list)
-                               (length lambda-list))
-                           count)))
+                           (required-count lambda-list) count)))
               ;; The function that was called has no frame that is shown, and called by that one.
               ((and count (or (accepts-p lambda-list count)
                               (not (eql count (ignore-errors (list-length arguments))))))

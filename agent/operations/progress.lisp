@@ -8,7 +8,7 @@
   "The most restarts of one form that a reply reports.")
 
 (defstruct progress
-  evaluation                            ; the evaluation's number, under which the server keeps the text
+  evaluation                            ; the number under which the server keeps the text, or NIL if it does not
   (form-start 0)                        ; where the current form begins in the text
   (start 0)                             ; the part of the form before this character has been reported
   (depth 0)                             ; how many PROGNs enclose that place
@@ -24,20 +24,18 @@
   is-told)
 
 (defvar *text-progress* nil
-  "The progress of the running evaluation, or NIL if the server does not keep its text.")
+  "The progress of the running evaluation, or NIL.")
 
-(defun note-package ()
-  "Note that the request asked for the current package."
-  (when *text-progress*
-    (setf (progress-read-in *text-progress*) (session-package-name))))
+(defun note-package (progress)
+  "Note in PROGRESS that the request asked for the current package."
+  (setf (progress-read-in progress) (session-package-name)))
 
 (defun note-form-begun (start)
   (let ((progress *text-progress*))
-    (when progress
-      (setf (progress-is-text progress) t
-            (progress-package progress) (session-package-name)
-            (progress-readtable progress) *readtable*)
-      (note-form-start progress start))))
+    (setf (progress-is-text progress) t
+          (progress-package progress) (session-package-name)
+          (progress-readtable progress) *readtable*)
+    (note-form-start progress start)))
 
 (defun note-form-start (progress start)
   (setf (progress-form-start progress) start
@@ -59,9 +57,8 @@
 
 (defun note-form-done (end)
   (let ((progress *text-progress*))
-    (when progress
-      (note-piece progress (progress-start progress) end (progress-depth progress))
-      (note-form-start progress end))))
+    (note-piece progress (progress-start progress) end (progress-depth progress))
+    (note-form-start progress end)))
 
 (declaim (notinline evaluate-step))
 (defun evaluate-step (form)
@@ -136,7 +133,7 @@
   "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation has ended,
 :LEFT if it was given up, and NIL if it stands in an error in TEXT."
   (let ((progress *text-progress*))
-    (cond ((null progress)
+    (cond ((or (null progress) (null (progress-evaluation progress)))
            '())
           ((and (eq ending :done) (not (progress-is-told progress)))
            (given :read-in (progress-read-in progress)))
@@ -155,30 +152,28 @@
 
 (defun note-lost (progress)
   "Note that the form of PROGRESS continues in a way that no text can repeat."
-  (when progress
-    (push :lost (progress-calls progress))))
+  (push :lost (progress-calls progress)))
 
 (defun note-restart (progress restart value)
   "Note that the form of PROGRESS continues by RESTART, with the values of the text VALUE."
-  (when progress
-    (let ((condition *error-condition*)
-          (name (restart-name restart)))
-      (cond ((eq name 'retry)
-             (note-form-start progress (progress-form-start progress)))
-            ((typep condition 'evaluation-interrupted))
-            ((and name (typep condition 'serious-condition)
-                  (< (length (progress-calls progress)) +calls-kept+))
-             (multiple-value-bind (text outcome)
-                 ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
-                 (guarded (stream +symbol-characters+)
-                   (let ((*package* (find-package "KEYWORD"))
-                         (*print-pretty* nil))
-                     (prin1 name stream)))
-               (if outcome
-                   (note-lost progress)
-                   (push (let ((*print-pretty* nil))
-                           (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~a condition) ~
-                                        ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" text value))
-                         (progress-calls progress)))))
-            (t
-             (note-lost progress))))))
+  (let ((condition *error-condition*)
+        (name (restart-name restart)))
+    (cond ((eq name 'retry)
+           (note-form-start progress (progress-form-start progress)))
+          ((typep condition 'evaluation-interrupted))
+          ((and name (typep condition 'serious-condition)
+                (< (length (progress-calls progress)) +calls-kept+))
+           (multiple-value-bind (text outcome)
+               ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
+               (guarded (stream +symbol-characters+)
+                 (let ((*package* (find-package "KEYWORD"))
+                       (*print-pretty* nil))
+                   (prin1 name stream)))
+             (if outcome
+                 (note-lost progress)
+                 (push (let ((*print-pretty* nil))
+                         (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~a condition) ~
+                                      ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" text value))
+                       (progress-calls progress)))))
+          (t
+           (note-lost progress)))))

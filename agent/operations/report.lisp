@@ -477,9 +477,7 @@ do not show the line."
                   line column))))))
 
 (defun capitalized (sentence)
-  (if (plusp (length sentence))
-      (concatenate 'string (string-upcase (subseq sentence 0 1)) (subseq sentence 1))
-      sentence))
+  (string-upcase sentence :end (min 1 (length sentence))))
 
 (defun reader-message (condition)
   (multiple-value-bind (line column) (source-place)

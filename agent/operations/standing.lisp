@@ -261,17 +261,16 @@
     (call-undisturbed
      (lambda ()
        (handler-case
-           (call-locked
-            (lambda ()
-              (setf (post-thread post)
-                    (make-thread (format nil "evaluation ~@[~d~]" number)
-                                 (lambda () (serve-post post values ready))))
-              (push post *posts*)))
+           (progn
+             (call-locked
+              (lambda ()
+                (setf (post-thread post)
+                      (make-thread (format nil "evaluation ~@[~d~]" number)
+                                   (lambda () (serve-post post values ready))))
+                (push post *posts*)))
+             (await-signal ready))
          (serious-condition (condition)
-           (setf failure condition))
-         (:no-error (&rest values)
-           (declare (ignore values))
-           (await-signal ready)))))
+           (setf failure condition)))))
     ;; The error is served here, where neither interrupts are deferred nor the lock is held.
     (when failure
       (error failure))

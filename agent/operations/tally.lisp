@@ -53,8 +53,9 @@
 (defun tallier (name)
   (let ((tally (tally-of name)))
     (lambda (function &rest arguments)
-      (if-watched (call-tallied tally function arguments)
-                  (apply function arguments)))))
+      (if (program-calls-p)
+          (call-tallied tally function arguments)
+          (apply function arguments)))))
 
 (defun tallied-names ()
   (still-watched (mapcar #'tally-name *tallies*) 'tally))

@@ -116,33 +116,31 @@ conditions from it, and calls made by it are not traced."
         (lambda (function &rest arguments)
           (apply function arguments))
         (lambda (function &rest arguments)
-          (if-watched (if (within-p tracing)
-                          (call-traced tracing name
-                                       (let ((*watching* t))
-                                         (function-lambda-list function))
-                                       function arguments)
-                          (apply function arguments))
-                      (apply function arguments))))))
+          (if (program-calls-p tracing)
+              (call-traced tracing name
+                           (let ((*watching* t))
+                             (function-lambda-list function))
+                           function arguments)
+              (apply function arguments))))))
 
 (defun method-tracer (tracing)
   "Return the wrapper for the methods of the generic function of TRACING."
   (lambda (method function arguments)
-    (if-watched (if (within-p tracing)
-                    (multiple-value-bind (name qualifiers specializers lambda-list)
-                        (let ((*watching* t))
-                          (method-signature method))
-                      (call-traced tracing `(method ,name ,@qualifiers ,specializers) (plain-lambda-list lambda-list)
-                                   function arguments))
-                    (apply function arguments))
-                (apply function arguments))))
+    (if (program-calls-p tracing)
+        (multiple-value-bind (name lambda-list)
+            (let ((*watching* t))
+              (traced-method-signature method))
+          (call-traced tracing name lambda-list function arguments))
+        (apply function arguments))))
 
-(defun plain-lambda-list (lambda-list)
-  "Return LAMBDA-LIST, of a method, without specializers."
-  (loop with required = t
-        for part in lambda-list
-        do (when (member part lambda-list-keywords)
-             (setf required nil))
-        collect (if (and required (consp part)) (first part) part)))
+(defun traced-method-signature (method)
+  "Return the name of METHOD as in a frame, and its lambda list without specializers."
+  (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
+    (let ((count (required-count lambda-list)))
+      (values `(method ,name ,@qualifiers ,specializers)
+              (append (loop for part in (some-of lambda-list 0 count)
+                            collect (if (consp part) (first part) part))
+                      (nthcdr count lambda-list))))))
 
 (defun traces-methods-p (tracing)
   (and (tracing-methods tracing)
@@ -186,10 +184,7 @@ earlier one. Return the part of the reply about this."
                  (stand-in-problem (stand-in-for tracing name lambda-list))))
           (if (traces-methods-p tracing)
               (let ((problems (loop for method in (methods-of-function (fdefinition name))
-                                    collect (multiple-value-bind (name qualifiers specializers lambda-list)
-                                                (method-signature method)
-                                              (problem `(method ,name ,@qualifiers ,specializers)
-                                                       (plain-lambda-list lambda-list))))))
+                                    collect (multiple-value-call #'problem (traced-method-signature method)))))
                 (and problems (every #'identity problems) (first problems)))
               (problem name (function-lambda-list (fdefinition name))))))
       nil))
@@ -240,11 +235,6 @@ earlier one. Return the part of the reply about this."
                            names))
             (reverse problems))))
 
-(defun stop-designated (text)
-  (cond ((null text) nil)
-        ((string= text "return") :return)
-        (t :call)))
-
 (defun forget-dead-tracings ()
   "Forget the tracings of functions that were made unbound since."
   (let* ((names (mapcar #'tracing-name *tracings*))
@@ -266,7 +256,7 @@ earlier one. Return the part of the reply about this."
                                        (lambda (name)
                                          (make-tracing :name name
                                                        :condition condition
-                                                       :stop (stop-designated break)
+                                                       :stop (and break (if (string= break "return") :return :call))
                                                        :methods methods
                                                        :within within))))))
                  ((string= action "stop")

@@ -9,17 +9,14 @@
 (defvar *watching* nil
   "True while a watcher itself runs; its own calls are not watched.")
 
-(defun program-calls-p ()
-  "True if the current call is made by the program, not by the agent."
-  (and (null *guard*)
-       (or *evaluating* (not (main-thread-p)))))
-
-(defmacro if-watched (watched unwatched)
-  "Run WATCHED if the current call is made by the program, otherwise UNWATCHED. Finding out may call functions
+(defun program-calls-p (&optional tracing)
+  "True if the current call is made by the program, not by the agent, and where TRACING applies. Finding out may call functions
 that are watched themselves; so may a watcher."
-  `(if (and (not *watching*) (let ((*watching* t)) (program-calls-p)))
-       ,watched
-       ,unwatched))
+  (and (not *watching*)
+       (let ((*watching* t))
+         (and (null *guard*)
+              (or *evaluating* (not (main-thread-p)))
+              (or (null tracing) (within-p tracing))))))
 
 (defun function-name-problem (name)
   "Return why the function NAME cannot be watched, as a sentence, or NIL."
@@ -68,11 +65,8 @@ there are none."
                                     by one."
                                (package-name package))))
           (package
-           (let ((names (functions-of-package package)))
-             (if names
-                 names
-                 (values '() (format nil "The package ~a has no functions."
-                                     (package-name package))))))
+           (or (functions-of-package package)
+               (values '() (format nil "The package ~a has no functions." (package-name package)))))
           (t (values '() (unknown-function-text text))))))
 
 (defun standard-name-p (name)
