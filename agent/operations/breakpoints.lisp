@@ -255,7 +255,4 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
          (not (own-package-p (symbol-package symbol)))
          symbol)))
 
-(defun tell-step-problem (text)
-  (format t "~&; ~a~%" text))
-
-(watch-steps #'tell-step #'function-of-step #'tell-step-problem)
+(watch-steps #'tell-step #'function-of-step (lambda (problem) (format t "~&; ~a~%" problem)))

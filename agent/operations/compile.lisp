@@ -59,17 +59,6 @@
          (parse-integer place :start (1+ first) :junk-allowed t)
          (subseq place first))))
 
-(defun undefined-notes ()
-  "List the notes about undefined names; second, how many more there are."
-  (with-agent-syntax (:length 10 :level 5)
-    (multiple-value-bind (names more) (undefined-names +notes-kept+ t)
-      (values (loop for (class name kind form place) in names
-                    collect (list (symbol-name class)
-                                  (concatenate 'string "undefined " kind ": " (name-text name))
-                                  (if form (form-text form) nil)
-                                  (compiled-place place)))
-              more))))
-
 (defun defined-name (form)
   "Return in a list the name of the function that FORM defines, or NIL."
   (and (consp form)
@@ -102,8 +91,13 @@
                      (t
                       (incf lost)))))
            (finish ()
-             (multiple-value-bind (undefined-here more) (undefined-notes)
-               (setf undefined undefined-here)
+             (multiple-value-bind (names more) (undefined-names +notes-kept+ t)
+               (setf undefined (with-agent-syntax (:length 10 :level 5)
+                                 (loop for (class name kind form place) in names
+                                       collect (list (symbol-name class)
+                                                     (concatenate 'string "undefined " kind ": " (name-text name))
+                                                     (if form (form-text form) nil)
+                                                     (compiled-place place)))))
                (incf lost more)))
            (note-name (name)
              (when (< (length names) +names-kept+)

@@ -190,13 +190,6 @@ is an error inside the error, reported like any other."
            (funcall leave progress))))
      arguments)))
 
-(defun values-for-restart (restart text asks)
-  "Return the values to pass to RESTART: those of TEXT, or what it asks for if ASKS is true."
-  (let ((asker (and asks (restart-asker restart))))
-    (cond (text (evaluate-text text))
-          (asker (funcall asker))
-          (t '()))))
-
 (defconstant +restarts-offered+ 8)
 
 (defun restarts-offered ()
@@ -223,17 +216,17 @@ is an error inside the error, reported like any other."
              count))))
 
 (define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number)
-  (let ((restart (or (and *error-condition* (find-shown-restart designator))
-                     (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
-        (asks (and (null text) asks)))
-    (when (and (null text)
-               (plusp (required-count (restart-lambda-list restart)))
-               (not (and asks (restart-asker restart))))
+  (let* ((restart (or (and *error-condition* (find-shown-restart designator))
+                      (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
+         (asker (and (null text) asks (restart-asker restart))))
+    (when (and (null text) (null asker) (plusp (required-count (restart-lambda-list restart))))
       (refuse "The restart ~a needs a value: pass a form as the argument value." designator))
     (go-on-from-error
      arguments
      (lambda ()
-       (let* ((given (values-for-restart restart text asks))
+       (let* ((given (cond (text (evaluate-text text))
+                           (asker (funcall asker))
+                           (t '())))
               (values (if given
                           (cons (restart-argument restart (first given)) (rest given))
                           '())))

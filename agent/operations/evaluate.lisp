@@ -8,7 +8,8 @@
 (defvar *warnings* '()
   "The warnings of the running request, last first.")
 (defvar *printed-values* :none
-  "Once the evaluation has ended: the values printed so far, last first, each consed to its number of characters if it was cut.")
+  "Once the evaluation has ended: (TEXT . CHARACTERS) for each value printed so far, last first; CHARACTERS is NIL if TEXT is
+whole.")
 (defvar *readings* nil
   "The clock readings at the start of the evaluation, if its time is requested.")
 (defconstant +warnings-kept+ 500)
@@ -125,7 +126,6 @@ finding them reads the form again."
   "Return the path from FORM to the cons PART in it, a list of positions in lists; NIL if it is not there. Second, true
 if it is there."
   (let ((left +conses-searched+))
-    (declare (type fixnum left))
     (labels ((walk (form steps)
                (when (eq form part)
                  (return-from steps-to (values (reverse steps) t)))
@@ -176,12 +176,11 @@ place of the first list in it that is from the text. Second, true if it is the p
 
 (defun place-entry (condition)
   "Return the place of CONDITION, a warning or error of the compiler, in a file or in the text, and the form there, or NIL."
-  (handler-case
-      (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
-          (let ((file (or (file-of-component)
-                          (and *load-truename* (uiop:native-namestring *load-truename*)))))
-            (and file (list file nil))))
-    (error () '())))
+  (ignore-errors
+   (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
+       (let ((file (or (file-of-component)
+                       (and *load-truename* (uiop:native-namestring *load-truename*)))))
+         (and file (list file nil))))))
 
 (defun forget-warnings ()
   (setf *warnings* '()
@@ -201,8 +200,7 @@ are counted in *WARNINGS-LOST*."
                        (equal name (cell-error-name condition)))
              collect (list* (symbol-name class)
                             (concatenate 'string "undefined " kind ": " (name-text name))
-                            (handler-case (place-fields known-place form)
-                              (error () '())))))))
+                            (ignore-errors (place-fields known-place form)))))))
 
 (defvar *timing* nil
   "Once the evaluation has ended: what it took, as clock readings.")
@@ -476,11 +474,6 @@ evaluation."
   (or (find-package name)
       (find-package (string-upcase (string-left-trim "#:" name)))))
 
-(defun designated-package (name)
-  "Return the package called NAME, or signal the error that the reader would."
-  (or (find-meant-package name)
-      (error 'unknown-package :package name)))
-
 (define-condition unknown-package (package-error)
   ()
   (:report (lambda (condition stream)
@@ -538,7 +531,8 @@ added to the reply."
              (let ((values (flet ((evaluate ()
                                     (call-with-input (getf arguments :stdin) (getf arguments :asks) function)))
                              (if package-name
-                                 (let ((*package* (designated-package package-name)))
+                                 (let ((*package* (or (find-meant-package package-name)
+                                                      (error 'unknown-package :package package-name))))
                                    (note-package *text-progress*)
                                    (evaluate))
                                  (evaluate)))))

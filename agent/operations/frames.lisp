@@ -65,12 +65,10 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
     (multiple-value-bind (code place) (and (or locals exact) (frame-code frame (not locals)))
       (list* (call-text shown-name arguments)
              (or place
-                 (handler-case (place-now (frame-source frame) shown-name)
-                   (error () nil)))
+                 (ignore-errors (place-now (frame-source frame) shown-name)))
              (append (and locals code (string/= code "#<...>") (list (list nil code)))
                      (and locals
-                          (loop for (name . value) in (handler-case (frame-locals frame)
-                                                        (error () '()))
+                          (loop for (name . value) in (ignore-errors (frame-locals frame))
                                 collect (list (item-text name 60) (item-text value 200)))))))))
 
 (defun last-frame ()

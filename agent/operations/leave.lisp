@@ -73,15 +73,12 @@ returns true. Return that; NIL if it never does."
   "Return the name of the generic function of the method called NAME in a frame, or NIL."
   (and (consp name) (eq (first name) 'method) (second name)))
 
-(defun next-method-call-p (name)
-  "True if NAME, of a frame, belongs to CALL-NEXT-METHOD or to SBCL's code around it."
-  (and (consp name) (mentions-p name '(call-next-method))))
-
 (defun called-by-method-p (frame generic-function)
   "True if FRAME, of a method of GENERIC-FUNCTION, was called by another of its methods."
   (let ((caller (frame-below frame frame (lambda (other name number)
                                            (declare (ignore number))
-                                           (if (next-method-call-p name) nil other)))))
+                                           ;; Frames of CALL-NEXT-METHOD, and of SBCL's code around it, are between them.
+                                           (if (and (consp name) (mentions-p name '(call-next-method))) nil other)))))
     (and caller
          (equal generic-function (generic-function-of (frame-call caller))))))
 
@@ -103,17 +100,12 @@ returns true. Return that; NIL if it never does."
                 number reason (frame-after frame)))
       (values (fdefinition callee) arguments))))
 
-(defun known-arguments-p (arguments)
-  "True if all ARGUMENTS of a frame are still known."
-  (and (listp arguments)
-       (notany #'unknown-argument-p arguments)))
-
 (define-operation :restart-frame (&rest request &key ((:frame number) 0) ((:arguments text)))
   (let ((frame (frame-to-leave number)))
     (if (null frame)
         (restart-evaluation request)
         (let ((old-arguments (nth-value 1 (call-again frame number))))
-          (unless (or text (known-arguments-p old-arguments))
+          (unless (or text (and (listp old-arguments) (notany #'unknown-argument-p old-arguments)))
             (refuse "Some arguments of frame ~d are no longer known. Pass them as arguments." number))
           (go-on-from-error
            request

@@ -212,28 +212,26 @@ definition."
 
 (defun mistake-hint (condition frame)
   "Return a sentence about the mistake that led to CONDITION, signalled at FRAME; or NIL."
-  (handler-case
-      (or (slot-hint condition)
-          (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
-            (when (and name (symbolp name))
-              (or (odd-character-hint (symbol-name name))
-                  (no-break-space-hint (symbol-name name))
-                  (prompt-hint (symbol-name name)))))
-          (keyword-hint condition)
-          (encoding-hint condition)
-          (redefinition-hint condition)
-          (task-hint condition)
-          (call-hint condition frame))
-    (error () nil)))
+  (ignore-errors
+   (or (slot-hint condition)
+       (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
+         (when (and name (symbolp name))
+           (or (odd-character-hint (symbol-name name))
+               (no-break-space-hint (symbol-name name))
+               (prompt-hint (symbol-name name)))))
+       (keyword-hint condition)
+       (encoding-hint condition)
+       (redefinition-hint condition)
+       (task-hint condition)
+       (call-hint condition frame))))
 
 (defun reading-mistake-hint (condition)
   "Return a sentence about the mistake that led to CONDITION, of the reader; or NIL."
-  (handler-case
-      (or (fence-hint)
-          (early-package-hint condition)
-          (let ((name (and (typep condition 'package-error) (package-error-package condition))))
-            (and (stringp name) (odd-character-hint name))))
-    (error () nil)))
+  (ignore-errors
+   (or (fence-hint)
+       (early-package-hint condition)
+       (let ((name (and (typep condition 'package-error) (package-error-package condition))))
+         (and (stringp name) (odd-character-hint name))))))
 
 (defun readtable-hint (kind condition)
   "Return a sentence if the current readtable is unsuitable for Lisp and may have caused CONDITION; or NIL."

@@ -111,23 +111,22 @@
         (*package* (or (find-package (progress-package progress)) *package*))
         (old-depth (progress-depth progress))
         (end (progress-form-start progress)))
-    (handler-case
-        (loop for count in (reverse (progress-steps progress))
-              for level from 1
-              for inside = (inside-list text end)
-              while inside
-              do (let ((start (after-form text inside)))
-                   (setf end start)
-                   (loop repeat count
-                         do (setf end (after-form text end)))
-                   (when (and (plusp count) (> end (progress-start progress)))
-                     (if (< start (progress-start progress))
-                         (note-piece progress (progress-start progress) end (max 0 (- old-depth level)))
-                         (note-piece progress start end 0)))
-                   (when (>= end (progress-start progress))
-                     (setf (progress-start progress) end
-                           (progress-depth progress) level))))
-      (error () nil))))
+    (ignore-errors
+     (loop for count in (reverse (progress-steps progress))
+           for level from 1
+           for inside = (inside-list text end)
+           while inside
+           do (let ((start (after-form text inside)))
+                (setf end start)
+                (loop repeat count
+                      do (setf end (after-form text end)))
+                (when (and (plusp count) (> end (progress-start progress)))
+                  (if (< start (progress-start progress))
+                      (note-piece progress (progress-start progress) end (max 0 (- old-depth level)))
+                      (note-piece progress start end 0)))
+                (when (>= end (progress-start progress))
+                  (setf (progress-start progress) end
+                        (progress-depth progress) level)))))))
 
 (defun done-part (ending &optional text)
   "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation has ended,

@@ -216,15 +216,11 @@
 
 (defun threads-in-the-way ()
   "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
-  (let ((named '()))
-    (dolist (thread (remove-if #'own-thread-p (all-threads)))
-      (let ((entry (assoc (label-of thread) named :test #'string=)))
-        (if entry
-            (incf (cdr entry))
-            (push (cons (label-of thread) 1) named))))
-    (and named
-         (listed (loop for (name . count) in (reverse named)
-                       collect (format nil "~a~@[ (~d times)~]" name (if (= count 1) nil count)))
+  (let ((labels (mapcar #'label-of (remove-if #'own-thread-p (all-threads)))))
+    (and labels
+         (listed (loop for label in (remove-duplicates labels :test #'string= :from-end t)
+                       for count = (count label labels :test #'string=)
+                       collect (format nil "~a~@[ (~d times)~]" label (if (= count 1) nil count)))
                  +threads-named+))))
 
 (defun end-of-request (evaluation text)

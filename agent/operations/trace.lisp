@@ -215,16 +215,6 @@ earlier one. Return the part of the reply about this."
             (:return "stops at the return"))
           (mapcar #'name-text (tracing-within tracing))))
 
-(defun kept-records (limit)
-  "List the last LIMIT records, oldest first."
-  (loop for number from (max 0 (- *records-made* (min limit +records-kept+))) below *records-made*
-        collect (svref *records* (mod number +records-kept+))))
-
-(defun clear-records ()
-  "Forget the records; return how many were made."
-  (fill *records* nil)
-  (shiftf *records-made* 0))
-
 (defun within-names (texts)
   "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
   (let ((problems '()))
@@ -262,11 +252,13 @@ earlier one. Return the part of the reply about this."
                  ((string= action "stop")
                   (stop-tracing texts))
                  ((string= action "clear")
-                  (list :cleared (clear-records)))
+                  (fill *records* nil)
+                  (list :cleared (shiftf *records-made* 0)))
                  ((string= action "list")
                   (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
                         :made *records-made*))
                  (t
-                  (list :records (kept-records count)
+                  (list :records (loop for number from (max 0 (- *records-made* (min count +records-kept+))) below *records-made*
+                                       collect (svref *records* (mod number +records-kept+)))
                         :kept (min *records-made* +records-kept+)
                         :made *records-made*))))))
