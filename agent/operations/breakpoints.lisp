@@ -134,22 +134,20 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   (let ((stand-in (make-stand-in :lambda-list lambda-list
                                  :required (length (the list (argument-parts lambda-list)))))
         (stop (tracing-stop tracing)))
-    (flet ((note-problem (text)
-             (setf (stand-in-problem stand-in)
-                   (format nil "The condition ~a cannot be used for ~a: ~a"
-                           (tracing-condition tracing) (name-text name) text))))
-      (when (tracing-condition tracing)
-        (handler-case
-            (multiple-value-bind (test problem)
-                (compile-quietly (test-form lambda-list stop (read-condition tracing name)))
-              (setf (stand-in-test stand-in) test)
-              (when problem
-                (note-problem problem)))
-          (end-of-file () (note-problem "it is not complete."))
-          (error (condition) (note-problem (message-text condition 300)))))
-      (when stop
-        (setf (stand-in-function stand-in)
-              (compile-quietly (stand-in-form name lambda-list stop)))))
+    (when (tracing-condition tracing)
+      (let ((problem (handler-case
+                         (multiple-value-bind (test problem)
+                             (compile-quietly (test-form lambda-list stop (read-condition tracing name)))
+                           (setf (stand-in-test stand-in) test)
+                           problem)
+                       (end-of-file () "it is not complete.")
+                       (error (condition) (message-text condition 300)))))
+        (when problem
+          (setf (stand-in-problem stand-in)
+                (format nil "The condition ~a cannot be used for ~a: ~a" (tracing-condition tracing) (name-text name) problem)))))
+    (when stop
+      (setf (stand-in-function stand-in)
+            (compile-quietly (stand-in-form name lambda-list stop))))
     stand-in))
 
 (defun stand-in-for (tracing name lambda-list)

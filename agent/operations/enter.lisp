@@ -155,15 +155,12 @@ the report."
 (defun evaluate-fix (code package progress)
   "Evaluate CODE before the program continues; return what took effect of it, an ENTRY-TEXT. It is read in PACKAGE, or in
 the current package for NIL; PROGRESS, of the evaluation that continues, reports which."
-  (flet ((evaluate ()
-           (note-package progress)
-           (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
-             (evaluate-text code)
-             *entry-text*)))
-    (if package
-        (let ((*package* package))
-          (evaluate))
-        (evaluate))))
+  ;; What is evaluated in the current package may make another one current.
+  (progv (if package '(*package*) '()) (list package)
+    (note-package progress)
+    (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
+      (evaluate-text code)
+      *entry-text*)))
 
 (defun go-on-from-error (arguments prepare &optional package)
   "Leave the error that stands here: first evaluate what ARGUMENTS request, its code in PACKAGE, then call what PREPARE

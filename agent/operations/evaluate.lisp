@@ -140,21 +140,15 @@ if it is there."
 (defun place-in-evaluated-text (part)
   "Return as :line:column the place of PART, a cons, in the evaluated text, or NIL. For a cons made by a macro it is the
 place of the first list in it that is from the text. Second, true if it is the place of PART itself."
-  (when (consp part)
-    (flet ((place (part)
-             (and (consp part) (evaluated-place part))))
-      (let ((own (place part)))
-        (if own
-            (values own t)
-            (loop for rest = part then (cdr rest)
-                  repeat 10
-                  while (consp rest)
-                  do (let ((place (place (car rest))))
-                       (when place
-                         (return (values place nil))))))))))
+  (let ((own (evaluated-place part)))
+    (if own
+        (values own t)
+        (loop for (inner) on part
+              repeat 10
+              thereis (evaluated-place inner)))))
 
 (defun evaluated-place (part)
-  (when *forms-done*
+  (when (and *forms-done* (consp part))
     (loop with text = (forms-done-text *forms-done*)
           for (form . start) in (forms-done-forms *forms-done*)
           do (multiple-value-bind (steps found) (steps-to part form)

@@ -197,12 +197,12 @@ earlier one. Return the part of the reply about this."
         (when (tracing-methods tracing)
           (unwrap-methods name))
         (unwrap-if-wrapped name 'traced)
-        (setf *tracings* (remove tracing *tracings*))))))
+        (setf *tracings* (remove tracing *tracings*)))))
+  (adapt-runners))
 
 (defun stop-tracing (texts)
   (multiple-value-bind (reply names) (stop-watching texts 'traced (mapcar #'tracing-name *tracings*))
     (stop-tracing-names names)
-    (adapt-runners)
     reply))
 
 (defun tracing-text (tracing)
@@ -230,8 +230,7 @@ earlier one. Return the part of the reply about this."
   (let* ((names (mapcar #'tracing-name *tracings*))
          (dead (set-difference names (still-watched names 'traced) :test #'equal)))
     (when dead
-      (stop-tracing-names dead)
-      (adapt-runners))))
+      (stop-tracing-names dead))))
 
 (define-operation :trace (&key action ((:functions texts)) condition break methods ((:within runners)) (count 100))
   (forget-dead-tracings)
