@@ -6,9 +6,10 @@
 (defun frame-below (frame from function)
   "Call FUNCTION with each frame below FRAME, of those from FROM on, its name and its number counted from FROM, until it
 returns true. Return that; NIL if it never does."
-  (let ((frames (frames-from from)))
-    (loop for (other . name) in (rest (member frame frames :key #'car :test #'same-frame-p))
-          for number from (1+ (position frame frames :key #'car :test #'same-frame-p))
+  (let* ((frames (frames-from from))
+         (below (rest (member frame frames :key #'car :test #'same-frame-p))))
+    (loop for (other . name) in below
+          for number from (- (length frames) (length below))
           thereis (funcall function other name number))))
 
 (defun frame-after (frame)

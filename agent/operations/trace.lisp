@@ -215,16 +215,6 @@ earlier one. Return the part of the reply about this."
             (:return "stops at the return"))
           (mapcar #'name-text (tracing-within tracing))))
 
-(defun within-names (texts)
-  "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
-  (let ((problems '()))
-    (values (loop for text in texts
-                  append (multiple-value-bind (names problem) (functions-named text)
-                           (when problem
-                             (push (list text problem) problems))
-                           names))
-            (reverse problems))))
-
 (defun forget-dead-tracings ()
   "Forget the tracings of functions that were made unbound since."
   (let* ((names (mapcar #'tracing-name *tracings*))
@@ -238,7 +228,7 @@ earlier one. Return the part of the reply about this."
     (list* *id* :ok
            :package (session-package-name)
            (cond ((string= action "start")
-                  (multiple-value-bind (within problems) (within-names runners)
+                  (multiple-value-bind (within problems) (functions-meant runners)
                     (if problems
                         (list :problems problems)
                         (start-tracing texts

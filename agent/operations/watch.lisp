@@ -69,6 +69,16 @@ there are none."
                (values '() (format nil "The package ~a has no functions." (package-name package)))))
           (t (values '() (unknown-function-text text))))))
 
+(defun functions-meant (texts)
+  "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
+  (let ((problems '()))
+    (values (loop for text in texts
+                  append (multiple-value-bind (names problem) (functions-named text)
+                           (when problem
+                             (push (list text problem) problems))
+                           names))
+            (reverse problems))))
+
 (defun standard-name-p (name)
   (eq #.(find-package "COMMON-LISP") (symbol-package (if (consp name) (second name) name))))
 
@@ -83,24 +93,21 @@ there are none."
 already stays so unless REPLACES-P is true of its name. Return the part of the reply about this, and the names."
   (let ((started '())
         (already '())
-        (problems '()))
-    (dolist (text texts)
-      (multiple-value-bind (names problem) (functions-named text)
-        (when problem
-          (push (list text problem) problems))
-        (dolist (name names)
-          (if (and (function-wrapped-p name tag) (not (funcall replaces-p name)))
-              (pushnew name already :test #'equal)
-              (handler-case (progn (wrap-function name tag (funcall wrapper name))
-                                   (push name started))
-                (error (condition)
-                  (push (list (name-text name) (message-text condition 1000)) problems)))))))
-    (values (list :started (mapcar #'name-text (reverse started))
-                  :already (mapcar #'name-text (reverse already))
-                  :problems (reverse problems)
-                  :standard (and (some #'standard-name-p started) t)
-                  :inlined (mapcar #'name-text (remove-if-not #'inlined-name-p (reverse started))))
-            (reverse started))))
+        (failures '()))
+    (multiple-value-bind (names problems) (functions-meant texts)
+      (dolist (name names)
+        (if (and (function-wrapped-p name tag) (not (funcall replaces-p name)))
+            (pushnew name already :test #'equal)
+            (handler-case (progn (wrap-function name tag (funcall wrapper name))
+                                 (push name started))
+              (error (condition)
+                (push (list (name-text name) (message-text condition 1000)) failures)))))
+      (values (list :started (mapcar #'name-text (reverse started))
+                    :already (mapcar #'name-text (reverse already))
+                    :problems (append problems (reverse failures))
+                    :standard (and (some #'standard-name-p started) t)
+                    :inlined (mapcar #'name-text (remove-if-not #'inlined-name-p (reverse started))))
+              (reverse started)))))
 
 (defun stop-watching (texts tag names)
   "Remove the wrappers under TAG from the functions that TEXTS denote, or from all of NAMES if there are no
