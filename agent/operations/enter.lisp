@@ -194,12 +194,11 @@ is an error inside the error, reported like any other."
   (let ((names (and *error-condition*
                     (append (mapcar #'restart-name-text (shown-restarts *error-condition*))
                             (and *aborts-to-top* (list "ABORT"))))))
-    (if names
-        (listed (loop for name in names
-                      for number from 1
-                      collect (format nil "~d. ~a" number name))
-                +restarts-offered+)
-        nil)))
+    (and names
+         (listed (loop for name in names
+                       for number from 1
+                       collect (format nil "~d. ~a" number name))
+                 +restarts-offered+))))
 
 (defun check-restart-values (restart values)
   "Signal an error in the error if RESTART does not take VALUES: invoking it would leave the error first, and then fail."

@@ -489,19 +489,6 @@ evaluation."
          :inbox '()
          (append (settings-part) (timing-part) (done-part ending) (forms-part))))
 
-(defun call-with-input (text asks function)
-  "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
-is empty."
-  (cond (text
-         (let* ((*given-input* (make-string-input-stream text))
-                (*standard-input* *given-input*)
-                (*query-io* (make-two-way-stream *given-input* *standard-output*)))
-           (funcall function)))
-        (asks
-         (call-asking function))
-        (t
-         (funcall function))))
-
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply. The list that MORE returns is
 added to the reply."

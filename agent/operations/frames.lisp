@@ -72,10 +72,8 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
                                 collect (list (item-text name 60) (item-text value 200)))))))))
 
 (defun last-frame ()
-  "Return the frame with which every report ends, or NIL outside an evaluation."
-  (if *current-form*
-      (list (call-text 'eval (list (first *current-form*))) nil)
-      nil))
+  "Return the frame with which the report of an evaluation ends."
+  (list (call-text 'eval (list (first *current-form*))) nil))
 
 (defun frames-of-compiler-error (condition)
   "List the frames of CONDITION, which a macro signalled to the compiler, without the evaluation."

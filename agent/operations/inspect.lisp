@@ -14,9 +14,6 @@
   (setf *inspections* '()
         *earlier-values* '()))
 
-(defun remember-inspection (number object parts)
-  (setf *inspections* (some-of (acons number (cons object parts) *inspections*) 0 +inspections-kept+)))
-
 (defun compound-p (value)
   "True if VALUE has parts beyond its printed text."
   (not (or (typep value '(or number character symbol))
@@ -104,10 +101,11 @@ NIL if TEXT is not a handle."
     (let* ((kind (kind-of object))
            (count (funcall (kind-count kind) object))
            (parts (funcall (kind-parts kind) object from (min limit +parts-shown+))))
-      (remember-inspection number object
-                           (loop for part in parts
-                                 for index from from
-                                 collect (list* index (part-value part) (part-key part))))
+      (push (list* number object (loop for part in parts
+                                       for index from from
+                                       collect (list* index (part-value part) (part-key part))))
+            *inspections*)
+      (setf *inspections* (some-of *inspections* 0 +inspections-kept+))
       (list :handle (format nil "h~d" number)
             :text (let ((*print-length* 20) (*print-level* 5))
                     (item-text object 1000))

@@ -182,12 +182,10 @@ too long."
 
 (defun list-parts (list from limit)
   (multiple-value-bind (count tail) (list-shape list)
-    (append (loop with cell = (if (and count (>= from count)) nil (cons-at list from))
+    (append (loop for cell on (if (and count (>= from count)) nil (cons-at list from))
                   for number from from
                   repeat (if count (max 0 (min limit (- count from))) limit)
-                  while (consp cell)
-                  collect (cons-part cell number)
-                  do (setf cell (cdr cell)))
+                  collect (cons-part cell number))
             (if (and count tail (< (- count from) limit) (<= from count))
                 (list (tail-part list count))
                 '()))))
