@@ -144,7 +144,8 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
                        (error (condition) (message-text condition 300)))))
         (when problem
           (setf (stand-in-problem stand-in)
-                (format nil "The condition ~a cannot be used for ~a: ~a" (tracing-condition tracing) (name-text name) problem)))))
+                (format nil "The condition ~a cannot be used for ~a: ~a"
+                        (tracing-condition tracing) (name-text name) problem)))))
     (when stop
       (setf (stand-in-function stand-in)
             (compile-quietly (stand-in-form name lambda-list stop))))

@@ -247,7 +247,8 @@ earlier one. Return the part of the reply about this."
                   (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
                         :made *records-made*))
                  (t
-                  (list :records (loop for number from (max 0 (- *records-made* (min count +records-kept+))) below *records-made*
+                  (list :records (loop for number from (max 0 (- *records-made* (min count +records-kept+)))
+                                       below *records-made*
                                        collect (svref *records* (mod number +records-kept+)))
                         :kept (min *records-made* +records-kept+)
                         :made *records-made*))))))
