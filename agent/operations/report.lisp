@@ -279,7 +279,10 @@ which can be larger than the heap has room for: so it prints the first elements 
   (append
    (loop for restart in restarts
          collect (list (restart-name-text restart)
-                       (restart-text restart)
+                       (multiple-value-bind (text outcome)
+                           (guarded (stream 300)
+                             (write restart :stream stream :escape nil))
+                         (if (member outcome '(nil :stopped)) text "#<...>"))
                        (and (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t)))
    (if *aborts-to-top*
        (list (list "ABORT" "Return to top level." nil))
@@ -293,12 +296,6 @@ which can be larger than the heap has room for: so it prints the first elements 
 
 (defun restart-name-text (restart)
   (cut-text (symbol-name (restart-name restart)) +symbol-characters+))
-
-(defun restart-text (restart)
-  (multiple-value-bind (text outcome)
-      (guarded (stream 300)
-        (write restart :stream stream :escape nil))
-    (if (member outcome '(nil :stopped)) text "#<...>")))
 
 (defun slot-texts (condition message)
   "List names and values of CONDITION's slots, without what its MESSAGE says whole."

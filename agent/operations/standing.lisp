@@ -223,11 +223,6 @@
                        collect (format nil "~a~@[ (~d times)~]" label (if (= count 1) nil count)))
                  +threads-named+))))
 
-(defun end-of-request (evaluation text)
-  "Return the reply to the running request for EVALUATION, which cannot be finished for the reason TEXT."
-  (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))
-              :package (session-package-name) :done-of evaluation :done '()))
-
 (defun serve-post (post values ready)
   "Serve POST in this thread until its request is done. VALUES are those of *LISTENER-VARIABLES*."
   (progv *listener-variables* values
@@ -245,7 +240,9 @@
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
         ;; If the process is ending, the server learns it from the kernel.
         (when (and *id* (not (exiting-p)))
-          (answer (end-of-request (post-evaluates post) "The thread of the evaluation was ended.")))))))
+          (answer (list *id* :ok :values '() :cut '()
+                             :warnings '(("WARNING" "The thread of the evaluation was ended."))
+                             :package (session-package-name) :done-of (post-evaluates post) :done '())))))))
 
 (defun start-evaluating-thread (number)
   "Start a thread that serves one request, evaluation NUMBER; return its post when it can be interrupted."
