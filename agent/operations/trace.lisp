@@ -100,14 +100,12 @@ conditions from it, and calls made by it are not traced."
                    (call-recorded name #'call-and-stop arguments))))
             (t
              (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
-               (flet ((stop ()
-                        (stop-at tracing (text-of-call name arguments) failed)))
-                 (cond ((not true)
-                        (call))
-                       ((and (tracing-stop tracing) (stops-p))
-                        (call-recorded name (lambda () (call-stopping stand-in function arguments #'stop)) arguments))
-                       (t
-                        (call-recorded name #'call arguments))))))))))
+               (flet ((stop-and-call ()
+                        (call-stopping stand-in function arguments
+                                       (lambda () (stop-at tracing (text-of-call name arguments) failed)))))
+                 (if true
+                     (call-recorded name (if (and (tracing-stop tracing) (stops-p)) #'stop-and-call #'call) arguments)
+                     (call)))))))))
 
 (defun tracer (tracing)
   "Return the wrapper for the function of TRACING."
