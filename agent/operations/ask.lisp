@@ -31,9 +31,7 @@
      (call-locked (lambda ()
                     (setf (question-number question) (incf *questions-numbered*)
                           *question* question)))
-     (let ((*output-octets* (make-buffer +buffer-length+))
-           (*output-end* 0))
-       (send-message (list 0 :input :question (question-number question)))))))
+     (send-apart (list 0 :input :question (question-number question))))))
 
 (defun answer-from-server (id)
   "Ask for a line, wait for it and return it, or NIL at the end of the input. If an interrupt ends the request ID, the
@@ -61,19 +59,25 @@ code continues in another request, which does not ask."
   (when *asking*
     (setf (asking-id *asking*) *id*)))
 
-(defun call-asking (function)
-  "Call FUNCTION so that its reads from a terminal ask the person, line by line, while this request runs."
-  (declare (type function function))
-  (let* ((asking (make-asking :id *id*))
-         (*asking* asking))
-    (flet ((next-line ()
-             (let ((id (asking-id asking)))
-               (and (eql id *id*)
-                    (= *own-process* (process-id)) ; else the user's code has forked
-                    (plusp (asking-left asking))
-                    (decf (asking-left asking))
-                    (answer-from-server id)))))
-      ;; At its end the concatenated stream is empty, which is how INPUT-HINT recognises it.
-      (let* ((*standard-input* (make-concatenated-stream (make-line-input #'next-line)))
+(defun asking-stream (asking)
+  "Return a stream from which each line is what the person answers while the request of ASKING runs."
+  (flet ((next-line ()
+           (let ((id (asking-id asking)))
+             (and (eql id *id*)
+                  (= *own-process* (process-id)) ; else the user's code has forked
+                  (plusp (asking-left asking))
+                  (decf (asking-left asking))
+                  (answer-from-server id)))))
+    ;; At its end the concatenated stream is empty, which is how INPUT-HINT recognises it.
+    (make-concatenated-stream (make-line-input #'next-line))))
+
+(defun call-with-input (text asks function)
+  "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
+is empty."
+  (if (or text asks)
+      (let* ((*given-input* (if text (make-string-input-stream text) *given-input*))
+             (*asking* (if text *asking* (make-asking :id *id*)))
+             (*standard-input* (if text *given-input* (asking-stream *asking*)))
              (*query-io* (make-two-way-stream *standard-input* *standard-output*)))
-        (funcall function)))))
+        (funcall function))
+      (funcall function)))

@@ -65,10 +65,10 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (declaim (notinline call-callee stop-here keep-variables))
 (defun call-callee (&rest arguments)
-  (apply (the function *callee*) arguments))
+  (apply *callee* arguments))
 
 (defun stop-here (&rest values)
-  (apply (the function *stop*) values))
+  (apply *stop* values))
 
 (defun keep-variables (&rest values)
   (setf *variables* values))
@@ -134,22 +134,21 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   (let ((stand-in (make-stand-in :lambda-list lambda-list
                                  :required (length (the list (argument-parts lambda-list)))))
         (stop (tracing-stop tracing)))
-    (flet ((note-problem (text)
-             (setf (stand-in-problem stand-in)
-                   (format nil "The condition ~a cannot be used for ~a: ~a"
-                           (tracing-condition tracing) (name-text name) text))))
-      (when (tracing-condition tracing)
-        (handler-case
-            (multiple-value-bind (test problem)
-                (compile-quietly (test-form lambda-list stop (read-condition tracing name)))
-              (setf (stand-in-test stand-in) test)
-              (when problem
-                (note-problem problem)))
-          (end-of-file () (note-problem "it is not complete."))
-          (error (condition) (note-problem (message-text condition 300)))))
-      (when stop
-        (setf (stand-in-function stand-in)
-              (compile-quietly (stand-in-form name lambda-list stop)))))
+    (when (tracing-condition tracing)
+      (let ((problem (handler-case
+                         (multiple-value-bind (test problem)
+                             (compile-quietly (test-form lambda-list stop (read-condition tracing name)))
+                           (setf (stand-in-test stand-in) test)
+                           problem)
+                       (end-of-file () "it is not complete.")
+                       (error (condition) (message-text condition 300)))))
+        (when problem
+          (setf (stand-in-problem stand-in)
+                (format nil "The condition ~a cannot be used for ~a: ~a"
+                        (tracing-condition tracing) (name-text name) problem)))))
+    (when stop
+      (setf (stand-in-function stand-in)
+            (compile-quietly (stand-in-form name lambda-list stop))))
     stand-in))
 
 (defun stand-in-for (tracing name lambda-list)
@@ -175,7 +174,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
          (let ((*watching* t))
            (call-without-handlers
             (lambda ()
-              (handler-case (values (apply (the function (stand-in-test stand-in)) values arguments) nil)
+              (handler-case (values (apply (stand-in-test stand-in) values arguments) nil)
                 (error (condition)
                   (values t (format nil "Its condition failed: ~a"
                                     (let ((*capture* (make-capture)))
@@ -196,13 +195,11 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   "True if there are enough ARGUMENTS for STAND-IN; if not, the function itself reports the error."
   (nthcdr (stand-in-required stand-in) (cons nil arguments)))
 
-(defun call-stopping (tracing stand-in function arguments stop)
-  "Call FUNCTION with ARGUMENTS where the program can stop. STOP is called before or after it, depending on TRACING."
+(defun call-stopping (stand-in function arguments stop)
+  "Call FUNCTION with ARGUMENTS where the program can stop. STAND-IN calls STOP before or after it."
   (let ((*callee* function)
         (*stop* stop))
-    (if (and (tracing-stop tracing) (fits-p stand-in arguments))
-        (apply (the function (stand-in-function stand-in)) arguments)
-        (apply (the function function) arguments))))
+    (apply (stand-in-function stand-in) arguments)))
 
 ;;; Which functions are running
 
@@ -222,7 +219,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 (defun runner (name)
   (lambda (function &rest arguments)
     (let ((*running* (adjoin name *running* :test #'equal)))
-      (apply (the function function) arguments))))
+      (apply function arguments))))
 
 (defun adapt-runners ()
   "Wrap the functions in WITHIN of *TRACINGS*; unwrap those that are no longer there."
@@ -243,11 +240,8 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (defun package-of-step ()
   "Return the package of the function that is stepped, or the session's."
-  (map-frames (lambda (frame name)
-                (declare (ignore name))
-                (return-from package-of-step (or (frame-package frame) (session-package))))
-              (signalling-frame) +frames-walked+)
-  (session-package))
+  (or (frame-package (car (first (frames-from (signalling-frame)))))
+      (session-package)))
 
 (defun function-of-step (text)
   "Return the symbol that names the function of the user's which TEXT, a call, calls; or NIL."

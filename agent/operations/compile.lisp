@@ -59,17 +59,6 @@
          (parse-integer place :start (1+ first) :junk-allowed t)
          (subseq place first))))
 
-(defun undefined-notes ()
-  "List the notes about undefined names; second, how many more there are."
-  (with-agent-syntax (:length 10 :level 5)
-    (multiple-value-bind (names more) (undefined-names +notes-kept+ t)
-      (values (loop for (class name kind form place) in names
-                    collect (list (symbol-name class)
-                                  (concatenate 'string "undefined " kind ": " (name-text name))
-                                  (if form (form-text form) nil)
-                                  (compiled-place place)))
-              more))))
-
 (defun defined-name (form)
   "Return in a list the name of the function that FORM defines, or NIL."
   (and (consp form)
@@ -79,7 +68,6 @@
 
 (defun call-noting-names (function note)
   "Call FUNCTION, which compiles code. Call NOTE with the name of each function that the code defines."
-  (declare (type function function note))
   (let* ((hook *macroexpand-hook*)
          (*macroexpand-hook* (lambda (expander form environment)
                                (let ((name (defined-name form)))
@@ -88,9 +76,8 @@
                                (funcall hook expander form environment))))
     (funcall function)))
 
-(defun compile-and-note (text)
-  "Compile TEXT. Return whether that failed, the notes, how many more there were, and the names of the functions it
-defines."
+(defun compilation-part (text)
+  "Compile TEXT. Return the part of the reply about it."
   (let ((notes '())
         (undefined '())
         (lost 0)
@@ -104,27 +91,31 @@ defines."
                      (t
                       (incf lost)))))
            (finish ()
-             (multiple-value-bind (undefined-here more) (undefined-notes)
-               (setf undefined undefined-here)
+             (multiple-value-bind (names more) (undefined-names +notes-kept+ t)
+               (setf undefined (with-agent-syntax (:length 10 :level 5)
+                                 (loop for (class name kind form place) in names
+                                       collect (list (symbol-name class)
+                                                     (concatenate 'string "undefined " kind ": " (name-text name))
+                                                     (if form (form-text form) nil)
+                                                     (compiled-place place)))))
                (incf lost more)))
            (note-name (name)
              (when (< (length names) +names-kept+)
                (pushnew name names :test #'equal))))
       (let ((failed (not (call-noting-names (lambda () (compile-text text #'note #'finish)) #'note-name))))
         (setf notes (append (nreverse notes) undefined))
-        (values (or failed
-                    (and (find-if (lambda (note)
-                                    (member (first note) '("WARNING" "ERROR") :test #'string=))
-                                  notes)
-                         t))
-                notes
-                lost
-                (with-agent-syntax ()
-                  (mapcar #'name-text (nreverse names))))))))
+        (list :failed (or failed
+                          (and (find-if (lambda (note)
+                                          (member (first note) '("WARNING" "ERROR") :test #'string=))
+                                        notes)
+                               t))
+              :notes notes
+              :notes-lost lost
+              :functions (with-agent-syntax ()
+                           (mapcar #'name-text (nreverse names))))))))
 
 (define-operation :compile-form (&rest arguments &key code)
   (call-in-package-for-code
    arguments
    (lambda ()
-     (multiple-value-bind (failed notes lost names) (compile-and-note code)
-       (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names)))))
+     (list* *id* :ok (compilation-part code)))))

@@ -252,11 +252,11 @@ same name in other packages and similar names here; if there are none, similar n
 
 (define-operation :session-info ()
   (multiple-value-bind (used limit) (heap-readings)
-    (list* *id* :ok
-           :package (session-package-name)
-           :threads (thread-names)
-           :heap-bytes used
-           :heap-limit-bytes limit
-           :features (port-features)
-           :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
-           (inbox-part))))
+    (list *id* :ok
+          :package (session-package-name)
+          :threads (thread-names)
+          :heap-bytes used
+          :heap-limit-bytes limit
+          :features (port-features)
+          :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
+          :inbox '())))

@@ -7,19 +7,12 @@
   "Return frame NUMBER of the report, or NIL for the last one, which represents the form. Refuse if there is no such frame."
   (unless *error-frame*
     (refuse "The error no longer stands: the program has left it."))
-  (let ((count 0))
-    (map-frames (lambda (frame name)
-                  (declare (ignore name))
-                  (when (= count number)
-                    (return-from frame-number frame))
-                  (incf count)
-                  nil)
-                *error-frame* +frames-walked+)
-    ;; The error of a thread that evaluates nothing has no form.
-    (let ((last (if *current-form* count (1- count))))
-      (when (> number last)
-        (refuse "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace." number (1+ last)))
-      nil)))
+  (let* ((frames (frames-from *error-frame*))
+         ;; The error of a thread that evaluates nothing has no form.
+         (count (+ (length frames) (if *current-form* 1 0))))
+    (unless (< number count)
+      (refuse "There is no frame ~d: this error has ~d frame~:p, numbered from 0; see get-backtrace." number count))
+    (car (nth number frames))))
 
 (defun frame-bindings (frame)
   "List (SYMBOL VALUE) for the variables of FRAME that code can name; the first of those with the same name."
@@ -31,8 +24,15 @@
             do (push (list symbol (list 'quote value)) bindings))
     (nreverse bindings)))
 
+(declaim (notinline evaluate-entry))
+(defun evaluate-entry (form)
+  "Evaluate FORM, sent to the last frame of an error. Backtraces end at this function."
+  (multiple-value-prog1 (eval form)))
+
 (defun evaluate-in-frame (frame form)
-  "Evaluate FORM with the variables of FRAME. An assignment to one changes it in FRAME."
+  "Evaluate FORM with the variables of FRAME, or without for NIL. An assignment to one changes it in FRAME."
+  (unless frame
+    (return-from evaluate-in-frame (evaluate-entry form)))
   (let* ((bindings (frame-bindings frame))
          (names (mapcar #'first bindings)))
     (flet ((write-back (values)
@@ -40,12 +40,11 @@
                    for value in values
                    unless (eq value old)
                      do (set-frame-local frame name value))))
-      (funcall (the function
-                    (form-function
-                     `(let ,bindings
-                        (declare (ignorable ,@(remove :special names :key #'variable-kind)))
-                        (multiple-value-prog1 ,form
-                          (funcall ,#'write-back (list ,@names))))))))))
+      (funcall (form-function
+                `(let ,bindings
+                   (declare (ignorable ,@(remove :special names :key #'variable-kind)))
+                   (multiple-value-prog1 ,form
+                     (funcall ,#'write-back (list ,@names)))))))))
 
 (defun read-forms (text)
   "List the forms of TEXT; second, where each ends."
@@ -102,11 +101,6 @@ a method can be one of another package's function; otherwise the one of its func
       (walk form)
       nil)))
 
-(declaim (notinline evaluate-entry))
-(defun evaluate-entry (form)
-  "Evaluate FORM, sent to the last frame of an error. Backtraces end at this function."
-  (multiple-value-prog1 (eval form)))
-
 (defun lost-variable-hint (condition)
   "Return a sentence if CONDITION reports a variable that is unbound in code evaluated in a frame, or NIL."
   (when (and *entered-variables* (typep condition 'unbound-variable))
@@ -117,39 +111,25 @@ a method can be one of another package's function; otherwise the one of its func
 (defun evaluate-text-in-frame (frame text arguments)
   "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or in the package of FRAME's
 function, so that COUNT is the variable that the function calls COUNT. The reply reports whether TEXT uses none of them."
-  (let ((form nil)
+  (let ((variables (if frame (mapcar #'first (frame-bindings frame)) '()))
+        (forms '())
         (ends '())
-        (package nil)
-        (*entered-variables* '()))
+        (package nil))
     (flet ((free-p ()
-             (not (and frame (mentions-p form (mapcar #'first (frame-bindings frame)))))))
+             (not (mentions-p forms variables))))
       (call-as-evaluation
        (lambda ()
          (let ((*current-form* nil))
            (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
                                 *package*)))
-             (multiple-value-bind (forms form-ends) (read-forms text)
-               (setf form (list* 'progn forms)
-                     ends form-ends
-                     package (session-package-name))))
-           (setf *current-form* (list (if (cddr form) form (second form)))
-                 *entered-variables* (list (if frame (mapcar #'first (frame-bindings frame)) '())))
-           (let ((*entry-text* (make-entry-text :text text :package package :free (free-p))))
-             (evaluate-form-by
-              (lambda ()
-                (if frame
-                    (evaluate-in-frame frame (noting-form text (rest form) ends))
-                    (let ((values '()))
-                      (loop for one in (rest form)
-                            for end in ends
-                            do (setf values (multiple-value-list (evaluate-entry one)))
-                               (note-entry-done text end))
-                      (values-list values))))))))
+             (setf (values forms ends) (read-forms text)
+                   package (session-package-name)))
+           (setf *current-form* (list (if (rest forms) (list* 'progn forms) (first forms))))
+           (let ((*entered-variables* (list variables))
+                 (*entry-text* (make-entry-text :text text :package package :free (free-p))))
+             (evaluate-form-by (lambda () (evaluate-in-frame frame (noting-form text forms ends)))))))
        arguments
-       (lambda ()
-         (if (free-p)
-             (list :free-in package)
-             '()))))))
+       (lambda () (given :free-in (and (free-p) package)))))))
 
 (defun find-shown-restart (designator)
   "Return the restart with this name or number in the report, or NIL. The name may be a keyword or in brackets, as in
@@ -167,63 +147,45 @@ the report."
 
 (defun note-carried (progress evaluation again left)
   "Note in PROGRESS that the pieces AGAIN of EVALUATION were evaluated again, and the pieces LEFT were not."
-  (when progress
-    (when again
-      (setf (progress-carried progress)
-            (append (progress-carried progress) (list (cons evaluation again)))))
-    (when left
-      (setf (progress-left progress)
-            (append (progress-left progress) (list (cons evaluation left)))))))
+  (when again
+    (push (cons evaluation again) (progress-carried progress)))
+  (when left
+    (push (cons evaluation left) (progress-left progress))))
 
 (defun evaluate-fix (code package progress)
   "Evaluate CODE before the program continues; return what took effect of it, an ENTRY-TEXT. It is read in PACKAGE, or in
 the current package for NIL; PROGRESS, of the evaluation that continues, reports which."
-  (flet ((evaluate ()
-           (when progress
-             (setf (progress-read-in progress) (session-package-name)))
-           (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
-             (evaluate-text code)
-             *entry-text*)))
-    (if package
-        (let ((*package* package))
-          (evaluate))
-        (evaluate))))
+  ;; What is evaluated in the current package may make another one current.
+  (progv (if package '(*package*) '()) (list package)
+    (note-package progress)
+    (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
+      (evaluate-text code)
+      *entry-text*)))
 
 (defun go-on-from-error (arguments prepare &optional package)
   "Leave the error that stands here: first evaluate what ARGUMENTS request, its code in PACKAGE, then call what PREPARE
 returns, which never returns. What that leads to replies to this request from where the evaluation began. Failing before
 is an error inside the error, reported like any other."
-  (declare (type function prepare))
-  (let ((progress *text-progress*)
+  (let ((progress (or *text-progress* (make-progress)))
         (code (getf arguments :code)))
     (when (getf arguments :asks)
       (continue-asking))
     (call-as-evaluation
      (lambda ()
-       (loop for (text package evaluation from until) in (getf arguments :definitions)
-             do (multiple-value-bind (evaluated failed again left)
-                    (evaluate-again text package evaluation :from from :until until)
-                  (declare (ignore evaluated failed))
-                  (note-carried progress evaluation again left)))
+       (dolist (definition (getf arguments :definitions))
+         (multiple-value-bind (again left) (apply #'evaluate-again definition)
+           (note-carried progress (third definition) again left)))
        (let* ((*entry-text* (and code (evaluate-fix code package progress)))
               ;; Too late to refuse: the code has taken effect.
               (leave (handler-case (funcall prepare)
                        (refusal (refusal)
                          (error "~a" (refusal-text refusal))))))
-         (declare (type function leave))
          (setf *current-form* nil)
          (let ((*settles* nil)
                (*stands* t)
                (*entry-text* nil))
            (funcall leave progress))))
      arguments)))
-
-(defun values-for-restart (restart text asks)
-  "Return the values to pass to RESTART: those of TEXT, or what it asks for if ASKS is true."
-  (let ((asker (and asks (restart-asker restart))))
-    (cond (text (evaluate-text text))
-          (asker (funcall (the function asker)))
-          (t '()))))
 
 (defconstant +restarts-offered+ 8)
 
@@ -232,12 +194,11 @@ is an error inside the error, reported like any other."
   (let ((names (and *error-condition*
                     (append (mapcar #'restart-name-text (shown-restarts *error-condition*))
                             (and *aborts-to-top* (list "ABORT"))))))
-    (if names
-        (listed (loop for name in names
-                      for number from 1
-                      collect (format nil "~d. ~a" number name))
-                +restarts-offered+)
-        nil)))
+    (and names
+         (listed (loop for name in names
+                       for number from 1
+                       collect (format nil "~d. ~a" number name))
+                 +restarts-offered+))))
 
 (defun check-restart-values (restart values)
   "Signal an error in the error if RESTART does not take VALUES: invoking it would leave the error first, and then fail."
@@ -251,17 +212,17 @@ is an error inside the error, reported like any other."
              count))))
 
 (define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number)
-  (let ((restart (or (and *error-condition* (find-shown-restart designator))
-                     (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
-        (asks (and (null text) asks)))
-    (when (and (null text)
-               (plusp (required-count (restart-lambda-list restart)))
-               (not (and asks (restart-asker restart))))
+  (let* ((restart (or (and *error-condition* (find-shown-restart designator))
+                      (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
+         (asker (and (null text) asks (restart-asker restart))))
+    (when (and (null text) (null asker) (plusp (required-count (restart-lambda-list restart))))
       (refuse "The restart ~a needs a value: pass a form as the argument value." designator))
     (go-on-from-error
      arguments
      (lambda ()
-       (let* ((given (values-for-restart restart text asks))
+       (let* ((given (cond (text (evaluate-text text))
+                           (asker (funcall asker))
+                           (t '())))
               (values (if given
                           (cons (restart-argument restart (first given)) (rest given))
                           '())))

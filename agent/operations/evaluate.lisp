@@ -8,8 +8,8 @@
 (defvar *warnings* '()
   "The warnings of the running request, last first.")
 (defvar *printed-values* :none
-  "Once the evaluation has ended: the values printed so far, last first.")
-(defvar *cuts* '())
+  "Once the evaluation has ended: (TEXT . CHARACTERS) for each value printed so far, last first; CHARACTERS is NIL if TEXT is
+whole.")
 (defvar *readings* nil
   "The clock readings at the start of the evaluation, if its time is requested.")
 (defconstant +warnings-kept+ 500)
@@ -43,10 +43,8 @@ another one was read after it."
 
 (defun note-form-read (form text start)
   "Note that FORM begins at START of TEXT, or after blanks and comments."
-  (when *forms-done*
-    (let ((forms (cons (cons form start) (forms-done-forms *forms-done*))))
-      (setf (forms-done-text *forms-done*) text
-            (forms-done-forms *forms-done*) (some-of forms 0 +forms-kept+)))))
+  (setf (forms-done-text *forms-done*) text
+        (forms-done-forms *forms-done*) (some-of (acons form start (forms-done-forms *forms-done*)) 0 +forms-kept+)))
 
 (defun places-in-evaluated-text (start)
   "Return the places in the form that begins at START of the evaluated text. They are kept for the next warning, because
@@ -68,22 +66,24 @@ finding them reads the form again."
                             "PRINT" "PRIN1" "PRINC" "PPRINT" "WRITE" "WRITE-STRING" "WRITE-LINE" "WRITE-CHAR")
                      :test #'string=)))))
 
-(defun note-earlier-value (form values)
-  "Note that FORM, which is not the last of the text, has returned VALUES."
-  (when (and *forms-done*
-             ;; Most forms evaluated for their effect, such as WARN and FORMAT, return NIL.
-             (first values)
-             (not (tells-little-p form))
-             (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
-    (push (with-agent-syntax (:length 5 :level 3)
-            (item-text (first values) +earlier-value-limit+))
-          (forms-done-texts *forms-done*))))
-
 (defun note-last-value ()
-  "The form that was evaluated last is not the last one of the text."
-  (let ((last (shiftf (forms-done-last *forms-done*) '())))
-    (when last
-      (note-earlier-value (first last) (rest last)))))
+  "Note what the form that was evaluated last has returned: it is not the last one of the text."
+  (destructuring-bind (&optional form value &rest more) (shiftf (forms-done-last *forms-done*) '())
+    (declare (ignore more))
+    (when (and value                    ; most forms evaluated for their effect, such as WARN and FORMAT, return NIL
+               (not (tells-little-p form))
+               (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
+      (push (with-agent-syntax (:length 5 :level 3)
+              (item-text value +earlier-value-limit+))
+            (forms-done-texts *forms-done*)))))
+
+(defun note-form-evaluated (form values end)
+  "Note that FORM, which ends at END of the text, has returned VALUES."
+  (when (forms-done-package *forms-done*)
+    (note-top-package))
+  (note-form-done end)
+  (incf (forms-done-count *forms-done*))
+  (setf (forms-done-last *forms-done*) (cons form values)))
 
 (defun forms-part ()
   "Return the part of a reply about the forms before the last one, or before the one that failed."
@@ -100,9 +100,7 @@ finding them reads the form again."
 
 (defun origin (&optional start end)
   "Return the note for definitions made now: the number of the evaluation, and the range of characters in it."
-  (cond ((null *evaluation*) '())
-        (start (list :evaluation *evaluation* :start start :end end))
-        (t (list :evaluation *evaluation*))))
+  (and *evaluation* (given :evaluation *evaluation* :start start :end end)))
 
 (defun note-warning (condition)
   (cond
@@ -128,7 +126,6 @@ finding them reads the form again."
   "Return the path from FORM to the cons PART in it, a list of positions in lists; NIL if it is not there. Second, true
 if it is there."
   (let ((left +conses-searched+))
-    (declare (type fixnum left))
     (labels ((walk (form steps)
                (when (eq form part)
                  (return-from steps-to (values (reverse steps) t)))
@@ -143,21 +140,15 @@ if it is there."
 (defun place-in-evaluated-text (part)
   "Return as :line:column the place of PART, a cons, in the evaluated text, or NIL. For a cons made by a macro it is the
 place of the first list in it that is from the text. Second, true if it is the place of PART itself."
-  (when (consp part)
-    (flet ((place (part)
-             (and (consp part) (evaluated-place part))))
-      (let ((own (place part)))
-        (if own
-            (values own t)
-            (loop for rest = part then (cdr rest)
-                  repeat 10
-                  while (consp rest)
-                  do (let ((place (place (car rest))))
-                       (when place
-                         (return (values place nil))))))))))
+  (let ((own (evaluated-place part)))
+    (if own
+        (values own t)
+        (loop for (inner) on part
+              repeat 10
+              thereis (evaluated-place inner)))))
 
 (defun evaluated-place (part)
-  (when *forms-done*
+  (when (and *forms-done* (consp part))
     (loop with text = (forms-done-text *forms-done*)
           for (form . start) in (forms-done-forms *forms-done*)
           do (multiple-value-bind (steps found) (steps-to part form)
@@ -172,21 +163,18 @@ place of the first list in it that is from the text. Second, true if it is the p
   (multiple-value-bind (place is-own)
       (if known-place (values known-place t) (place-in-evaluated-text form))
     (if place
-        (list place (if (and is-own (consp form)) (compiled-part-text form) nil))
+        (list place (if (and is-own (consp form))
+                        (with-agent-syntax (:length 10 :level 5) (form-text form))
+                        nil))
         '())))
-
-(defun compiled-part-text (part)
-  (with-agent-syntax (:length 10 :level 5)
-    (form-text part)))
 
 (defun place-entry (condition)
   "Return the place of CONDITION, a warning or error of the compiler, in a file or in the text, and the form there, or NIL."
-  (handler-case
-      (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
-          (let ((file (or (file-of-component)
-                          (and *load-truename* (uiop:native-namestring *load-truename*)))))
-            (and file (list file nil))))
-    (error () '())))
+  (ignore-errors
+   (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
+       (let ((file (or (file-of-component)
+                       (and *load-truename* (uiop:native-namestring *load-truename*)))))
+         (and file (list file nil))))))
 
 (defun forget-warnings ()
   (setf *warnings* '()
@@ -206,8 +194,7 @@ are counted in *WARNINGS-LOST*."
                        (equal name (cell-error-name condition)))
              collect (list* (symbol-name class)
                             (concatenate 'string "undefined " kind ": " (name-text name))
-                            (handler-case (place-fields known-place form)
-                              (error () '())))))))
+                            (ignore-errors (place-fields known-place form)))))))
 
 (defvar *timing* nil
   "Once the evaluation has ended: what it took, as clock readings.")
@@ -237,22 +224,20 @@ are counted in *WARNINGS-LOST*."
 (defun took-effect-part ()
   "Return the part of an error report on what had taken effect of the entry's text before."
   (if (and *entry-text* (plusp (entry-text-end *entry-text*)))
-      (append (list :took-effect (subseq (entry-text-text *entry-text*) 0 (entry-text-end *entry-text*)))
-              (if (entry-text-free *entry-text*)
-                  (list :free-in (entry-text-package *entry-text*))
-                  '()))
+      (given :took-effect (subseq (entry-text-text *entry-text*) 0 (entry-text-end *entry-text*))
+             :free-in (and (entry-text-free *entry-text*) (entry-text-package *entry-text*)))
       '()))
 
 (defun report-parts ()
   "Return the part of an error report that is about the request itself."
   (append (list :package (top-package-name))
           (unless (eq *printed-values* :none)
-            (list :values (reverse *printed-values*)))
+            (list :values (mapcar #'car (reverse *printed-values*))))
           (timing-part)
           (done-part nil (first *whole-text*))
           (forms-part)
           (took-effect-part)
-          (inbox-part)))
+          '(:inbox ())))
 
 ;;; Errors outside any request
 
@@ -261,42 +246,23 @@ are counted in *WARNINGS-LOST*."
 (define-session-variable *inbox* '())
 (define-session-variable *inbox-lost* 0
   "How many errors the inbox had no room for.")
-(defvar *tells-inbox* t
-  "NIL while a report for the inbox itself is being made.")
 
-(defun inbox-part ()
-  "Return the part of a reply that reports the errors outside any request. Without such errors its list is empty:
-WITH-LATE-ERRORS adds to the replies that have one."
-  (cond ((null *tells-inbox*) '())
-        ((null *inbox*) (list :inbox '()))
-        (t (multiple-value-bind (entries lost)
-               (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
-             (list* :inbox (reverse entries)
-                    (if (plusp lost) (list :inbox-lost lost) '()))))))
-
-(defun with-late-errors (message)
-  "Return MESSAGE, a reply that is about to be sent, with the errors since it was made, if it reports errors at all. A
-thread that was started and failed meanwhile may have ended, and the server would not ask for its error."
-  (let ((earlier (getf (cddr message) :inbox :none)))
-    (if (or (null *inbox*) (eq earlier :none))
-        message
-        (destructuring-bind (&key inbox (inbox-lost 0)) (inbox-part)
-          (list* (first message) (second message)
-                 :inbox (append earlier inbox)
-                 :inbox-lost (+ inbox-lost (getf (cddr message) :inbox-lost 0))
-                 (cddr message))))))
+(defun with-inbox (message)
+  "Return MESSAGE, a reply that is about to be sent, with the errors outside any request if it has :INBOX, an empty list."
+  (if (and *inbox* (member :inbox (cddr message)))
+      (multiple-value-bind (entries lost)
+          (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
+        (list* (first message) (second message) :inbox (reverse entries) :inbox-lost lost (cddr message)))
+      message))
 
 (defun keep-in-inbox (entry)
   "Put ENTRY into the inbox. If it is full, one is lost: this one, or if this error stands, the last that does not."
-  (when (>= (length *inbox*) +inbox-room+)
+  (push entry *inbox*)
+  (when (> (length *inbox*) +inbox-room+)
     (incf *inbox-lost*)
-    (let ((other (if (getf entry :standing)
-                     (find nil *inbox* :key (lambda (other) (getf other :standing)))
-                     nil)))
-      (if other
-          (setf *inbox* (remove other *inbox*))
-          (return-from keep-in-inbox nil))))
-  (push entry *inbox*))
+    (setf *inbox* (remove (or (find nil *inbox* :key (lambda (kept) (getf kept :standing)))
+                              entry)
+                          *inbox*))))
 
 (defun note-stray-condition (condition where)
   "Put CONDITION, which arrived outside any request, into the inbox."
@@ -339,34 +305,28 @@ thread that was started and failed meanwhile may have ended, and the server woul
     (labels ((walk (node depth)
                (declare (type fixnum depth))
                (loop with opened = '()
-                     do (cond ((or (not (typep node '(or cons simple-vector structure-object)))
-                                   (> depth 500)
-                                   (minusp (decf left)))
-                               (close-nodes opened)
-                               (return))
-                              ((eq :open (gethash node path))
-                               (return-from cyclic-p t))
-                              ((gethash node path)
-                               (close-nodes opened)
-                               (return)))
+                     until (or (not (typep node '(or cons simple-vector structure-object)))
+                               (> depth 500)
+                               (minusp (decf left))
+                               (eq :closed (gethash node path)))
+                     do (when (gethash node path)
+                          (return-from cyclic-p t))
                         (setf (gethash node path) :open)
                         (push node opened)
-                        (cond ((consp node)
-                               (walk (car node) (1+ depth))
-                               (setf node (cdr node)))
-                              ((simple-vector-p node)
-                               ;; It may be most of the heap, so it is not copied.
-                               (loop for element across (the simple-vector node)
-                                     until (minusp left)
-                                     do (walk element (1+ depth)))
-                               (setf node nil))
-                              (t
-                               (dolist (value (printed-slots node))
-                                 (walk value (1+ depth)))
-                               (setf node nil)))))
-             (close-nodes (nodes)
-               (dolist (node nodes)
-                 (setf (gethash node path) :closed))))
+                        (setf node (typecase node
+                                     (cons
+                                      (walk (car node) (1+ depth))
+                                      (cdr node))
+                                     (simple-vector
+                                      ;; It may be most of the heap, so it is not copied.
+                                      (loop for element across node
+                                            until (minusp left)
+                                            do (walk element (1+ depth))))
+                                     (t
+                                      (dolist (value (printed-slots node))
+                                        (walk value (1+ depth))))))
+                     finally (dolist (node opened)
+                               (setf (gethash node path) :closed)))))
       (walk value 0)
       nil)))
 
@@ -382,7 +342,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
 
 (defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
-    (multiple-value-bind (text count outcome)
+    (multiple-value-bind (text outcome count)
         (call-printing-parts (lambda (stream)
                                (cond (circle
                                       (call-printing-cycles (lambda () (prin1 value stream))))
@@ -391,31 +351,26 @@ thread that was started and failed meanwhile may have ended, and the server woul
                                      (t
                                       (prin1 value stream))))
                              value max-characters (* 16 max-characters))
-      (cond ((null outcome)
-             (values text (if (> count (length text)) count nil) (> count +long-print+)))
-            ((eq outcome :stopped)
-             (values text count t))
-            ((eq outcome :interrupted)
-             (values "#<printing was interrupted>" nil))
-            (t
-             (values (format nil "#<~a: error printing it: ~a>"
-                             (type-text value) (type-name-text (class-of outcome)))
-                     nil
-                     (storage-kind outcome)))))))
+      (case outcome
+        ((nil) (values text (if (> count (length text)) count nil) (> count +long-print+)))
+        (:stopped (values text count t))
+        (:interrupted "#<printing was interrupted>")
+        (t (values (format nil "#<~a: error printing it: ~a>"
+                           (type-text value) (type-name-text (class-of outcome)))
+                   nil
+                   (storage-kind outcome)))))))
 
 (defconstant +reply-characters+ 3000000
   "The most characters of all values in a reply; each may take four octets.")
 
 (defun print-values (values max-characters length level)
-  (setf *printed-values* '()
-        *cuts* '())
+  (setf *printed-values* '())
   (let ((left +reply-characters+))
     (dolist (value values)
       (multiple-value-bind (text cut)
           (print-value value (max 1 (min max-characters left)) length level)
         (decf left (length text))
-        (push text *printed-values*)
-        (push cut *cuts*)))))
+        (push (cons text cut) *printed-values*)))))
 
 ;;; The values of earlier evaluations
 
@@ -440,7 +395,7 @@ of the last three evaluations, which * and its like keep."
 (defun earlier-value (number index)
   "Return value INDEX of evaluation NUMBER in a list; NIL if it no longer exists or is not known."
   (let ((recall (nth index (rest (assoc number *earlier-values*)))))
-    (if recall (funcall (the function recall)) nil)))
+    (if recall (funcall recall) nil)))
 
 ;;; Evaluation
 
@@ -452,7 +407,6 @@ of the last three evaluations, which * and its like keep."
 
 (defun evaluate-form-by (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
-  (declare (type function function))
   (let ((*evaluating* t))
     (multiple-value-list (catch 'form-values (funcall function)))))
 
@@ -476,55 +430,43 @@ of the last three evaluations, which * and its like keep."
   "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each
 form and returns a list of its values. IS-WHOLE is true if the server keeps this very text for the
 evaluation."
-  (declare (type simple-string text) (type function evaluate))
   (let ((values '())
-        (done (and is-whole *forms-done*))
-        (*whole-text* (and is-whole (list text))))
-    (let ((stream (make-string-input-stream text)))
-      (loop
+        (*whole-text* (and is-whole (list text)))
+        (stream (make-string-input-stream text)))
+    (loop
+      (when is-whole
+        (note-form-begun (file-position stream)))
+      (let* ((start (file-position stream))
+             (form (let ((*source* (list text stream start))
+                         (*current-form* nil))
+                     (read-form stream)))
+             (end (file-position stream)))
+        (when (eq form stream)
+          (return values))
         (when is-whole
-          (note-form-begun (file-position stream)))
-        (let* ((start (file-position stream))
-               (form (let ((*source* (list text stream start))
-                           (*current-form* nil))
-                       (read-form stream)))
-               (origin (if is-whole (origin start (file-position stream)) (origin))))
-          (when (eq form stream)
-            (return))
-          (when done
-            (note-form-read form text start)
-            (note-last-value))
-          (setf *current-form* (list form)
-                - form)
-          (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
-          (when (and done (forms-done-package done))
-            (note-top-package))
-          (if is-whole
-              (note-form-done (file-position stream))
-              (note-entry-done text (file-position stream)))
-          (when done
-            (incf (forms-done-count done))
-            (setf (forms-done-last done) (cons form values)))
-          (setf /// //
-                // /
-                / values
-                *** **
-                ** *
-                * (first values)
-                +++ ++
-                ++ +
-                + -))))
-    values))
+          (note-form-read form text start)
+          (note-last-value))
+        (setf *current-form* (list form)
+              - form)
+        (setf values (call-with-origin (if is-whole (origin start end) (origin))
+                                       (lambda () (funcall evaluate form))))
+        (if is-whole
+            (note-form-evaluated form values end)
+            (note-entry-done text end))
+        (setf /// //
+              // /
+              / values
+              *** **
+              ** *
+              * (first values)
+              +++ ++
+              ++ +
+              + -)))))
 
 (defun find-meant-package (name)
   "Return the package called NAME, in any case; :NAME and #:name mean the same. NIL if there is none."
   (or (find-package name)
       (find-package (string-upcase (string-left-trim "#:" name)))))
-
-(defun designated-package (name)
-  "Return the package called NAME, or signal the error that the reader would."
-  (or (find-meant-package name)
-      (error 'unknown-package :package name)))
 
 (define-condition unknown-package (package-error)
   ()
@@ -539,49 +481,30 @@ evaluation."
 (defun evaluation-reply (ending)
   "Make the reply of a finished evaluation. ENDING is as in DONE-PART."
   (list* *id* :ok
-         :values (reverse *printed-values*)
-         :cut (reverse *cuts*)
+         :values (mapcar #'car (reverse *printed-values*))
+         :cut (mapcar #'cdr (reverse *printed-values*))
          :warnings (append (warning-entries nil) (stale-entries))
          :warnings-lost *warnings-lost*
          :package (top-package-name)
-         (append (settings-part) (timing-part) (done-part ending) (forms-part) (inbox-part))))
-
-(defun call-with-input (text asks function)
-  "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
-is empty."
-  (declare (type function function))
-  (cond (text
-         (let* ((*given-input* (make-string-input-stream text))
-                (*standard-input* *given-input*)
-                (*query-io* (make-two-way-stream *given-input* *standard-output*)))
-           (funcall function)))
-        (asks
-         (call-asking function))
-        (t
-         (funcall function))))
+         :inbox '()
+         (append (settings-part) (timing-part) (done-part ending) (forms-part))))
 
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply. The list that MORE returns is
 added to the reply."
-  (declare (type function function))
   (let* ((*current-form* nil)
          (*warnings* '())
          (*warnings-lost* 0)
          (*redefined* '())
          (*printed-values* :none)
-         (*cuts* '())
          (*evaluation* (getf arguments :evaluation))
-         (*text-progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
-         (*forms-done* (make-forms-done :package (if (getf arguments :package) nil *package*)))
+         (*text-progress* (make-progress :evaluation *evaluation*))
+         (package-name (getf arguments :package))
+         (*forms-done* (make-forms-done :package (if package-name nil *package*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))
-         (*timing* nil)
-         (max-characters (or (getf arguments :max-chars) +default-characters+))
-         (length (getf arguments :print-length))
-         (level (getf arguments :print-level))
-         (package-name (getf arguments :package)))
-    (declare (type (integer 1 #.(ash 1 40)) max-characters))
+         (*timing* nil))
     (restart-case
         (let ((*own-restarts* (cons (find-restart 'abort) *own-restarts*)))
           (call-in-unit
@@ -589,16 +512,20 @@ added to the reply."
              (let ((values (flet ((evaluate ()
                                     (call-with-input (getf arguments :stdin) (getf arguments :asks) function)))
                              (if package-name
-                                 (let ((*package* (designated-package package-name)))
-                                   (note-package)
+                                 (let ((*package* (or (find-meant-package package-name)
+                                                      (error 'unknown-package :package package-name))))
+                                   (note-package *text-progress*)
                                    (evaluate))
                                  (evaluate)))))
                (when *readings*
                  (setf *timing* (time-taken)))
                (when *evaluation*
                  (remember-values *evaluation* values))
-               (print-values values max-characters length level)
-               (append (evaluation-reply :done) (funcall (the function more)))))))
+               (print-values values
+                             (or (getf arguments :max-chars) +default-characters+)
+                             (getf arguments :print-length)
+                             (getf arguments :print-level))
+               (append (evaluation-reply :done) (funcall more))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())

@@ -14,13 +14,12 @@
         (*print-length* nil)
         (*print-level* nil)
         (*print-circle* (cyclic-p form)))
-    (multiple-value-bind (text count outcome)
+    (multiple-value-bind (text outcome)
         (guarded (stream limit)
           (prin1 form stream))
-      (cond ((or (null outcome) (eq outcome :stopped))
-             (values text (> count (length text))))
-            (t
-             (values (item-text form 1000) nil))))))
+      (if (member outcome '(nil :stopped))
+          (values text (eq outcome :stopped))
+          (values (item-text form 1000) nil)))))
 
 (defun expand-form (form depth)
   "Expand FORM by :ONE step, until its operator is not a macro (:TOP), or :EVERYWHERE. The second value is the number of

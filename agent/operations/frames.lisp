@@ -31,31 +31,17 @@
 
 (defun call-text (name arguments)
   "Return the call of NAME with ARGUMENTS as one line."
-  (let ((parts (list (name-text name)))
-        (shown 0)
-        (length 0))
-    (setf length (+ 2 (length (first parts))))
+  (let* ((parts (list (name-text name)))
+         (length (+ 2 (length (first parts)))))
     (if (listp arguments)
         (loop for argument in arguments
-              do (let ((text (if (or (>= shown +arguments-shown+)
-                                     (> length +frame-limit-characters+))
-                                 "..."
-                                 (item-text argument +argument-limit+))))
-                   (incf shown)
-                   (when (or (string= text "...")
-                             (> (+ length 1 (length text)) +frame-limit-characters+))
-                     (push "..." parts)
-                     (return))
-                   (incf length (1+ (length text)))
-                   (push text parts)))
+              for shown from 1
+              for text = (if (> shown +arguments-shown+) "..." (item-text argument +argument-limit+))
+              do (incf length (1+ (length text)))
+                 (push (if (> length +frame-limit-characters+) "..." text) parts)
+              until (string= "..." (first parts)))
         (push "#<unavailable>" parts))
-    (with-output-to-string (stream)
-      (write-char #\( stream)
-      (loop for (part . more) on (nreverse parts)
-            do (write-string (substitute #\space #\newline part) stream)
-               (when more
-                 (write-char #\space stream)))
-      (write-char #\) stream))))
+    (one-line (format nil "(~{~a~^ ~})" (nreverse parts)))))
 
 (defconstant +frames-placed+ 30
   "How many frames have the line of the form that they execute in any report; the others that of their function. A form in a file is
@@ -79,19 +65,15 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
     (multiple-value-bind (code place) (and (or locals exact) (frame-code frame (not locals)))
       (list* (call-text shown-name arguments)
              (or place
-                 (handler-case (frame-place-text frame shown-name)
-                   (error () nil)))
+                 (ignore-errors (frame-place-text frame shown-name)))
              (append (and locals code (string/= code "#<...>") (list (list nil code)))
                      (and locals
-                          (loop for (name . value) in (handler-case (frame-locals frame)
-                                                        (error () '()))
+                          (loop for (name . value) in (ignore-errors (frame-locals frame))
                                 collect (list (item-text name 60) (item-text value 200)))))))))
 
 (defun last-frame ()
-  "Return the frame with which every report ends, or NIL outside an evaluation."
-  (if *current-form*
-      (list (call-text 'eval (list (first *current-form*))) nil)
-      nil))
+  "Return the frame with which the report of an evaluation ends."
+  (list (call-text 'eval (list (first *current-form*))) nil))
 
 (defun frames-of-compiler-error (condition)
   "List the frames of CONDITION, which a macro signalled to the compiler, without the evaluation."
@@ -100,34 +82,29 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
     (with-agent-syntax (:length 10 :level 4)
       (values (frame-texts (signalling-frame) condition :count 20)))))
 
+(defun frames-from (frame)
+  "List FRAME and those below it, as many as are walked, as (FRAME . NAME). Second, true if the last one is among them."
+  (let* ((frames '())
+         (complete (nth-value 1 (map-frames (lambda (frame name) (push (cons frame name) frames))
+                                            frame +frames-walked+))))
+    (values (nreverse frames) complete)))
+
 (defun frame-texts (frame condition &key (from 0) (count +frames-sent+)
                                      (locals *with-locals*))
   "List COUNT frames from number FROM as text. The second value is the number of frames, negative if counting
 stopped before the last."
-  (let ((frames '())
-        (number 0)
-        (shown 0))
-    (multiple-value-bind (walked complete)
-        (map-frames (lambda (frame name)
-                      (when (and (>= number from) (< shown count))
-                        (push (if (and (zerop number) (eq :stack (storage-kind condition)))
-                                  ;; It had no room to begin: the values in the place of its arguments are not theirs.
-                                  (list (call-text name :unknown) nil)
-                                  (one-frame frame name condition locals
-                                             (and (< number +frames-placed+) (not *in-a-hurry*))))
-                              frames)
-                        (incf shown))
-                      (incf number)
-                      nil)
-                    frame +frames-walked+)
-      (declare (ignore walked))
-      (let ((last (last-frame)))
-        (when last
-          (when (and (>= number from) (< shown count))
-            (push last frames))
-          (incf number)))
-      (values (nreverse frames)
-              (if complete number (- +frames-walked+))))))
+  (multiple-value-bind (frames complete) (frames-from frame)
+    (values (append (loop for (frame . name) in (some-of frames from count)
+                          for number from from
+                          collect (if (and (zerop number) (eq :stack (storage-kind condition)))
+                                      ;; It had no room to begin: the values in the place of its arguments are not theirs.
+                                      (list (call-text name :unknown) nil)
+                                      (one-frame frame name condition locals
+                                                 (and (< number +frames-placed+) (not *in-a-hurry*)))))
+                    (if (and *current-form* (<= from (length frames) (+ from count -1)))
+                        (list (last-frame))
+                        '()))
+            (if complete (+ (length frames) (if *current-form* 1 0)) (- +frames-walked+)))))
 
 (defun frames-part (frame condition arguments package)
   "Return the part of a reply with those of the frames from FRAME on that ARGUMENTS request, with names as in PACKAGE."

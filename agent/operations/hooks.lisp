@@ -38,7 +38,6 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
 
 (defun call-hook (function)
   "Call FUNCTION. Return NIL, or the text of an unhandled condition."
-  (declare (type function function))
   (let* ((tag (list nil))
          (condition (catch tag
                       (call-with-debugger (lambda ()
@@ -62,4 +61,4 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
                  (incf called)
                  (when failure
                    (push (list (name-text name) failure) failures))))
-    (list* *id* :ok :called called :failures (nreverse failures) (inbox-part))))
+    (list *id* :ok :called called :failures (nreverse failures) :inbox '())))

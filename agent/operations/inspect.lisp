@@ -14,12 +14,6 @@
   (setf *inspections* '()
         *earlier-values* '()))
 
-(defun remember-inspection (number object parts)
-  (push (list* number object parts) *inspections*)
-  (let ((end (nthcdr (1- +inspections-kept+) *inspections*)))
-    (when end
-      (setf (rest end) '()))))
-
 (defun compound-p (value)
   "True if VALUE has parts beyond its printed text."
   (not (or (typep value '(or number character symbol))
@@ -60,24 +54,19 @@ NIL if TEXT is not a handle."
 (defun inspected-object (text)
   "Return in a list the object to which a reply gave the handle TEXT, or refuse."
   (multiple-value-bind (number index key) (parse-handle text #\h)
-    (let ((inspection (assoc number *inspections*)))
-      (flet ((missing ()
-               (refuse "No object has the handle ~a now. Handles belong to the state of the ~
-                           session in which they were given: a return to an earlier state or a ~
-                           new process discards them, and only those of the last ~d inspections are ~
-                           kept. Inspect the object again by code."
-                          text +inspections-kept+)))
-        (cond ((null number)
-               (refuse "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12."
-                          text))
-              ((null inspection) (missing))
-              ((null index) (list (second inspection)))
-              (t
-               (let ((entry (assoc index (cddr inspection))))
-                 (cond ((null entry) (missing))
-                       ((not key) (list (second entry)))
-                       ((cddr entry) (list (third entry)))
-                       (t (missing))))))))))
+    (let* ((inspection (assoc number *inspections*))
+           (entry (assoc index (cddr inspection))))
+      (cond ((null number)
+             (refuse "~a is not a handle; handles look like h7, h7.3 or, for the value of an evaluation, v12." text))
+            ((and inspection (null index)) (list (second inspection)))
+            ((and entry (not key)) (list (second entry)))
+            ((and key (cddr entry)) (list (third entry)))
+            (t
+             (refuse "No object has the handle ~a now. Handles belong to the state of the ~
+                         session in which they were given: a return to an earlier state or a ~
+                         new process discards them, and only those of the last ~d inspections are ~
+                         kept. Inspect the object again by code."
+                        text +inspections-kept+))))))
 
 (defun one-line (text)
   (substitute #\space #\newline text))
@@ -112,10 +101,11 @@ NIL if TEXT is not a handle."
     (let* ((kind (kind-of object))
            (count (funcall (kind-count kind) object))
            (parts (funcall (kind-parts kind) object from (min limit +parts-shown+))))
-      (remember-inspection number object
-                           (loop for part in parts
-                                 for index from from
-                                 collect (list* index (part-value part) (part-key part))))
+      (push (list* number object (loop for part in parts
+                                       for index from from
+                                       collect (list* index (part-value part) (part-key part))))
+            *inspections*)
+      (setf *inspections* (some-of *inspections* 0 +inspections-kept+))
       (list :handle (format nil "h~d" number)
             :text (let ((*print-length* 20) (*print-level* 5))
                     (item-text object 1000))
@@ -132,7 +122,6 @@ NIL if TEXT is not a handle."
 (defun call-giving-up-items (function)
   "Call FUNCTION, which makes a part of a reply. An interrupt gives up printing; the first
 error of other user code ends it, and (:FAILED TYPE) is returned."
-  (declare (type function function))
   (let* ((*in-a-hurry* *in-a-hurry*)
          (outcome (catch 'report
                     (let ((*reporting* t))
@@ -166,43 +155,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
 (defun set-part (part text)
   "Set PART to the value of TEXT."
   (let ((value (first (evaluate-text text))))
-    (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))))
-
-(defun inspect-code (arguments steps)
-  "Inspect the value of the :CODE of ARGUMENTS, after setting one of its parts if requested."
-  (let ((object nil)
-        (sentence nil)
-        (text (getf arguments :set)))
-    (call-as-evaluation
-     (lambda ()
-       (setf object (first (evaluate-text (getf arguments :code) :is-whole t)))
-       (multiple-value-bind (part absent) (find-part object steps)
-         (setf sentence (or absent (and text (why-not-settable part))))
-         (when (and text (null sentence))
-           (set-part part text)))
-       '())
-     arguments
-     (lambda ()
-       (cond ((null sentence) (inspection-asked-for object steps arguments))
-             (text (list :not-set sentence))
-             (t (list :absent sentence)))))))
-
-(defun inspect-object (object arguments steps)
-  "Inspect OBJECT, which has a handle, after setting one of its parts if requested."
-  (let ((text (getf arguments :set)))
-    (multiple-value-bind (part absent) (find-part object steps)
-      (let ((sentence (or absent (and text (why-not-settable part)))))
-        (cond (sentence
-               (refuse-absent (null text) "~a" sentence))
-              ((null text)
-               (list* *id* :ok (inspection-asked-for object steps arguments)))
-              (t
-               (call-as-evaluation
-                (lambda ()
-                  (set-part part text)
-                  '())
-                arguments
-                (lambda () (inspection-asked-for object steps arguments)))))))))
+    (evaluate-form-by (lambda () (funcall (part-setter part) value)))))
 
 (defun local-of-frame (number name)
   "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here, or refuse."
@@ -224,11 +177,34 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
         (list (symbol-value symbol))
         (refuse "~a has no value yet, or is not a variable: it can be evaluated when what runs has ended." name))))
 
-(define-operation :inspect (&rest arguments &key code path local (frame 0) variable package handle)
-  (let ((steps (parse-path (or path ""))))
-    (if code
-        (inspect-code arguments steps)
-        (inspect-object (first (cond (local (local-of-frame frame local))
-                                     (variable (variable-value variable package))
-                                     (t (object-with-handle handle))))
-                        arguments steps))))
+(define-operation :inspect (&rest arguments &key code path set local (frame 0) variable package handle)
+  (let* ((steps (parse-path (or path "")))
+         (object (first (cond (code '())
+                              (local (local-of-frame frame local))
+                              (variable (variable-value variable package))
+                              (t (object-with-handle handle)))))
+         (part nil)
+         (problem nil))
+    (flet ((find-it ()
+             (multiple-value-bind (found absent) (find-part object steps)
+               (setf part found
+                     problem (or absent (and set (why-not-settable part))))))
+           (report ()
+             (cond ((null problem) (inspection-asked-for object steps arguments))
+                   (set (list :not-set problem))
+                   (t (list :absent problem)))))
+      (unless code
+        (find-it)
+        (when problem
+          (refuse-absent (null set) "~a" problem)))
+      (if (or code set)
+          (call-as-evaluation (lambda ()
+                                (when code
+                                  (setf object (first (evaluate-text code :is-whole t)))
+                                  (find-it))
+                                (when (and set (null problem))
+                                  (set-part part set))
+                                '())
+                              arguments
+                              #'report)
+          (list* *id* :ok (report))))))

@@ -6,20 +6,11 @@
 (defun frame-below (frame from function)
   "Call FUNCTION with each frame below FRAME, of those from FROM on, its name and its number counted from FROM, until it
 returns true. Return that; NIL if it never does."
-  (declare (type function function))
-  (let ((number 0)
-        (is-below nil))
-    (map-frames (lambda (other name)
-                  (when is-below
-                    (let ((found (funcall function other name number)))
-                      (when found
-                        (return-from frame-below found))))
-                  (when (same-frame-p other frame)
-                    (setf is-below t))
-                  (incf number)
-                  nil)
-                from +frames-walked+)
-    nil))
+  (let* ((frames (frames-from from))
+         (below (rest (member frame frames :key #'car :test #'same-frame-p))))
+    (loop for (other . name) in below
+          for number from (- (length frames) (length below))
+          thereis (funcall function other name number))))
 
 (defun frame-after (frame)
   "Return as text the next frame below FRAME that can be left, or NIL."
@@ -58,21 +49,15 @@ returns true. Return that; NIL if it never does."
                 (list* 'list (loop for form in (read-forms text)
                                    collect (list 'multiple-value-list form)))))
         (*current-form* nil))
-    (first (evaluate-form-by (lambda ()
-                               (if frame
-                                   (evaluate-in-frame frame form)
-                                   (evaluate-entry form)))))))
-
-(defun leave-evaluation (values)
-  "Make the evaluation's form return VALUES, a list."
-  (lambda (progress)
-    (note-lost progress)
-    (throw 'form-values (values-list values))))
+    (first (evaluate-form-by (lambda () (evaluate-in-frame frame form))))))
 
 (defun leave-frame (frame function)
+  "Return a function that has FRAME return what FUNCTION returns; for NIL the evaluation's form does."
   (lambda (progress)
     (note-lost progress)
-    (leave-frame-by frame function)))
+    (if frame
+        (leave-frame-by frame function)
+        (throw 'form-values (funcall function)))))
 
 (define-operation :return-from-frame (&rest arguments &key ((:frame number) 0) value)
   (let ((frame (frame-to-leave number)))
@@ -80,9 +65,7 @@ returns true. Return that; NIL if it never does."
      arguments
      (lambda ()
        (let ((values (first (last (values-in-frame frame (or value "nil") arguments)))))
-         (if frame
-             (leave-frame frame (lambda () (values-list values)))
-             (leave-evaluation values))))
+         (leave-frame frame (lambda () (values-list values)))))
      (and frame (frame-package frame)))))
 
 ;;; Calling a function again
@@ -91,15 +74,12 @@ returns true. Return that; NIL if it never does."
   "Return the name of the generic function of the method called NAME in a frame, or NIL."
   (and (consp name) (eq (first name) 'method) (second name)))
 
-(defun next-method-call-p (name)
-  "True if NAME, of a frame, belongs to CALL-NEXT-METHOD or to SBCL's code around it."
-  (and (consp name) (mentions-p name '(call-next-method))))
-
 (defun called-by-method-p (frame generic-function)
   "True if FRAME, of a method of GENERIC-FUNCTION, was called by another of its methods."
   (let ((caller (frame-below frame frame (lambda (other name number)
                                            (declare (ignore number))
-                                           (if (next-method-call-p name) nil other)))))
+                                           ;; Frames of CALL-NEXT-METHOD, and of SBCL's code around it, are between them.
+                                           (if (and (consp name) (mentions-p name '(call-next-method))) nil other)))))
     (and caller
          (equal generic-function (generic-function-of (frame-call caller))))))
 
@@ -121,17 +101,12 @@ returns true. Return that; NIL if it never does."
                 number reason (frame-after frame)))
       (values (fdefinition callee) arguments))))
 
-(defun known-arguments-p (arguments)
-  "True if all ARGUMENTS of a frame are still known."
-  (and (listp arguments)
-       (notany #'unknown-argument-p arguments)))
-
 (define-operation :restart-frame (&rest request &key ((:frame number) 0) ((:arguments text)))
   (let ((frame (frame-to-leave number)))
     (if (null frame)
         (restart-evaluation request)
         (let ((old-arguments (nth-value 1 (call-again frame number))))
-          (unless (or text (known-arguments-p old-arguments))
+          (unless (or text (and (listp old-arguments) (notany #'unknown-argument-p old-arguments)))
             (refuse "Some arguments of frame ~d are no longer known. Pass them as arguments." number))
           (go-on-from-error
            request
@@ -143,7 +118,7 @@ returns true. Return that; NIL if it never does."
                                       old-arguments)))
                (leave-frame frame
                             (lambda ()
-                              (apply (the function function) new-arguments)))))
+                              (apply function new-arguments)))))
            (frame-package frame))))))
 
 (defun restart-evaluation (request)

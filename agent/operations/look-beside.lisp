@@ -22,7 +22,6 @@
          (*standing* nil) (*stands-here* nil) (*stands* nil) (*settles* nil)
          (*guard* nil) (*aside* nil) (*evaluating* nil) (*reporting* nil) (*in-a-hurry* nil) (*before-report* nil)
          (*text-progress* nil) (*readings* nil) (*warnings* '()) (*printed-values* :none)
-         (*tells-inbox* nil)
          (*capture* (make-capture)) (*last-frames* '()))
     (flet ((operate ()
              (call-with-debugger (lambda () (perform id (first request) (rest request))) #'debugger)))
@@ -31,9 +30,15 @@
                        nil)))
         (if (consp message) message (post-reply post))))))
 
+(defun send-apart (message)
+  "Do as SEND-MESSAGE, but while another message may be half written."
+  (let ((*output-octets* (make-buffer +buffer-length+))
+        (*output-end* 0))
+    (send-message message)))
+
 (defun send-look-reply (id message)
-  (unless (send-message (or message (list id :refused "There is no answer.")))
-    (send-message (list id :refused "The answer is too long to be sent."))))
+  (unless (send-apart (or message (list id :refused "There is no answer.")))
+    (send-apart (list id :refused "The answer is too long to be sent."))))
 
 (defun end-with-server ()
   "In a copy: let this process end when the server ends, which may have happened already."
@@ -47,20 +52,14 @@
   (adopt-descriptors (list channel))
   (sever-descriptors (list* 1 2 (passing-descriptors '())))
   (let ((*process-shown* *own-process*)
-        (*running-frame* (and running (call-as-interrupted #'signalling-frame)))
-        (*output-octets* (make-buffer +buffer-length+))
-        (*output-end* 0)
-        (*id* nil)
-        (*token* 0))
+        (*running-frame* (and running (call-as-interrupted #'signalling-frame))))
     (begin)
-    (send-message (list 0 :hello :pid (process-id)))
+    (send-apart (list 0 :hello :pid (process-id)))
     (send-look-reply id (perform-look id request))))
 
 (defun refuse-look (id channel why)
-  (let ((*channel* channel)
-        (*output-octets* (make-buffer +buffer-length+))
-        (*output-end* 0))
-    (send-message (list id :refused why))
+  (let ((*channel* channel))
+    (send-apart (list id :refused why))
     (close-descriptors (list channel))))
 
 (defun look-in-copy (id request channel running)
@@ -95,12 +94,10 @@
                       (*awaited* (post-thread *awaited*))
                       (t (current-thread)))))
     (flet ((answer ()
-             (let ((*channel* channel)
-                   (*output-octets* (make-buffer +buffer-length+))
-                   (*output-end* 0))
+             (let ((*channel* channel))
                (note-looker id)
                (raise-signal ready)
-               (send-message (list 0 :hello))
+               (send-apart (list 0 :hello))
                (unwind-protect (answer-in-thread id request thread)
                  (close-descriptors (list channel))))))
       ;; A new thread inherits the set of blocked signals from its creator.
@@ -146,12 +143,8 @@
 (defun prints-p (frame)
   "True if the code that FRAME belongs to is in a method of PRINT-OBJECT. Printing its arguments would do what it does, and
 may take as long."
-  (map-frames (lambda (frame name)
-                (declare (ignore frame))
-                (when (and (consp name) (mentions-p name '(print-object)))
-                  (return-from prints-p t)))
-              frame +frames-walked+)
-  nil)
+  (loop for (nil . name) in (frames-from frame)
+        thereis (and (consp name) (mentions-p name '(print-object)))))
 
 (define-operation :running-frames (&rest arguments)
   (flet ((frames (frame)

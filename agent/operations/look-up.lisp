@@ -18,7 +18,6 @@
 (defun call-in-named-package (arguments function)
   "Call FUNCTION with the package that ARGUMENTS name, or the session's, and the agent's syntax in it. If there is no such
 package, refuse."
-  (declare (type function function))
   (let* ((name (getf arguments :package))
          (package (if name (package-meant name) (session-package))))
     (with-agent-syntax (:package package :length 50 :level 6)
@@ -32,7 +31,6 @@ package, refuse."
 (defun call-with-named-symbol (arguments key function)
   "Call FUNCTION, which returns the reply, with the symbol that the argument KEY names. If there is no such symbol,
 refuse, with similar names; intern nothing."
-  (declare (type function function))
   (call-in-named-package
    arguments
    (lambda (package)
@@ -58,10 +56,9 @@ refuse, with similar names; intern nothing."
   (cond ((getf place :evaluation) place)
         ((getf place :file)
          (let ((line (line-of-place place)))
-           (list* :file (getf place :file)
-                  (cond (line (list :line line))
-                        ((file-changed-p (getf place :file) (getf place :created)) (list :changed t))
-                        (t '())))))
+           (given :file (getf place :file)
+                  :line line
+                  :changed (and (null line) (file-changed-p (getf place :file) (getf place :created)) t))))
         (t '())))
 
 (defun place-text (part)

@@ -22,12 +22,10 @@
 ;; By this name, which must be on the stack, the profiler knows the agent's own work (sample.lisp).
 (declaim (notinline list-readings))
 (defun list-readings ()
-  (multiple-value-bind (real processor collecting octets) (clock-readings)
-    (list real processor collecting octets)))
+  (multiple-value-list (clock-readings)))
 
 (defun call-measured (function totals)
   "Call FUNCTION; return its values as a list and add what it took to the list TOTALS."
-  (declare (type function function))
   (let* ((before '())
          (values (retrying "Evaluate the form again."
                    ;; A call that is retried is measured from that point.
@@ -40,47 +38,37 @@
 (defun evaluate-often (steps note)
   "Call the functions in STEPS, each (FORM . FUNCTION), in runs until the time is known; NOTE as in EVALUATE-MEASURED.
 Returns the values of the last call."
-  (declare (type function note))
-  (let ((calls 1)
-        (values '())
-        (elapsed 0)
-        (samples 0))
-    (declare (type fixnum calls samples) (type unsigned-byte elapsed))
-    (setf *current-form* (list (if (rest steps)
-                                   (cons 'progn (mapcar #'car steps))
-                                   (car (first steps)))))
-    (flet ((run ()
-             (let ((totals (list 0 0 0 0)))
-               (setf values (call-measured (lambda ()
-                                             (loop repeat (1- calls) do (call-steps steps))
-                                             (call-steps steps))
-                                           totals))
-               (incf elapsed (first totals))
-               totals)))
-      (loop
-        (let* ((totals (run))
-               (us (first totals)))
-          (cond ((and (< us +run-us+) (< calls +most-calls+))
-                 ;; Too short: this run only determines how many calls make a run.
-                 (setf calls (min +most-calls+
-                                  (* calls (max 2 (min 100 (ceiling (* 5 +run-us+) (* 4 (max 1 us)))))))))
-                (t
-                 (funcall note totals calls)
-                 (incf samples))))
-        (when (or (>= samples +samples+)
-                  (>= elapsed (if (< samples +few-samples+) +too-long-us+ +long-enough-us+)))
-          (return values))))))
+  (setf *current-form* (list (if (rest steps)
+                                 (cons 'progn (mapcar #'car steps))
+                                 (car (first steps)))))
+  (loop with calls = 1 and samples = 0
+        for totals = (list 0 0 0 0)
+        for values = (call-measured (lambda ()
+                                      (loop repeat (1- calls) do (call-steps steps))
+                                      (call-steps steps))
+                                    totals)
+        for us = (first totals)
+        sum us into elapsed
+        do (cond ((and (< us +run-us+) (< calls +most-calls+))
+                  ;; Too short: this run only determines how many calls make a run.
+                  (setf calls (min +most-calls+
+                                   (* calls (max 2 (min 100 (ceiling (* 5 +run-us+) (* 4 (max 1 us)))))))))
+                 (t
+                  (funcall note totals calls)
+                  (incf samples)))
+           (when (or (>= samples +samples+)
+                     (>= elapsed (if (< samples +few-samples+) +too-long-us+ +long-enough-us+)))
+             (return values))))
 
 (defun call-steps (steps)
   (loop for ((nil . function) . more) on steps
         do (if more
-               (funcall (the function function))
-               (return (funcall (the function function))))))
+               (funcall function)
+               (return (funcall function)))))
 
 (defun evaluate-measured (text runs note)
   "Evaluate the forms in TEXT, RUNS times, or if RUNS is NIL, until the time is known. NOTE gets what each run took, in
 CLOCK-READINGS' units, and the number of calls in the run. Returns the values of the last form in the last run."
-  (declare (type function note))
   (let ((steps '())
         (values '()))
     (flet ((run (function)

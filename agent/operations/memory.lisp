@@ -37,10 +37,10 @@ if IMAGE is true."
   "Return the object of TEXT, a handle or forms."
   (if (parse-handle text #\h)
       (first (object-with-handle text))
-      (let ((value nil))
-        (dolist (form (read-forms text) value)
-          (setf value (let ((*current-form* (list form)))
-                        (first (evaluate-form form))))))))
+      (loop for form in (read-forms text)
+            for value = (let ((*current-form* (list form)))
+                          (first (evaluate-form form)))
+            finally (return value))))
 
 (defun retainer-text (object place)
   (format nil "~a~@[ ~a~]"
@@ -57,7 +57,6 @@ if IMAGE is true."
 (defun call-without-last-values (function)
   "Call FUNCTION with a list of conses while the variables of the listener, * and so on, are NIL; the conses hold their
 values."
-  (declare (type function function))
   (let ((values (listener-values)))
     (unwind-protect (progn
                       (set-listener-values (mapcar (constantly nil) values))

@@ -69,21 +69,18 @@
 (defun frame-function (frame)
   "Return the name of the function of FRAME, or of the first frame below it that a user knows; its lambda list; the
 function if it is global; and the arguments of the call."
-  (map-frames (lambda (frame name)
-                (declare (ignore name))
-                (multiple-value-bind (called arguments) (frame-call frame)
-                  (let* ((name (if (and (consp called)
-                                        (or (eq (first called) 'method) (dispatcher-name-p called)))
-                                   (second called)
-                                   called))
-                         (function (named-function name)))
-                    (return-from frame-function
-                      (values name
-                              (if function (function-lambda-list function) (frame-lambda-list frame))
-                              function
-                              arguments)))))
-              frame 20)
-  nil)
+  (let ((frame (car (first (frames-from frame)))))
+    (when frame
+      (multiple-value-bind (called arguments) (frame-call frame)
+        (let* ((name (if (and (consp called)
+                              (or (eq (first called) 'method) (dispatcher-name-p called)))
+                         (second called)
+                         called))
+               (function (named-function name)))
+          (values name
+                  (if function (function-lambda-list function) (frame-lambda-list frame))
+                  function
+                  arguments))))))
 
 (defun local-lambda-list (name)
   "Return the lambda list of NAME, (FLET F) or (LABELS F), in the form being evaluated, or :UNKNOWN."
@@ -177,9 +174,7 @@ the function does not accept that number. The call of a generic function has no 
         (cond ((and count (dispatching-p lambda-list))
                (or (form-hint count)
                    (format nil "A generic function that takes ~d argument~:p was called with ~d."
-                           (or (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list)
-                               (length lambda-list))
-                           count)))
+                           (required-count lambda-list) count)))
               ;; The function that was called has no frame that is shown, and called by that one.
               ((and count (or (accepts-p lambda-list count)
                               (not (eql count (ignore-errors (list-length arguments))))))
@@ -217,28 +212,26 @@ definition."
 
 (defun mistake-hint (condition frame)
   "Return a sentence about the mistake that led to CONDITION, signalled at FRAME; or NIL."
-  (handler-case
-      (or (slot-hint condition)
-          (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
-            (when (and name (symbolp name))
-              (or (odd-character-hint (symbol-name name))
-                  (no-break-space-hint (symbol-name name))
-                  (prompt-hint (symbol-name name)))))
-          (keyword-hint condition)
-          (encoding-hint condition)
-          (redefinition-hint condition)
-          (task-hint condition)
-          (call-hint condition frame))
-    (error () nil)))
+  (ignore-errors
+   (or (slot-hint condition)
+       (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
+         (when (and name (symbolp name))
+           (or (odd-character-hint (symbol-name name))
+               (no-break-space-hint (symbol-name name))
+               (prompt-hint (symbol-name name)))))
+       (keyword-hint condition)
+       (encoding-hint condition)
+       (redefinition-hint condition)
+       (task-hint condition)
+       (call-hint condition frame))))
 
 (defun reading-mistake-hint (condition)
   "Return a sentence about the mistake that led to CONDITION, of the reader; or NIL."
-  (handler-case
-      (or (fence-hint)
-          (early-package-hint condition)
-          (let ((name (and (typep condition 'package-error) (package-error-package condition))))
-            (and (stringp name) (odd-character-hint name))))
-    (error () nil)))
+  (ignore-errors
+   (or (fence-hint)
+       (early-package-hint condition)
+       (let ((name (and (typep condition 'package-error) (package-error-package condition))))
+         (and (stringp name) (odd-character-hint name))))))
 
 (defun readtable-hint (kind condition)
   "Return a sentence if the current readtable is unsuitable for Lisp and may have caused CONDITION; or NIL."

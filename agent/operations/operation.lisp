@@ -15,6 +15,12 @@ reply, or calls REFUSE. The agent handles interrupts and errors while it runs."
        (setf *operations* (append (remove ',name *operations* :key #'car)
                                   (list (cons ',name #',function)))))))
 
+(defun given (&rest properties)
+  "Return the property list PROPERTIES without those that are NIL."
+  (loop for (key value) on properties by #'cddr
+        when value
+          append (list key value)))
+
 ;;; These are bound once, outside everything that unwinds: unwinding must not restore an answered request.
 (defvar *id* nil
   "The id of the request being performed, or NIL between requests.")

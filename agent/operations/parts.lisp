@@ -18,18 +18,28 @@ value, or NIL if the part cannot be set. KEY is a list of the key of a hash tabl
   (setter nil)
   (key '()))
 
-(defun call-for-part (label read setter &optional key)
+(defun call-for-part (label read setter)
   "Return the part called LABEL with what READ returns."
-  (declare (type function read))
-  (handler-case (make-part :label label :value (funcall read) :setter setter :key key)
+  (handler-case (make-part :label label :value (funcall read) :setter setter)
     (error (condition)
-      (make-part :label label :setter setter :key key
+      (make-part :label label :setter setter
                  :state (format nil "#<error reading it: ~a>"
                                 (type-name-text (class-of condition)))))))
 
 (defmacro part (label value &key set)
   "Return the part called LABEL with the value of the form VALUE; SET is a function that sets it."
   `(call-for-part ,label (lambda () ,value) ,set))
+
+(defun settable-part (label bound read setter)
+  "Return the part called LABEL of a place that has a value if BOUND is true; otherwise as CALL-FOR-PART."
+  (if bound
+      (call-for-part label read setter)
+      (make-part :label label :state :unbound :setter setter)))
+
+(defun numbered-parts (values)
+  (loop for value in values
+        for number from 0
+        collect (make-part :label (format nil "[~d]" number) :value value)))
 
 (defmacro facts (&rest entries)
   "Return a list of (LABEL TEXT) for ENTRIES of a label and a form, omitting those whose form is false or
@@ -93,6 +103,10 @@ never have many."
   (format nil "~{~a~^, ~}~@[ and ~d more~]" (some-of texts 0 count)
           (and (nthcdr count texts) (- (length texts) count))))
 
+(defun enumerated (texts)
+  "Return TEXTS with commas between them, or NIL if there are none."
+  (and texts (format nil "~{~a~^, ~}" texts)))
+
 (defun kind-of (object)
   (find-if (lambda (kind) (funcall (kind-test kind) object)) *kinds*))
 
@@ -101,7 +115,7 @@ never have many."
   (let* ((kind (kind-of object))
          (element (kind-element kind)))
     (cond (element
-           (funcall (the function element) object subscripts))
+           (funcall element object subscripts))
           ((and (= 1 (length subscripts)) (<= 0 (first subscripts) most-positive-fixnum))
            (first (funcall (kind-parts kind) object (first subscripts) 1)))
           (t nil))))
@@ -115,7 +129,7 @@ never have many."
 (defun part-called (object name)
   "Return the part of OBJECT called NAME, or NIL; second, similar names of parts; third, names of some parts."
   (let* ((kind (kind-of object))
-         (part (and (kind-find kind) (funcall (the function (kind-find kind)) object name))))
+         (part (and (kind-find kind) (funcall (kind-find kind) object name))))
     (if part
         part
         (let ((parts (funcall (kind-parts kind) object 0 +parts-searched+)))
@@ -168,12 +182,10 @@ too long."
 
 (defun list-parts (list from limit)
   (multiple-value-bind (count tail) (list-shape list)
-    (append (loop with cell = (if (and count (>= from count)) nil (cons-at list from))
+    (append (loop for cell on (if (and count (>= from count)) nil (cons-at list from))
                   for number from from
                   repeat (if count (max 0 (min limit (- count from))) limit)
-                  while (consp cell)
-                  collect (cons-part cell number)
-                  do (setf cell (cdr cell)))
+                  collect (cons-part cell number))
             (if (and count tail (< (- count from) limit) (<= from count))
                 (list (tail-part list count))
                 '()))))
@@ -242,20 +254,20 @@ too long."
   :facts (array-facts string)
   :element ((subscripts) (array-element string subscripts)))
 
+(defun array-parts (array from limit)
+  (loop for index from from below (min (elements-of array) (+ from limit))
+        collect (array-part array index)))
+
 (define-kind "vector" (vector (vectorp vector))
   :facts (array-facts vector)
   :count (length vector)
-  :parts ((from limit)
-          (loop for index from from below (min (length vector) (+ from limit))
-                collect (array-part vector index)))
+  :parts ((from limit) (array-parts vector from limit))
   :element ((subscripts) (array-element vector subscripts)))
 
 (define-kind "array" (array (arrayp array))
   :facts (array-facts array)
   :count (elements-of array)
-  :parts ((from limit)
-          (loop for index from from below (min (elements-of array) (+ from limit))
-                collect (array-part array index)))
+  :parts ((from limit) (array-parts array from limit))
   :element ((subscripts) (array-element array subscripts)))
 
 ;;; Hash tables
@@ -265,50 +277,25 @@ too long."
              :setter (lambda (value) (setf (gethash key table) value))))
 
 (defun table-parts (table from limit)
-  (let ((number 0)
-        (parts '()))
-    (declare (type fixnum number))
-    (block nil
-      (maphash (lambda (key value)
-                 (when (>= number (+ from limit))
-                   (return))
-                 (when (>= number from)
-                   (push (entry-part table key value) parts))
-                 (incf number))
-               table))
-    (nreverse parts)))
-
-(defun unescaped (text)
-  "Return TEXT, taken from between quotes, without its escaping backslashes."
-  (with-output-to-string (stream)
-    (loop with position = 0
-          while (< position (length text))
-          do (when (and (char= #\\ (char text position)) (< (1+ position) (length text)))
-               (incf position))
-             (write-char (char text position) stream)
-             (incf position))))
+  (loop for key being the hash-keys of table using (hash-value value)
+        for number from 0 below (+ from limit)
+        when (>= number from)
+          collect (entry-part table key value)))
 
 (defun key-named (name)
-  "Return a list of the object that NAME denotes, or NIL if only the reader could tell.
-No symbol is made."
-  (let ((length (length name)))
-    (cond ((zerop length) '())
-          ((and (> length 1) (char= #\" (char name 0)) (char= #\" (char name (1- length))))
-           (list (unescaped (subseq name 1 (1- length)))))
-          ((ignore-errors (list (parse-integer name))))
-          ((and (> length 2) (string= "#\\" name :end2 2))
-           (let ((character (if (= length 3) (char name 2) (name-char (subseq name 2)))))
-             (and character (list character))))
-          (t
-           (multiple-value-bind (symbol found) (find-named-symbol name (session-package))
-             (and found (list symbol)))))))
+  "Return a list of the string, character, integer or symbol that NAME denotes, or NIL. No symbol is made."
+  (cond ((or (eql 0 (search "\"" name)) (eql 0 (search "#\\" name)))
+         (ignore-errors (list (with-agent-syntax () (read-from-string name)))))
+        ((ignore-errors (list (parse-integer name))))
+        ((plusp (length name))
+         (multiple-value-bind (symbol found) (find-named-symbol name (session-package))
+           (and found (list symbol))))))
 
 (defun table-entry (table name)
-  (let ((key (key-named name)))
-    (if key
-        (multiple-value-bind (value found) (gethash (first key) table)
-          (if found (entry-part table (first key) value) nil))
-        nil)))
+  (loop for key in (key-named name)
+        do (multiple-value-bind (value found) (gethash key table)
+             (when found
+               (return (entry-part table key value))))))
 
 (define-kind "hash table" (table (hash-table-p table))
   :facts (facts ("Test" (hash-table-test table))
@@ -327,14 +314,11 @@ No symbol is made."
                                    ((exported-from-p symbol package)
                                     (format nil "~a, exported" (package-name package)))
                                    (t (package-name package)))))
-                ("Names" (let ((meanings (symbol-meanings symbol)))
-                           (and meanings (format nil "~{~a~^, ~}" meanings)))))
+                ("Names" (enumerated (symbol-meanings symbol))))
   :fixed (list* (part "NAME" (symbol-name symbol))
-                (if (boundp symbol)
-                    (part "VALUE" (symbol-value symbol)
-                      :set (lambda (value) (setf (symbol-value symbol) value)))
-                    (make-part :label "VALUE" :state :unbound
-                               :setter (lambda (value) (setf (symbol-value symbol) value))))
+                (settable-part "VALUE" (boundp symbol)
+                               (lambda () (symbol-value symbol))
+                               (lambda (value) (setf (symbol-value symbol) value)))
                 (append
                  (if (fboundp symbol)
                      (list (part "FUNCTION" (or (macro-function symbol) (fdefinition symbol))))
@@ -355,21 +339,15 @@ No symbol is made."
 
 (define-kind "package" (package (packagep package))
   :facts (facts ("Name" (or (package-name package) "none: it was deleted"))
-                ("Nicknames" (let ((names (package-nicknames package)))
-                               (and names (format nil "~{~a~^, ~}" names))))
-                ("Uses" (let ((used (package-use-list package)))
-                          (and used (format nil "~{~a~^, ~}" (mapcar #'package-name used)))))
-                ("Used by" (let ((users (package-used-by-list package)))
-                             (and users
-                                  (format nil "~{~a~^, ~}"
-                                          (mapcar #'package-name (some-of users 0 20))))))
+                ("Nicknames" (enumerated (package-nicknames package)))
+                ("Uses" (enumerated (mapcar #'package-name (package-use-list package))))
+                ("Used by" (enumerated (mapcar #'package-name (some-of (package-used-by-list package) 0 20))))
                 ("Exports" (format nil "~:d symbols, which are its parts"
                                    (length (exported-symbols package)))))
   :count (length (exported-symbols package))
   :parts ((from limit)
           (loop for symbol in (some-of (exported-symbols package) from limit)
-                collect (let ((symbol symbol))
-                          (part (symbol-name symbol) symbol))))
+                collect (make-part :label (symbol-name symbol) :value symbol)))
   :find ((name)
          (multiple-value-bind (symbol status)
              (if (package-name package) (find-symbol (string-upcase name) package) nil)
@@ -393,10 +371,7 @@ No symbol is made."
                 ("Methods" (format nil "~:d" (length (methods-of-function function))))
                 ("Documentation" (documentation function t))
                 ("Source" (source-text-of function)))
-  :fixed (loop for method in (methods-of-function function)
-               for number from 0
-               collect (let ((method method))
-                         (part (format nil "[~d]" number) method))))
+  :fixed (numbered-parts (methods-of-function function)))
 
 (define-kind "function" (function (functionp function))
   :facts (facts ("Name" (function-name-text function))
@@ -407,17 +382,12 @@ No symbol is made."
                                  (and values (format nil "~:d value~:p, which ~:*~[~;is its part~:;~
                                                           are its parts~]"
                                                      (length values))))))
-  :fixed (loop for value in (closed-over-values function)
-               for number from 0
-               collect (let ((value value))
-                         (part (format nil "[~d]" number) value))))
+  :fixed (numbered-parts (closed-over-values function)))
 
 (define-kind "class" (class (typep class 'class))
   :facts (facts ("Name" (class-name class))
                 ("Metaclass" (class-name (class-of class)))
-                ("Slots" (let ((names (direct-slot-names class)))
-                           (and names (format nil "~{~a~^, ~}"
-                                              (mapcar #'symbol-text (some-of names 0 50))))))
+                ("Slots" (enumerated (mapcar #'symbol-text (some-of (direct-slot-names class) 0 50))))
                 ("Documentation" (documentation class t))
                 ("Source" (source-text-of class)))
   :fixed (list (part "DIRECT-SUPERCLASSES" (direct-superclasses class))
@@ -467,13 +437,11 @@ No symbol is made."
 ;;; Objects with slots
 
 (defun slot-part (object name)
-  (flet ((set-it (value)
-           (setf (slot-value object name) value)))
-    (let ((bound (handler-case (if (slot-boundp object name) :bound :unbound)
-                   (error () :bound))))
-      (if (eq bound :unbound)
-          (make-part :label (symbol-name name) :state :unbound :setter #'set-it)
-          (part (symbol-name name) (slot-value object name) :set #'set-it)))))
+  (settable-part (symbol-name name)
+                 (handler-case (slot-boundp object name)
+                   (error () t))
+                 (lambda () (slot-value object name))
+                 (lambda (value) (setf (slot-value object name) value))))
 
 (defun slot-parts (object from limit)
   (loop for name in (some-of (slot-names object) from limit)
@@ -505,5 +473,4 @@ No symbol is made."
 
 (define-kind "object" (object t)
   :fixed (loop for (label . value) in (inner-objects object)
-               collect (let ((value value))
-                         (part label value))))
+               collect (make-part :label label :value value)))

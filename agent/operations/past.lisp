@@ -39,9 +39,8 @@ little else."
                 t)
            (and (member (first form)
                         '(progn eval-when locally let let* flet labels macrolet symbol-macrolet))
-                (loop for rest = (rest form) then (rest rest)
-                      while (consp rest)
-                      thereis (defining-form-p (first rest) (1+ depth)))))))
+                (loop for (part) on (rest form)
+                      thereis (defining-form-p part (1+ depth)))))))
 
 (defun changes-package-p (form &optional (depth 0))
   "True if FORM is an IN-PACKAGE, also within forms that are treated as top-level forms."
@@ -49,16 +48,15 @@ little else."
        (< depth 20)
        (or (eq (first form) 'in-package)
            (and (member (first form) '(progn eval-when))
-                (loop for rest = (rest form) then (rest rest)
+                (loop for (part) on (rest form)
                       repeat 1000
-                      while (consp rest)
-                      thereis (changes-package-p (first rest) (1+ depth)))))))
+                      thereis (changes-package-p part (1+ depth)))))))
 
-(defun evaluate-again (text package-name evaluation &key from until)
-  "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
-The forms of a PROGN count one by one. Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
-fifth, a line about each of the first that failed. What follows a form that cannot be read, or a failed change of the current
-package, is not evaluated: it would define something else."
+(defun evaluate-again (text package-name evaluation &optional from until)
+  "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define
+something. The forms of a PROGN count one by one. Returns the pieces of TEXT that they are, and those of the other forms; third,
+how many of the definitions failed, and a line about each of the first of these. What follows a form that cannot be read, or a
+failed change of the current package, is not evaluated: it would define something else."
   (let* ((nowhere (make-broadcast-stream))
          (*standard-output* nowhere)
          (*error-output* nowhere)
@@ -126,9 +124,8 @@ package, is not evaluated: it would define something else."
                                      (leave-rest start package-name condition)
                                      stream))))
                until (eq form stream)
-               do (unless (evaluate-part form start (place) package-name)
-                    (loop-finish))))))
-    (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
+               while (evaluate-part form start (place) package-name)))))
+    (values (nreverse again) (nreverse left) failed (nreverse failures))))
 
 (defun failure-line (what condition)
   "Return a line about CONDITION, which WHAT, a form or a part of the text, signalled."
@@ -145,15 +142,14 @@ package, is not evaluated: it would define something else."
            (failed 0)
            (failures '())
            (carried '()))
-       (loop for (text package evaluation from until) in definitions
-             do (multiple-value-bind (evaluated-here failed-here again left failures-here)
-                    (evaluate-again text package evaluation :from from :until until)
-                  (declare (ignore left))
-                  (incf evaluated evaluated-here)
-                  (incf failed failed-here)
-                  (setf failures (append failures failures-here))
-                  (when again
-                    (push (cons evaluation again) carried))))
+       (dolist (definition definitions)
+         (multiple-value-bind (again left failed-here failures-here) (apply #'evaluate-again definition)
+           (declare (ignore left))
+           (incf evaluated (length again))
+           (incf failed failed-here)
+           (setf failures (append failures failures-here))
+           (when again
+             (push (cons (third definition) again) carried))))
        (list* *id* :ok :evaluated evaluated :failed failed :failures (some-of failures 0 5)
               :package (session-package-name) :carried (nreverse carried)
               (hooks-part))))))

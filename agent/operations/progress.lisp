@@ -8,7 +8,7 @@
   "The most restarts of one form that a reply reports.")
 
 (defstruct progress
-  evaluation                            ; the evaluation's number, under which the server keeps the text
+  evaluation                            ; the number under which the server keeps the text, or NIL if it does not
   (form-start 0)                        ; where the current form begins in the text
   (start 0)                             ; the part of the form before this character has been reported
   (depth 0)                             ; how many PROGNs enclose that place
@@ -17,27 +17,25 @@
   (pieces '())                          ; (START END PACKAGE DEPTH . CALLS), last first
   (steps '())                           ; how many forms of each running PROGN are done, innermost first
   (calls '())                           ; the restarts that continued the form, last first
-  (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...)
+  (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...), last first
   read-in                               ; the name of the package that the request asked for, or NIL
-  (left '())                            ; their other forms, not repeated: (EVALUATION PIECE...)
+  (left '())                            ; their other forms, not repeated: (EVALUATION PIECE...), last first
   is-text                               ; true if forms of the text are evaluated one by one
   is-told)
 
 (defvar *text-progress* nil
-  "The progress of the running evaluation, or NIL if the server does not keep its text.")
+  "The progress of the running evaluation, or NIL.")
 
-(defun note-package ()
-  "Note that the request asked for the current package."
-  (when *text-progress*
-    (setf (progress-read-in *text-progress*) (session-package-name))))
+(defun note-package (progress)
+  "Note in PROGRESS that the request asked for the current package."
+  (setf (progress-read-in progress) (session-package-name)))
 
 (defun note-form-begun (start)
   (let ((progress *text-progress*))
-    (when progress
-      (setf (progress-is-text progress) t
-            (progress-package progress) (session-package-name)
-            (progress-readtable progress) *readtable*)
-      (note-form-start progress start))))
+    (setf (progress-is-text progress) t
+          (progress-package progress) (session-package-name)
+          (progress-readtable progress) *readtable*)
+    (note-form-start progress start)))
 
 (defun note-form-start (progress start)
   (setf (progress-form-start progress) start
@@ -59,9 +57,8 @@
 
 (defun note-form-done (end)
   (let ((progress *text-progress*))
-    (when progress
-      (note-piece progress (progress-start progress) end (progress-depth progress))
-      (note-form-start progress end))))
+    (note-piece progress (progress-start progress) end (progress-depth progress))
+    (note-form-start progress end)))
 
 (declaim (notinline evaluate-step))
 (defun evaluate-step (form)
@@ -114,33 +111,31 @@
         (*package* (or (find-package (progress-package progress)) *package*))
         (old-depth (progress-depth progress))
         (end (progress-form-start progress)))
-    (handler-case
-        (loop for count in (reverse (progress-steps progress))
-              for level from 1
-              for inside = (inside-list text end)
-              while inside
-              do (let ((start (after-form text inside)))
-                   (setf end start)
-                   (loop repeat count
-                         do (setf end (after-form text end)))
-                   (when (and (plusp count) (> end (progress-start progress)))
-                     (if (< start (progress-start progress))
-                         (note-piece progress (progress-start progress) end (max 0 (- old-depth level)))
-                         (note-piece progress start end 0)))
-                   (when (>= end (progress-start progress))
-                     (setf (progress-start progress) end
-                           (progress-depth progress) level))))
-      (error () nil))))
+    (ignore-errors
+     (loop for count in (reverse (progress-steps progress))
+           for level from 1
+           for inside = (inside-list text end)
+           while inside
+           do (let ((start (after-form text inside)))
+                (setf end start)
+                (loop repeat count
+                      do (setf end (after-form text end)))
+                (when (and (plusp count) (> end (progress-start progress)))
+                  (if (< start (progress-start progress))
+                      (note-piece progress (progress-start progress) end (max 0 (- old-depth level)))
+                      (note-piece progress start end 0)))
+                (when (>= end (progress-start progress))
+                  (setf (progress-start progress) end
+                        (progress-depth progress) level)))))))
 
 (defun done-part (ending &optional text)
   "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation has ended,
 :LEFT if it was given up, and NIL if it stands in an error in TEXT."
   (let ((progress *text-progress*))
-    (cond ((null progress)
+    (cond ((or (null progress) (null (progress-evaluation progress)))
            '())
           ((and (eq ending :done) (not (progress-is-told progress)))
-           (and (progress-read-in progress)
-                (list :read-in (progress-read-in progress))))
+           (given :read-in (progress-read-in progress)))
           (t
            (when (and text (progress-steps progress))
              (note-steps-done text progress))
@@ -148,42 +143,36 @@
              ;; Not source text: record it as complete.
              (push (list 0 nil (session-package-name) 0) (progress-pieces progress)))
            (setf (progress-is-told progress) t)
-           (append (list :done-of (progress-evaluation progress)
-                         :done (reverse (shiftf (progress-pieces progress) '())))
-                   (when (progress-read-in progress)
-                     (list :read-in (progress-read-in progress)))
-                   (when (progress-carried progress)
-                     (list :carried (shiftf (progress-carried progress) '())))
-                   (when (progress-left progress)
-                     (list :left (shiftf (progress-left progress) '()))))))))
+           (list* :done-of (progress-evaluation progress)
+                  :done (reverse (shiftf (progress-pieces progress) '()))
+                  (given :read-in (progress-read-in progress)
+                         :carried (reverse (shiftf (progress-carried progress) '()))
+                         :left (reverse (shiftf (progress-left progress) '()))))))))
 
 (defun note-lost (progress)
   "Note that the form of PROGRESS continues in a way that no text can repeat."
-  (when progress
-    (push :lost (progress-calls progress))))
+  (push :lost (progress-calls progress)))
 
 (defun note-restart (progress restart value)
   "Note that the form of PROGRESS continues by RESTART, with the values of the text VALUE."
-  (when progress
-    (let ((condition *error-condition*)
-          (name (restart-name restart)))
-      (cond ((eq name 'retry)
-             (note-form-start progress (progress-form-start progress)))
-            ((typep condition 'evaluation-interrupted))
-            ((and name (typep condition 'serious-condition)
-                  (< (length (progress-calls progress)) +calls-kept+))
-             (multiple-value-bind (text count outcome)
-                 ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
-                 (guarded (stream +symbol-characters+)
-                   (let ((*package* (find-package "KEYWORD"))
-                         (*print-pretty* nil))
-                     (prin1 name stream)))
-               (declare (ignore count))
-               (if outcome
-                   (note-lost progress)
-                   (push (let ((*print-pretty* nil))
-                           (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~a condition) ~
-                                        ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" text value))
-                         (progress-calls progress)))))
-            (t
-             (note-lost progress))))))
+  (let ((condition *error-condition*)
+        (name (restart-name restart)))
+    (cond ((eq name 'retry)
+           (note-form-start progress (progress-form-start progress)))
+          ((typep condition 'evaluation-interrupted))
+          ((and name (typep condition 'serious-condition)
+                (< (length (progress-calls progress)) +calls-kept+))
+           (multiple-value-bind (text outcome)
+               ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
+               (guarded (stream +symbol-characters+)
+                 (let ((*package* (find-package "KEYWORD"))
+                       (*print-pretty* nil))
+                   (prin1 name stream)))
+             (if outcome
+                 (note-lost progress)
+                 (push (let ((*print-pretty* nil))
+                         (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~a condition) ~
+                                      ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" text value))
+                       (progress-calls progress)))))
+          (t
+           (note-lost progress)))))

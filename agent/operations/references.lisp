@@ -152,11 +152,11 @@
 (defun listing (print objects)
   "Return what PRINT prints for OBJECTS, and whether it was cut."
   (declare (type function print))
-  (multiple-value-bind (text count)
+  (multiple-value-bind (text outcome)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))
           (mapc print objects)))
-    (values text (> count (length text)))))
+    (values text (eq outcome :stopped))))
 
 (defun frame-listing (number)
   "Reply with the machine code of the function of frame NUMBER of the error that stands here."

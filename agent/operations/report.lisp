@@ -9,39 +9,32 @@
   "Run BODY under the printer settings of the contract, not the user's."
   `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
 
+(defparameter *settings* '((*print-base* . 10) (*print-radix*) (*print-case* . :upcase) (*print-circle*) (*print-escape* . t)
+                           (*print-gensym* . t) (*print-array* . t) (*print-readably*)
+                           (*read-default-float-format* . single-float))
+  "The printer's settings of the contract which a program could expect to be its own in replies.")
+
 (defun call-with-agent-syntax (function package length level)
-  (declare (type function function))
-  (let ((*package* package)
-        (*print-array* t)
-        (*print-base* 10)
-        (*print-case* :upcase)
-        (*print-circle* nil)
-        (*print-escape* t)
-        (*print-gensym* t)
-        (*print-length* length)
-        (*print-level* level)
-        (*print-lines* nil)
-        (*print-miser-width* nil)
-        (*print-pretty* nil)
-        (*print-radix* nil)
-        (*print-readably* nil)
-        (*print-right-margin* nil)
-        (*read-base* 10)
-        (*read-default-float-format* 'single-float)
-        (*read-eval* t)
-        (*read-suppress* nil)
-        (*readtable* *standard-readtable*))
-    (call-printing-plainly function)))
+  (progv (mapcar #'car *settings*) (mapcar #'cdr *settings*)
+    (let ((*package* package)
+          (*print-length* length)
+          (*print-level* level)
+          (*print-lines* nil)
+          (*print-miser-width* nil)
+          (*print-pretty* nil)
+          (*print-right-margin* nil)
+          (*read-base* 10)
+          (*read-eval* t)
+          (*read-suppress* nil)
+          (*readtable* *standard-readtable*))
+      (call-printing-plainly function))))
 
 (define-session-variable *told-settings* '()
-  "The printer's settings of the program that differ from those of values in replies, when the last evaluation ended.")
+  "The program's settings that differed from *SETTINGS* when the last evaluation ended.")
 
 (defun settings-part ()
   "Return the part of a reply that names such settings, if they have changed."
-  (let ((settings (loop for (variable . ours) in '((*print-base* . 10) (*print-radix*) (*print-case* . :upcase)
-                                                   (*print-circle*) (*print-escape* . t) (*print-gensym* . t)
-                                                   (*print-array* . t) (*print-readably*)
-                                                   (*read-default-float-format* . single-float))
+  (let ((settings (loop for (variable . ours) in *settings*
                         unless (eql ours (symbol-value variable))
                           collect (list variable (symbol-value variable)))))
     (if (equal settings (shiftf *told-settings* settings))
@@ -98,9 +91,7 @@ its error is noted, where another such signal has nothing set aside, since that 
 
 (defun call-guarded (function keep stop)
   "Call FUNCTION with a stream, of which KEEP and STOP are as in GUARDED. Returns what it printed, as much as is kept;
-how many characters it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
-ended it."
-  (declare (type function function))
+NIL, :STOPPED, :INTERRUPTED or the condition that ended it; and how many characters it printed until then."
   ;; What is printed may call the agent to print a part of it.
   (let* ((*capture* (if (eq *guard* *capture*) (make-capture) *capture*))
          (capture *capture*)
@@ -111,7 +102,7 @@ ended it."
                         (funcall function capture))
                       nil))))
     (multiple-value-bind (text count) (capture-text capture)
-      (values text count outcome))))
+      (values text outcome count))))
 
 (defmacro guarded ((stream keep &optional stop) &body body)
   "Run BODY, which prints to STREAM, as CALL-GUARDED does. KEEP characters are kept; printing is
@@ -125,14 +116,13 @@ stopped when STOP were printed, or one more than are kept."
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT
 cannot be printed, the rest is."
-  (declare (type function function) (type fixnum keep stop))
-  (multiple-value-bind (text count outcome)
+  (multiple-value-bind (text outcome count)
       (guarded (stream keep stop) (funcall function stream))
     (if (and (typep outcome 'error)
              (typep object '(or cons array structure-object)))
         (guarded (stream keep stop)
           (call-printing-past-errors (lambda () (funcall function stream))))
-        (values text count outcome))))
+        (values text outcome count))))
 
 (defun simple-object-p (object)
   "True if printing OBJECT runs no user code."
@@ -192,18 +182,17 @@ user's to change."
          (printed-text object limit escape))))
 
 (defun printed-text (object limit escape)
-  (multiple-value-bind (text count outcome)
+  (multiple-value-bind (text outcome)
       (call-printing-parts (lambda (stream) (write object :stream stream :escape escape))
                            object limit (1+ limit))
-    (declare (ignore count))
-    (cond ((null outcome) text)
-          ((eq outcome :stopped)
-           (if (> limit 3)
-               (concatenate 'string (subseq text 0 (- limit 3)) "...")
-               text))
-          ((eq outcome :interrupted) "#<...>")
-          (t (format nil "#<~a: error printing it: ~a>" (type-text object)
-                     (type-name-text (class-of outcome)))))))
+    (case outcome
+      ((nil) text)
+      (:stopped (if (> limit 3)
+                    (concatenate 'string (subseq text 0 (- limit 3)) "...")
+                    text))
+      (:interrupted "#<...>")
+      (t (format nil "#<~a: error printing it: ~a>" (type-text object)
+                 (type-name-text (class-of outcome)))))))
 
 (defun type-name-text (class)
   "Return the name of CLASS as a reader in the current package would write it."
@@ -226,7 +215,6 @@ user's to change."
 (defun call-printing-cycles (function)
   "Call FUNCTION, which prints an object with a cycle. The printer first puts all parts that it would print into a table,
 which can be larger than the heap has room for: so it prints the first elements only."
-  (declare (type function function))
   (let ((*print-circle* t)
         (*print-length* (min +elements-with-cycles+ (or *print-length* +elements-with-cycles+))))
     (funcall function)))
@@ -234,18 +222,19 @@ which can be larger than the heap has room for: so it prints the first elements 
 (defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
-      (multiple-value-bind (text count outcome)
+      (multiple-value-bind (text outcome)
           (guarded (stream limit)
             (write condition :stream stream :escape nil))
         (when (and (eq outcome :stopped) (about-cycles-p condition))
-          (setf (values text count outcome)
+          (setf (values text outcome)
                 (guarded (stream limit)
                   (call-printing-cycles (lambda () (write condition :stream stream :escape nil))))))
-        (cond ((null outcome) text)
-              ((eq outcome :stopped) (concatenate 'string text "..."))
-              ((eq outcome :interrupted) "#<printing the message was interrupted>")
-              (t (format nil "#<error printing the message: ~a>"
-                         (type-name-text (class-of outcome))))))))
+        (case outcome
+          ((nil) text)
+          (:stopped (concatenate 'string text "..."))
+          (:interrupted "#<printing the message was interrupted>")
+          (t (format nil "#<error printing the message: ~a>"
+                     (type-name-text (class-of outcome))))))))
 
 (defun class-texts (class)
   "List the names of the standard classes among CLASS and its ancestors."
@@ -290,7 +279,10 @@ which can be larger than the heap has room for: so it prints the first elements 
   (append
    (loop for restart in restarts
          collect (list (restart-name-text restart)
-                       (restart-text restart)
+                       (multiple-value-bind (text outcome)
+                           (guarded (stream 300)
+                             (write restart :stream stream :escape nil))
+                         (if (member outcome '(nil :stopped)) text "#<...>"))
                        (and (or (restart-asker restart) (member (restart-name restart) '(use-value store-value))) t)))
    (if *aborts-to-top*
        (list (list "ABORT" "Return to top level." nil))
@@ -304,13 +296,6 @@ which can be larger than the heap has room for: so it prints the first elements 
 
 (defun restart-name-text (restart)
   (cut-text (symbol-name (restart-name restart)) +symbol-characters+))
-
-(defun restart-text (restart)
-  (multiple-value-bind (text count outcome)
-      (guarded (stream 300)
-        (write restart :stream stream :escape nil))
-    (declare (ignore count))
-    (if (or (null outcome) (eq outcome :stopped)) text "#<...>")))
 
 (defun slot-texts (condition message)
   "List names and values of CONDITION's slots, without what its MESSAGE says whole."
@@ -483,9 +468,7 @@ do not show the line."
                   line column))))))
 
 (defun capitalized (sentence)
-  (if (plusp (length sentence))
-      (concatenate 'string (string-upcase (subseq sentence 0 1)) (subseq sentence 1))
-      sentence))
+  (string-upcase sentence :end (min 1 (length sentence))))
 
 (defun reader-message (condition)
   (multiple-value-bind (line column) (source-place)
@@ -503,12 +486,11 @@ do not show the line."
 (defun reader-complaint (condition)
   "Return the message without the place."
   (if (typep condition 'simple-condition)
-      (multiple-value-bind (text count outcome)
+      (multiple-value-bind (text outcome)
           (guarded (stream 2000)
             (apply #'format stream (simple-condition-format-control condition)
                    (simple-condition-format-arguments condition)))
-        (declare (ignore count))
-        (if (or (null outcome) (eq outcome :stopped)) text "the text cannot be read"))
+        (if (member outcome '(nil :stopped)) text "the text cannot be read"))
       (message-text condition)))
 
 (defun reader-hint (condition)

@@ -15,14 +15,6 @@
       (setf *default-pathname-defaults* directory)
       (set-listener-values values))))
 
-(defun note-no-request ()
-  "Forget the current request, because the process is about to be saved."
-  (setf *id* nil
-        *token* 0
-        *interrupted* 0
-        *early-interrupt* 0
-        *own-process* 0))
-
 (defun why-not-saved ()
   "Return a sentence if this process cannot be saved."
   (cond ((not (only-thread-p))
@@ -49,8 +41,12 @@
             (progn
               (flush-streams)
               (keep-values)
-              (note-no-request)
-              (setf *server-process* nil)
+              (setf *id* nil
+                    *token* 0
+                    *interrupted* 0
+                    *early-interrupt* 0
+                    *own-process* 0
+                    *server-process* nil)
               (save-image path compressed))
           (error (condition)
             (setf *id* id

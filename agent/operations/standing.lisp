@@ -148,9 +148,10 @@
   (let ((post *post*))
     (cond ((null post)
            (send-message (with-news (if (member (second message) '(:ok :error))
-                                        ;; A thread that has ended now has put its error into the inbox.
-                                        (let ((threads (threads-part)))
-                                          (append (with-late-errors (append message (ended-part))) threads))
+                                        ;; An error that is put into the inbox from here on keeps THREADS-PART from saying that
+                                        ;; the threads have ended, after which the server would not ask for it.
+                                        (let ((message (with-inbox (append message (ended-part)))))
+                                          (append message (threads-part)))
                                         message))))
           ((eql 0 (first message))
            t)
@@ -215,21 +216,12 @@
 
 (defun threads-in-the-way ()
   "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
-  (let ((named '()))
-    (dolist (thread (remove-if #'own-thread-p (all-threads)))
-      (let ((entry (assoc (label-of thread) named :test #'string=)))
-        (if entry
-            (incf (cdr entry))
-            (push (cons (label-of thread) 1) named))))
-    (and named
-         (listed (loop for (name . count) in (reverse named)
-                       collect (format nil "~a~@[ (~d times)~]" name (if (= count 1) nil count)))
+  (let ((labels (mapcar #'label-of (remove-if #'own-thread-p (all-threads)))))
+    (and labels
+         (listed (loop for label in (remove-duplicates labels :test #'string= :from-end t)
+                       for count = (count label labels :test #'string=)
+                       collect (format nil "~a~@[ (~d times)~]" label (if (= count 1) nil count)))
                  +threads-named+))))
-
-(defun end-of-request (evaluation text)
-  "Return the reply to the running request for EVALUATION, which cannot be finished for the reason TEXT."
-  (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))
-              :package (session-package-name) :done-of evaluation :done '()))
 
 (defun serve-post (post values ready)
   "Serve POST in this thread until its request is done. VALUES are those of *LISTENER-VARIABLES*."
@@ -248,7 +240,9 @@
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
         ;; If the process is ending, the server learns it from the kernel.
         (when (and *id* (not (exiting-p)))
-          (answer (end-of-request (post-evaluates post) "The thread of the evaluation was ended.")))))))
+          (answer (list *id* :ok :values '() :cut '()
+                             :warnings '(("WARNING" "The thread of the evaluation was ended."))
+                             :package (session-package-name) :done-of (post-evaluates post) :done '())))))))
 
 (defun start-evaluating-thread (number)
   "Start a thread that serves one request, evaluation NUMBER; return its post when it can be interrupted."
@@ -260,17 +254,16 @@
     (call-undisturbed
      (lambda ()
        (handler-case
-           (call-locked
-            (lambda ()
-              (setf (post-thread post)
-                    (make-thread (format nil "evaluation ~@[~d~]" number)
-                                 (lambda () (serve-post post values ready))))
-              (push post *posts*)))
+           (progn
+             (call-locked
+              (lambda ()
+                (setf (post-thread post)
+                      (make-thread (format nil "evaluation ~@[~d~]" number)
+                                   (lambda () (serve-post post values ready))))
+                (push post *posts*)))
+             (await-signal ready))
          (serious-condition (condition)
-           (setf failure condition))
-         (:no-error (&rest values)
-           (declare (ignore values))
-           (await-signal ready)))))
+           (setf failure condition)))))
     ;; The error is served here, where neither interrupts are deferred nor the lock is held.
     (when failure
       (error failure))
@@ -292,7 +285,6 @@
 
 (defun end-standing-errors (&optional (which #'standing-post))
   "Unwind the errors that stand in other threads and for which WHICH is true, and wait briefly for these to end."
-  (declare (type function which))
   (let ((errors (remove-if-not (lambda (standing)
                                  (and (standing-post standing) (funcall which standing)))
                                *standing-errors*)))
@@ -312,7 +304,6 @@
 
 (defun perform-where-due (message operation)
   "Call OPERATION for MESSAGE in this thread or in the one that must perform it; return the reply."
-  (declare (type function operation))
   (destructuring-bind (id name . arguments) message
     (let ((number (getf arguments :standing)))
       (when (and (null *post*) (member name *evaluating-operations*))
@@ -339,7 +330,6 @@
 
 (defun perform-in-error (number message operation)
   "Have MESSAGE performed where the error NUMBER stands."
-  (declare (type function operation))
   (let ((standing (find number *standing-errors* :key #'standing-number)))
     (cond ((null standing)
            (refuse "This error no longer stands: its thread has continued or ended."))
@@ -378,15 +368,14 @@
          (*in-a-hurry* (eq :stack (storage-kind condition)))
          (*last-frames* '())
          (*with-locals* t)
-         (*tells-inbox* nil)
          (*guard* nil)
-         (report (copy-list (cddr (report-or-minimal 0 kind condition frame)))))
-    (setf (getf report :frames) (sparing-locals (getf report :frames)))
-    (list* :where (short-line (thread-name)) :number number :standing nil report)))
+         (message (report-or-minimal 0 kind condition frame)))
+    (setf (getf (cddr message) :frames) (sparing-locals (getf (cddr message) :frames)))
+    (inbox-entry message number)))
 
-(defun brief-thread-error-entry (condition kind number)
-  "Return the inbox entry for CONDITION where there is no time for more than its class."
-  (list* :where (short-line (thread-name)) :number number :standing nil (copy-list (cddr (minimal-report 0 kind condition)))))
+(defun inbox-entry (message number)
+  "Return the inbox entry for the error NUMBER of this thread, which MESSAGE reports."
+  (list* :where (short-line (thread-name)) :number number :standing nil (cddr message)))
 
 (defun put-in-inbox (entry)
   "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
@@ -444,12 +433,12 @@ REPORTED is called when the report is in the inbox."
                 (note-standing number post condition t))
               (put-in-inbox (thread-error-entry condition kind frame number))
               (setf is-told t)
-              (funcall (the function reported) number)
+              (funcall reported number)
               (when post
                 (stand number post condition frame)))
          ;; The thread may be killed while its report is made.
          (unless is-told
-           (put-in-inbox (brief-thread-error-entry condition kind number)))
+           (put-in-inbox (inbox-entry (minimal-report 0 kind condition) number)))
          (note-ended number))
        ;; A person's thread is not ours to end: it continues.
        (unless (shares-image-p)
@@ -468,5 +457,4 @@ REPORTED is called when the report is in the inbox."
                                         :interrupt finish)
              (continue ()
                :report "Continue from where it was interrupted."))))
-      (list* *id* :ok :name (label-of thread) :outcome outcome :number number
-             (inbox-part)))))
+      (list *id* :ok :name (label-of thread) :outcome outcome :number number :inbox '()))))

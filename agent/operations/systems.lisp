@@ -275,7 +275,7 @@ whose directories the current user may not be able to write."
   "Call FUNCTION; return sentences that report how it failed and what it printed."
   (declare (type function function))
   (let ((warnings '()))
-    (multiple-value-bind (text count outcome)
+    (multiple-value-bind (text outcome)
         (guarded (stream 2000 (ash 1 40))
           (let ((*standard-output* stream)
                 (*error-output* stream)
@@ -284,7 +284,6 @@ whose directories the current user may not be able to write."
              (lambda ()
                (call-recording-warnings (lambda () (call-quietly function))
                                         (lambda (condition) (push condition warnings)))))))
-      (declare (ignore count))
       (append
        (unless (null outcome)
          (list (if (typep outcome 'condition)

@@ -29,13 +29,13 @@
     (list* :number (number-of thread)
            :name (label-of thread)
            :activity activity
-           (append (when (error-of-thread thread) (list :standing (error-of-thread thread)))
-                   (when (eq thread (serving-thread)) (list :serves t))
-                   (when (eq activity :lock)
-                     (list :lock lock :owner (number-of owner)
-                           :owner-name (if owner (label-of owner) nil)))
-                   (when idle-ms (list :idle-ms idle-ms))
-                   (when descriptor (list :descriptor descriptor))))))
+           (given :standing (error-of-thread thread)
+                  :serves (eq thread (serving-thread))
+                  :lock lock
+                  :owner (and owner (number-of owner))
+                  :owner-name (and owner (label-of owner))
+                  :idle-ms idle-ms
+                  :descriptor descriptor))))
 
 (defun lock-hint (thread)
   "Return a sentence on the mutex for which THREAD is waiting, or NIL."
@@ -48,12 +48,12 @@
 
 (define-operation :threads ()
   (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
-    (list* *id* :ok
-           :total (length threads)
-           :threads (loop for thread in threads
-                          repeat +threads-sent+
-                          collect (thread-entry thread))
-           (inbox-part))))
+    (list *id* :ok
+          :total (length threads)
+          :threads (loop for thread in threads
+                         repeat +threads-sent+
+                         collect (thread-entry thread))
+          :inbox '())))
 
 (defun threads-named (designator)
   "List the threads with DESIGNATOR as their number or name, the whole one or the shown one."
@@ -83,7 +83,6 @@
 (defun call-printing-in-thread (thread function)
   "Have THREAD call FUNCTION, which prints and returns the result, or calls its argument with the result first. Return :DONE and the
 result, :SILENT if THREAD did not start in time and will not, :SLOW if it did not finish in time, or :GONE."
-  (declare (type function function))
   (let ((begun (make-signal))
         (done (make-signal))
         (caller (current-thread))

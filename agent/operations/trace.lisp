@@ -19,7 +19,7 @@ conditions from it, and calls made by it are not traced."
     (call-without-handlers
      (lambda ()
        (with-agent-syntax (:length 10 :level 4)
-         (funcall (the function function)))))))
+         (funcall function))))))
 
 (defun note-record (kind name &optional (texts '()))
   (let ((record (list kind *trace-depth* (if (main-thread-p) nil (thread-name)) name texts)))
@@ -32,30 +32,29 @@ conditions from it, and calls made by it are not traced."
         repeat 10
         collect (one-line (item-text value 200))))
 
-(defun call-recorded (name function arguments recorded)
-  "Call FUNCTION, which takes no arguments, for NAME with ARGUMENTS; record the call and its outcome if RECORDED."
+(defun call-deeper (function)
+  "Call FUNCTION, what a traced function does."
+  (let ((*trace-depth* (1+ *trace-depth*)))
+    (funcall function)))
+
+(defun call-recorded (name function arguments)
+  "Call FUNCTION, which takes no arguments, for NAME with ARGUMENTS; record the call and its outcome."
   (let ((signalled nil)
         (values '())
         (returned nil))
-    (when recorded
-      (meet-stack-end)
-      (call-recording (lambda () (note-record :call (call-text name arguments)))))
+    (meet-stack-end)
+    (call-recording (lambda () (note-record :call (call-text name arguments))))
     (unwind-protect
          (progn
            (setf values (handler-bind ((serious-condition
                                          (lambda (condition) (setf signalled condition))))
-                          (let ((*trace-depth* (1+ *trace-depth*)))
-                            (multiple-value-list (funcall (the function function)))))
+                          (multiple-value-list (call-deeper function)))
                  returned t)
-           (when recorded
-             (call-recording (lambda ()
-                               (note-record :return (name-text name) (result-texts values))))))
-      (unless (or returned (not recorded))
+           (call-recording (lambda () (note-record :return (name-text name) (result-texts values)))))
+      (unless returned
         (call-recording (lambda ()
                           (note-record :exit (name-text name)
-                                       (if signalled
-                                           (list (type-name-text (class-of signalled)))
-                                           '()))))))
+                                       (and signalled (list (type-name-text (class-of signalled)))))))))
     (values-list values)))
 
 (defun text-of-call (name arguments &optional (values nil returned))
@@ -65,17 +64,9 @@ conditions from it, and calls made by it are not traced."
      (format nil "~a ~:[is called.~;returned ~:[no values~;~:*~{~a~^, ~}~].~]"
              (call-text name arguments) returned (result-texts values)))))
 
-(defun stop-before (tracing name stand-in function arguments failed)
-  "Call FUNCTION for NAME with ARGUMENTS, after stopping if TRACING requests a stop at the call."
-  (if (eq :call (tracing-stop tracing))
-      (call-stopping tracing stand-in function arguments
-                     (lambda ()
-                       (stop-at tracing (text-of-call name arguments) failed)))
-      (apply (the function function) arguments)))
-
 (defun stop-after (tracing name stand-in function arguments)
   "Call FUNCTION for NAME with ARGUMENTS, and stop at its return if the condition is true then."
-  (call-stopping tracing stand-in function arguments
+  (call-stopping stand-in function arguments
                  (lambda (values)
                    (multiple-value-bind (true failed) (condition-true-p stand-in arguments values)
                      (when true
@@ -96,58 +87,58 @@ conditions from it, and calls made by it are not traced."
 (defun call-traced (tracing name lambda-list function arguments)
   "Call FUNCTION, named NAME, with LAMBDA-LIST, on ARGUMENTS and trace it as TRACING specifies."
   (flet ((call ()
-           (apply (the function function) arguments)))
+           (apply function arguments)))
     (let ((stand-in (and (or (tracing-condition tracing) (tracing-stop tracing))
                          (stand-in-for tracing name lambda-list))))
       (cond ((not (and stand-in (fits-p stand-in arguments)))
-             (call-recorded name #'call arguments t))
+             (call-recorded name #'call arguments))
             ((eq :return (tracing-stop tracing))
-             (call-recorded name (lambda () (stop-after tracing name stand-in function arguments))
-                            arguments (null (tracing-condition tracing))))
+             (flet ((call-and-stop ()
+                      (stop-after tracing name stand-in function arguments)))
+               (if (tracing-condition tracing)
+                   (call-deeper #'call-and-stop)
+                   (call-recorded name #'call-and-stop arguments))))
             (t
              (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
-               (cond ((not true)
-                      (call))
-                     ((stops-p)
-                      (call-recorded name (lambda () (stop-before tracing name stand-in function arguments failed))
-                                     arguments t))
-                     (t
-                      (call-recorded name #'call arguments t)))))))))
+               (flet ((stop-and-call ()
+                        (call-stopping stand-in function arguments
+                                       (lambda () (stop-at tracing (text-of-call name arguments) failed)))))
+                 (if true
+                     (call-recorded name (if (and (tracing-stop tracing) (stops-p)) #'stop-and-call #'call) arguments)
+                     (call)))))))))
 
 (defun tracer (tracing)
   "Return the wrapper for the function of TRACING."
   (let ((name (tracing-name tracing)))
     (if (traces-methods-p tracing)
         (lambda (function &rest arguments)
-          (apply (the function function) arguments))
+          (apply function arguments))
         (lambda (function &rest arguments)
-          (if-watched (if (within-p tracing)
-                          (call-traced tracing name
-                                       (let ((*watching* t))
-                                         (function-lambda-list function))
-                                       function arguments)
-                          (apply (the function function) arguments))
-                      (apply (the function function) arguments))))))
+          (if (program-calls-p tracing)
+              (call-traced tracing name
+                           (let ((*watching* t))
+                             (function-lambda-list function))
+                           function arguments)
+              (apply function arguments))))))
 
 (defun method-tracer (tracing)
   "Return the wrapper for the methods of the generic function of TRACING."
   (lambda (method function arguments)
-    (if-watched (if (within-p tracing)
-                    (multiple-value-bind (name qualifiers specializers lambda-list)
-                        (let ((*watching* t))
-                          (method-signature method))
-                      (call-traced tracing `(method ,name ,@qualifiers ,specializers) (plain-lambda-list lambda-list)
-                                   function arguments))
-                    (apply (the function function) arguments))
-                (apply (the function function) arguments))))
+    (if (program-calls-p tracing)
+        (multiple-value-bind (name lambda-list)
+            (let ((*watching* t))
+              (traced-method-signature method))
+          (call-traced tracing name lambda-list function arguments))
+        (apply function arguments))))
 
-(defun plain-lambda-list (lambda-list)
-  "Return LAMBDA-LIST, of a method, without specializers."
-  (loop with required = t
-        for part in lambda-list
-        do (when (member part lambda-list-keywords)
-             (setf required nil))
-        collect (if (and required (consp part)) (first part) part)))
+(defun traced-method-signature (method)
+  "Return the name of METHOD as in a frame, and its lambda list without specializers."
+  (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
+    (let ((count (required-count lambda-list)))
+      (values `(method ,name ,@qualifiers ,specializers)
+              (append (loop for part in (some-of lambda-list 0 count)
+                            collect (if (consp part) (first part) part))
+                      (nthcdr count lambda-list))))))
 
 (defun traces-methods-p (tracing)
   (and (tracing-methods tracing)
@@ -159,7 +150,6 @@ conditions from it, and calls made by it are not traced."
 (defun start-tracing (texts make)
   "Trace the functions that TEXTS denote, each with the TRACING that MAKE returns for its name, which replaces an
 earlier one. Return the part of the reply about this."
-  (declare (type function make))
   (flet ((replaces-p (name)
            (let ((known (tracing-of name)))
              (not (and known
@@ -192,10 +182,7 @@ earlier one. Return the part of the reply about this."
                  (stand-in-problem (stand-in-for tracing name lambda-list))))
           (if (traces-methods-p tracing)
               (let ((problems (loop for method in (methods-of-function (fdefinition name))
-                                    collect (multiple-value-bind (name qualifiers specializers lambda-list)
-                                                (method-signature method)
-                                              (problem `(method ,name ,@qualifiers ,specializers)
-                                                       (plain-lambda-list lambda-list))))))
+                                    collect (multiple-value-call #'problem (traced-method-signature method)))))
                 (and problems (every #'identity problems) (first problems)))
               (problem name (function-lambda-list (fdefinition name))))))
       nil))
@@ -208,12 +195,12 @@ earlier one. Return the part of the reply about this."
         (when (tracing-methods tracing)
           (unwrap-methods name))
         (unwrap-if-wrapped name 'traced)
-        (setf *tracings* (remove tracing *tracings*))))))
+        (setf *tracings* (remove tracing *tracings*)))))
+  (adapt-runners))
 
 (defun stop-tracing (texts)
   (multiple-value-bind (reply names) (stop-watching texts 'traced (mapcar #'tracing-name *tracings*))
     (stop-tracing-names names)
-    (adapt-runners)
     reply))
 
 (defun tracing-text (tracing)
@@ -226,38 +213,12 @@ earlier one. Return the part of the reply about this."
             (:return "stops at the return"))
           (mapcar #'name-text (tracing-within tracing))))
 
-(defun kept-records (limit)
-  "List the last LIMIT records, oldest first."
-  (loop for number from (max 0 (- *records-made* (min limit +records-kept+))) below *records-made*
-        collect (svref *records* (mod number +records-kept+))))
-
-(defun clear-records ()
-  "Forget the records; return how many were made."
-  (fill *records* nil)
-  (shiftf *records-made* 0))
-
-(defun within-names (texts)
-  "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
-  (let ((problems '()))
-    (values (loop for text in texts
-                  append (multiple-value-bind (names problem) (functions-named text)
-                           (when problem
-                             (push (list text problem) problems))
-                           names))
-            (reverse problems))))
-
-(defun stop-designated (text)
-  (cond ((null text) nil)
-        ((string= text "return") :return)
-        (t :call)))
-
 (defun forget-dead-tracings ()
   "Forget the tracings of functions that were made unbound since."
   (let* ((names (mapcar #'tracing-name *tracings*))
          (dead (set-difference names (still-watched names 'traced) :test #'equal)))
     (when dead
-      (stop-tracing-names dead)
-      (adapt-runners))))
+      (stop-tracing-names dead))))
 
 (define-operation :trace (&key action ((:functions texts)) condition break methods ((:within runners)) (count 100))
   (forget-dead-tracings)
@@ -265,24 +226,27 @@ earlier one. Return the part of the reply about this."
     (list* *id* :ok
            :package (session-package-name)
            (cond ((string= action "start")
-                  (multiple-value-bind (within problems) (within-names runners)
+                  (multiple-value-bind (within problems) (functions-meant runners)
                     (if problems
                         (list :problems problems)
                         (start-tracing texts
                                        (lambda (name)
                                          (make-tracing :name name
                                                        :condition condition
-                                                       :stop (stop-designated break)
+                                                       :stop (and break (if (string= break "return") :return :call))
                                                        :methods methods
                                                        :within within))))))
                  ((string= action "stop")
                   (stop-tracing texts))
                  ((string= action "clear")
-                  (list :cleared (clear-records)))
+                  (fill *records* nil)
+                  (list :cleared (shiftf *records-made* 0)))
                  ((string= action "list")
                   (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
                         :made *records-made*))
                  (t
-                  (list :records (kept-records count)
+                  (list :records (loop for number from (max 0 (- *records-made* (min count +records-kept+)))
+                                       below *records-made*
+                                       collect (svref *records* (mod number +records-kept+)))
                         :kept (min *records-made* +records-kept+)
                         :made *records-made*))))))

@@ -9,17 +9,14 @@
 (defvar *watching* nil
   "True while a watcher itself runs; its own calls are not watched.")
 
-(defun program-calls-p ()
-  "True if the current call is made by the program, not by the agent."
-  (and (null *guard*)
-       (or *evaluating* (not (main-thread-p)))))
-
-(defmacro if-watched (watched unwatched)
-  "Run WATCHED if the current call is made by the program, otherwise UNWATCHED. Finding out may call functions
+(defun program-calls-p (&optional tracing)
+  "True if the current call is made by the program, not by the agent, and where TRACING applies. Finding out may call functions
 that are watched themselves; so may a watcher."
-  `(if (and (not *watching*) (let ((*watching* t)) (program-calls-p)))
-       ,watched
-       ,unwatched))
+  (and (not *watching*)
+       (let ((*watching* t))
+         (and (null *guard*)
+              (or *evaluating* (not (main-thread-p)))
+              (or (null tracing) (within-p tracing))))))
 
 (defun function-name-problem (name)
   "Return why the function NAME cannot be watched, as a sentence, or NIL."
@@ -68,12 +65,19 @@ there are none."
                                     by one."
                                (package-name package))))
           (package
-           (let ((names (functions-of-package package)))
-             (if names
-                 names
-                 (values '() (format nil "The package ~a has no functions."
-                                     (package-name package))))))
+           (or (functions-of-package package)
+               (values '() (format nil "The package ~a has no functions." (package-name package)))))
           (t (values '() (unknown-function-text text))))))
+
+(defun functions-meant (texts)
+  "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
+  (let ((problems '()))
+    (values (loop for text in texts
+                  append (multiple-value-bind (names problem) (functions-named text)
+                           (when problem
+                             (push (list text problem) problems))
+                           names))
+            (reverse problems))))
 
 (defun standard-name-p (name)
   (eq #.(find-package "COMMON-LISP") (symbol-package (if (consp name) (second name) name))))
@@ -87,27 +91,23 @@ there are none."
 (defun start-watching (texts tag wrapper &optional (replaces-p (constantly nil)))
   "Wrap the functions that TEXTS denote, under TAG, in what the function WRAPPER returns for their name. One that is wrapped
 already stays so unless REPLACES-P is true of its name. Return the part of the reply about this, and the names."
-  (declare (type function wrapper replaces-p))
   (let ((started '())
         (already '())
-        (problems '()))
-    (dolist (text texts)
-      (multiple-value-bind (names problem) (functions-named text)
-        (when problem
-          (push (list text problem) problems))
-        (dolist (name names)
-          (if (and (function-wrapped-p name tag) (not (funcall replaces-p name)))
-              (pushnew name already :test #'equal)
-              (handler-case (progn (wrap-function name tag (funcall wrapper name))
-                                   (push name started))
-                (error (condition)
-                  (push (list (name-text name) (message-text condition 1000)) problems)))))))
-    (values (list :started (mapcar #'name-text (reverse started))
-                  :already (mapcar #'name-text (reverse already))
-                  :problems (reverse problems)
-                  :standard (and (some #'standard-name-p started) t)
-                  :inlined (mapcar #'name-text (remove-if-not #'inlined-name-p (reverse started))))
-            (reverse started))))
+        (failures '()))
+    (multiple-value-bind (names problems) (functions-meant texts)
+      (dolist (name names)
+        (if (and (function-wrapped-p name tag) (not (funcall replaces-p name)))
+            (pushnew name already :test #'equal)
+            (handler-case (progn (wrap-function name tag (funcall wrapper name))
+                                 (push name started))
+              (error (condition)
+                (push (list (name-text name) (message-text condition 1000)) failures)))))
+      (values (list :started (mapcar #'name-text (reverse started))
+                    :already (mapcar #'name-text (reverse already))
+                    :problems (append problems (reverse failures))
+                    :standard (and (some #'standard-name-p started) t)
+                    :inlined (mapcar #'name-text (remove-if-not #'inlined-name-p (reverse started))))
+              (reverse started)))))
 
 (defun stop-watching (texts tag names)
   "Remove the wrappers under TAG from the functions that TEXTS denote, or from all of NAMES if there are no
