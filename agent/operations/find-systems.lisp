@@ -91,9 +91,6 @@ a large directory each time would take seconds.")
            collect line
            repeat 20000))))
 
-(defun trimmed (text)
-  (string-trim '(#\space #\tab #\return #\newline) text))
-
 (defun installed-file (home name)
   "Return the file of the system NAME in an installation like Quicklisp's at HOME, or NIL."
   (or (loop for index in (ignore-errors

@@ -7,9 +7,6 @@
 (defconstant +path-characters+ 1000)
 (defconstant +path-steps+ 64)
 
-(defun blank-p (character)
-  (member character '(#\space #\tab #\newline #\return)))
-
 (defun after-quoted (text position)
   "Return the end of the quoted text that begins with the character at POSITION of TEXT."
   (loop with quote = (char text position)
@@ -69,8 +66,7 @@ parentheses."
                    (let ((end (min (length text) (end-of-name text at))))
                      (when (= end at)
                        (refuse "In the path, a step is missing at character ~d." (1+ at)))
-                     (add-step (string-right-trim '(#\space #\tab #\newline #\return)
-                                                  (subseq text at end)))
+                     (add-step (trimmed (subseq text at end)))
                      (setf at end
                            separators ",")))
                (skip-blanks)
