@@ -23,7 +23,7 @@
                  To install it, load its installer, ~:*~a,~] and call (quicklisp-quickstart:install).~@
                  Systems that are on this machine need no Quicklisp: list-systems shows them, ~
                  load-system loads them."
-                (native-name (probe-file *quicklisp-installer*)))))))
+                (uiop:native-namestring (probe-file *quicklisp-installer*)))))))
 
 (defun quicklisp-systems ()
   "List the systems of all dists, as Quicklisp's own objects."
