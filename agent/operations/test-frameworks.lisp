@@ -13,8 +13,7 @@
 (defvar *frameworks* '()
   "All supported frameworks, in the order in which they are searched.")
 
-(defmacro define-framework (title packages &rest functions &key names run wrappers)
-  (declare (ignore names run wrappers))
+(defmacro define-framework (title packages &rest functions)
   `(setf *frameworks*
          (append (remove ,title *frameworks* :key #'framework-title :test #'string=)
                  (list (make-framework :title ,title :packages ,packages ,@functions)))))
@@ -33,7 +32,6 @@
 
 (defun call-with-frameworks (frameworks function)
   "Call FUNCTION, which runs tests of FRAMEWORKS, and record their results in *TEST-RUN*."
-  (declare (type function function))
   (let ((wrappers (remove nil (loop for framework in frameworks
                                     append (funcall (framework-wrappers framework)))
                           :key #'car)))
@@ -149,17 +147,12 @@ none is found."
 
 (defun in-order-of-checks (results)
   "Return the FiveAM results RESULTS in the order in which they occurred; within each test FiveAM lists the last first."
-  (let ((ordered '())
-        (group '())
-        (test nil))
+  (let ((groups '()))
     (dolist (result results)
-      (let ((its-test (ask "TEST-CASE" "FIVEAM" result)))
-        (unless (eq its-test test)
-          (setf ordered (append (reverse group) ordered)
-                group '()
-                test its-test))
-        (push result group)))
-    (reverse (append (reverse group) ordered))))
+      (if (and groups (eq (ask "TEST-CASE" "FIVEAM" result) (ask "TEST-CASE" "FIVEAM" (first (first groups)))))
+          (push result (first groups))
+          (push (list result) groups)))
+    (reduce #'append (reverse groups))))
 
 (defun fiveam-test-count (test)
   "Return the number of tests in TEST: a suite or a test, as an object or a name, or a list of these."
@@ -354,76 +347,65 @@ none is found."
 (defvar *parachute-checks* '()
   "(RESULT . PLACE) for the checks that failed.")
 
-(defun take-parachute-result (result name status)
-  (let ((expression (ask "EXPRESSION" "PARACHUTE" result))
-        (value (ask "VALUE" "PARACHUTE" result)))
-    (case status
-      (:passed (note-passed))
-      (:skipped (note-skipped))
-      (:failed
-       (let ((error (and (typep value 'error)
-                         (assoc value (run-conditions *test-run*) :test #'eq))))
-         (if error
-             (note-failure name :kind :error :form (list expression) :condition value)
-             (note-failure name
-                           :form (list expression)
-                           :place (cdr (assoc result *parachute-checks*))
-                           :expected (when (kind-p result "COMPARISON-RESULT" "PARACHUTE")
-                                       (format nil "~a ~a"
-                                               (shown-in-result (ask "COMPARISON" "PARACHUTE" result))
-                                               (shown-in-result (ask "EXPECTED" "PARACHUTE" result))))
-                           :actual (when (kind-p result "VALUE-RESULT" "PARACHUTE")
-                                     (actual-text (shown-in-result value) (ask "EXPECTED" "PARACHUTE" result)
-                                                  value))
-                           :reason (ask "DESCRIPTION" "PARACHUTE" result))))))))
+(defun take-parachute-check (check name status)
+  (let ((form (list (ask "EXPRESSION" "PARACHUTE" check)))
+        (value (ask "VALUE" "PARACHUTE" check))
+        (expected (ask "EXPECTED" "PARACHUTE" check)))
+    (cond ((eq status :passed) (note-passed))
+          ((eq status :skipped) (note-skipped))
+          ((not (eq status :failed)))
+          ((and (typep value 'error) (assoc value (run-conditions *test-run*) :test #'eq))
+           (note-failure name :kind :error :form form :condition value))
+          (t
+           (note-failure name
+                         :form form
+                         :place (cdr (assoc check *parachute-checks*))
+                         :expected (when (kind-p check "COMPARISON-RESULT" "PARACHUTE")
+                                     (format nil "~a ~a" (shown-in-result (ask "COMPARISON" "PARACHUTE" check))
+                                             (shown-in-result expected)))
+                         :actual (when (kind-p check "VALUE-RESULT" "PARACHUTE")
+                                   (actual-text (shown-in-result value) expected value))
+                         :reason (ask "DESCRIPTION" "PARACHUTE" check))))))
 
-(defun walk-parachute-results (parent name visit)
-  "Call VISIT with each result below PARENT, the name of its test and its status, once; results are both in their parent and in
-the report. Parachute gives a status to what it skips by a parent with that status, and then marks the parts as passed."
-  (declare (type function visit))
-  (let ((seen '()))
-    (labels ((walk (parent name forced)
-               (loop for result across (or (ask "RESULTS" "PARACHUTE" parent) #())
-                     do (let ((forced (or (ask "CHILD-STATUS" "PARACHUTE" parent) forced))
-                              (name (if (kind-p result "TEST-RESULT" "PARACHUTE")
-                                        (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" result))
-                                        name)))
-                          (unless (or (eq result parent) (member result seen :test #'eq))
-                            (push result seen)
-                            (when (kind-p result "PARENT-RESULT" "PARACHUTE")
-                              (walk result name forced))
-                            (funcall visit result (or name "") (or forced (ask "STATUS" "PARACHUTE" result))))))))
-      (walk parent name nil))))
+(defun take-parachute-parent (parent name status noted)
+  "Take the result PARENT, which has parts; NOTED are the conditions that occurred. If it failed and none of its parts did, it
+failed itself: an error outside every check."
+  (let ((parts (ask "RESULTS" "PARACHUTE" parent)))
+    (flet ((failed-p (result) (eq :failed (ask "STATUS" "PARACHUTE" result))))
+      (cond ((and (eq status :skipped) (zerop (length parts)))
+             (note-skipped))
+            ((and (not (eq status :skipped)) (failed-p parent) (notany #'failed-p parts))
+             (let ((description (ask "DESCRIPTION" "PARACHUTE" parent)))
+               (note-failure name
+                             :kind (if noted :error :failed)
+                             :reason description
+                             :condition (car (find-if (lambda (entry)
+                                                        (let ((message (getf (cdr entry) :message "")))
+                                                          (and (stringp description)
+                                                               (string/= message "")
+                                                               (search message description))))
+                                                      noted)))))))))
 
 (defun take-parachute-report (report)
-  (let ((noted (run-conditions *test-run*)))
-    (walk-parachute-results
-     report nil
-     (lambda (result name status)
-       (cond
-         ((not (kind-p result "PARENT-RESULT" "PARACHUTE"))
-          (take-parachute-result result name status))
-         ((eq :skipped status)
-          (when (zerop (length (ask "RESULTS" "PARACHUTE" result)))
-            (note-skipped)))
-         (t
-           ;; If none of its parts failed, it failed itself: an error outside every check.
-           (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
-                      (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
-                              (ask "RESULTS" "PARACHUTE" result)))
-             (note-failure name
-                           :kind (if noted :error :failed)
-                           :reason (ask "DESCRIPTION" "PARACHUTE" result)
-                           :condition (parachute-condition result noted)))))))))
-
-(defun parachute-condition (result conditions)
-  "Return the element of CONDITIONS that the description of RESULT is about, or NIL."
-  (let ((description (ask "DESCRIPTION" "PARACHUTE" result)))
-    (and (stringp description)
-         (car (find-if (lambda (entry)
-                         (let ((message (getf (cdr entry) :message)))
-                           (and message (plusp (length message)) (search message description))))
-                       conditions)))))
+  "Take each result below REPORT once; it is both in its parent and in the report. Parachute gives a status to what it skips by
+a parent with that status, and then marks the parts as passed."
+  (let ((seen (list report))
+        (noted (run-conditions *test-run*)))
+    (labels ((take-parts (parent test-name status)
+               (loop with forced = (or (ask "CHILD-STATUS" "PARACHUTE" parent) status)
+                     for part across (or (ask "RESULTS" "PARACHUTE" parent) #())
+                     for name = (if (kind-p part "TEST-RESULT" "PARACHUTE")
+                                    (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" part))
+                                    test-name)
+                     for its-status = (or forced (ask "STATUS" "PARACHUTE" part))
+                     unless (member part seen :test #'eq)
+                       do (push part seen)
+                          (cond ((kind-p part "PARENT-RESULT" "PARACHUTE")
+                                 (take-parts part name forced)
+                                 (take-parachute-parent part (or name "") its-status noted))
+                                (t
+                                 (take-parachute-check part (or name "") its-status))))))
+      (take-parts report nil nil))))
 
 (define-framework "Parachute" '("PARACHUTE")
   :names (lambda ()
@@ -479,7 +461,6 @@ the report. Parachute gives a status to what it skips by a parent with that stat
                 :actual (actual-values-text (ask "EXPECTED" package failure) (ask "ACTUAL" package failure))))
 
 (defun call-lisp-unit2-test (name body)
-  (declare (type function body))
   (note-test "lisp-unit2" name)
   (handler-bind
       ((condition

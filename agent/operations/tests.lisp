@@ -27,10 +27,6 @@
 (defvar *test-run* nil
   "The current run of tests, or NIL.")
 
-(defun run-total (run)
-  (+ (run-tests run) (run-passed run) (run-failed run) (run-errors run) (run-skipped run)
-     (run-known run)))
-
 ;;; Events from frameworks
 
 (defun shown-package ()
@@ -170,7 +166,6 @@ in any other way runs the rest of the tests without further reports."
 
 (defun call-noting-conditions (function &optional (ordinary (constantly nil)))
   "Call FUNCTION, the body of a test. Note an error that it does not handle, unless ORDINARY is true of it."
-  (declare (type function function ordinary))
   (handler-bind ((error (lambda (condition)
                           (unless (funcall ordinary condition)
                             (note-condition condition)))))
@@ -197,31 +192,26 @@ that would load the definition, and with it the system, again."
 (defun load-for-testing (name)
   "Load the system NAME and those that contain its tests; return the names of the latter."
   (asdf:load-system name)
-  (let ((seen '()))
-    (labels ((walk (name)
-               (dolist (test-name (test-systems-of name))
-                 (unless (or (member test-name seen :test #'string=)
-                             (not (named-like-tests-p test-name)))
-                   (push test-name seen)
-                   (asdf:load-system test-name)
-                   (when (< (length seen) 50)
-                     (walk test-name))))))
-      (walk name))
-    (nreverse seen)))
+  (loop with names = (test-systems-of name)
+        with loaded = '()
+        while (and names (< (length loaded) 50))
+        do (let ((test-name (pop names)))
+             (when (and (not (member test-name loaded :test #'string=))
+                        (named-like-tests-p test-name))
+               (asdf:load-system test-name)
+               (push test-name loaded)
+               (setf names (append (test-systems-of test-name) names))))
+        finally (return (nreverse loaded))))
 
 (defun names-test-p (text name)
   "True if TEXT denotes the test NAME, with or without its package."
-  (let ((colon (position #\: text :from-end t)))
-    (cond ((symbolp name)
-           (if (and colon (plusp colon))
-               (let ((package (find-package (string-upcase (string-right-trim
-                                                            ":" (subseq text 0 (1+ colon)))))))
-                 (and package
-                      (eq package (symbol-package name))
-                      (string-equal (subseq text (1+ colon)) (symbol-name name))))
-               (string-equal (string-left-trim ":" text) (symbol-name name))))
-          ((stringp name) (string-equal text name))
-          (t (string-equal text (shown-in-result name))))))
+  (if (symbolp name)
+      (multiple-value-bind (package symbol) (split-name text)
+        (and (string-equal symbol (symbol-name name))
+             ;; :NAME means it in any package.
+             (or (member package '(nil "KEYWORD") :test #'equal)
+                 (eq (symbol-package name) (or (find-package package) :none)))))
+      (string-equal text (if (stringp name) name (shown-in-result name)))))
 
 (defun own-systems (names)
   "List the systems NAMES and those of the same definitions that they depend on."
@@ -337,7 +327,7 @@ Refuse if there are none."
 (defun run-system-tests (name test-systems named frameworks)
   "Test the system NAME. If it does not define how, run the tests in the files of it and TEST-SYSTEMS, and return true."
   (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
-  (when (zerop (run-total *test-run*))
+  (when (loop for (nil count) on (run-counts *test-run*) by #'cddr always (zerop count))
     (run-chosen-tests (remove-if-not (lambda (test) (of-system-p (cdr test) named))
                                      (all-tests (remove-if-not (lambda (framework)
                                                                  (used-by-p framework (cons name test-systems)))
@@ -351,22 +341,13 @@ Refuse if there are none."
                             collect name)
         do (note-found (length names))
            (call-with-frameworks (list framework)
-                                 (lambda () (funcall (the function (framework-run framework)) names)))
+                                 (lambda () (funcall (framework-run framework) names)))
         finally (return (and tests t))))
 
 (defun run-counts (run)
   (list :tests (run-tests run)
         :passed (run-passed run) :failed (run-failed run) :errors (run-errors run)
         :skipped (run-skipped run) :known (run-known run)))
-
-(defun test-run-parts (run name fallback)
-  (append (run-counts run)
-          (list :system name
-                :framework (run-framework run)
-                :fallback fallback
-                :verdict (run-verdict run)
-                :deleted (run-deleted run)
-                :failures (reverse (run-failures run)))))
 
 (defun run-tests-of-system (name text title)
   "Run the tests of the system NAME, or those that TEXT denotes, with the framework TITLE or any loaded one.
@@ -393,9 +374,17 @@ Return true if all of the framework's tests were run because the system does not
           (lambda ()
             (evaluate-form-by
              (lambda ()
-               (load-definition path)
+               (when path
+                 (asdf:load-asd path))
                (setf *test-run* (make-test-run :stops count))
                (setf fallback (run-tests-of-system name test framework))
                (run-counts *test-run*))))))
        arguments
-       (lambda () (test-run-parts *test-run* name fallback))))))
+       (lambda ()
+         (list* :system name
+                :framework (run-framework *test-run*)
+                :fallback fallback
+                :verdict (run-verdict *test-run*)
+                :deleted (run-deleted *test-run*)
+                :failures (reverse (run-failures *test-run*))
+                (run-counts *test-run*)))))))
