@@ -8,9 +8,6 @@
   (let ((name (class-name class)))
     (if (symbolp name) (name-text name) (item-text name 100))))
 
-(defun class-names-text (classes)
-  (mapcar #'class-name-text classes))
-
 (defun slot-entry (slot origin)
   "Return the wire form of SLOT, a list from DIRECT-SLOTS, which the class ORIGIN defines."
   (flet ((names (key)
@@ -71,10 +68,9 @@ the same slot; each has an entry, the most specific first."
              :kind (class-kind-text class)
              :metaclass (class-name-text (class-of class))
              :supers (mapcar #'name-text (class-names (direct-superclasses class)))
-             :subclasses (mapcar #'name-text
-                                 (some-of subclasses 0 50))
+             :subclasses (mapcar #'name-text (some-of subclasses 0 50))
              :subclass-count (length subclasses)
-             :precedence (class-names-text precedence)
+             :precedence (mapcar #'class-name-text precedence)
              :final (and final t)
              :slots (part-of-list slots arguments)
              :total (length slots)
@@ -96,24 +92,19 @@ the same slot; each has an entry, the most specific first."
   (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
     (declare (ignore name qualifiers specializers))
     (list* (method-text method)
-           (let ((*print-gensym* nil))
-             (if lambda-list (item-text (without-packages lambda-list) 200) "()"))
+           (lambda-list-words lambda-list)
            :slot (case slot
                    (:reads "reads a slot")
                    (:writes "writes a slot")
                    (t nil))
            (place-part (place-of method)))))
 
-(defun methods-in-order (methods)
-  (mapcar #'cdr (sort (mapcar (lambda (method) (cons (method-text method) method)) methods)
-                      #'string< :key #'car)))
-
 (defun methods-reply (subject methods arguments &rest more)
   (list* *id* :ok
          :name subject
          :total (length methods)
          :methods (mapcar #'method-entry-with-place
-                          (part-of-list (methods-in-order methods) arguments))
+                          (part-of-list (sorted-by #'method-text methods) arguments))
          more))
 
 (defun inherited-methods (class)

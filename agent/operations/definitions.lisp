@@ -126,7 +126,7 @@ to be shown is not copied: a default value can be any object, a circular list to
   "List those of SYMBOLS that have something new at PLACE of their meaning, each with what TEXT returns for it."
   (loop for entry in symbols
         when (new-part entry place)
-          collect (list (symbol-text (first entry)) (funcall (the function text) (first entry)))))
+          collect (list (symbol-text (first entry)) (funcall text (first entry)))))
 
 (defun function-entries (symbols)
   (loop for entry in symbols

@@ -61,17 +61,11 @@ its name."
         (format stream "~s is a symbol of the package ~a, ~a.~%" symbol (package-name package)
                 (if (exported-from-p symbol package) "exported" "not exported"))
         (format stream "~s is an uninterned symbol.~%" symbol))
-    (let ((others (remove package (exporting-packages symbol))))
+    (let ((others (loop for other in (remove package (list-all-packages))
+                        when (and (eq symbol (find-symbol (symbol-name symbol) other)) (exported-from-p symbol other))
+                          collect (package-name other))))
       (when others
-        (format stream "It is exported from ~{~a~^, ~} too.~%"
-                (sort (mapcar #'package-name others) #'string<))))))
-
-(defun exporting-packages (symbol)
-  "List the packages that export SYMBOL."
-  (loop for package in (list-all-packages)
-        when (multiple-value-bind (other status) (find-symbol (symbol-name symbol) package)
-               (and (eq status :external) (eq other symbol)))
-          collect package))
+        (format stream "It is exported from ~{~a~^, ~} too.~%" (sort others #'string<))))))
 
 (defconstant +documentation-characters+ 100000)
 
@@ -83,18 +77,12 @@ its name."
             while line
             do (format stream "    ~a~%" line)))))
 
-(defun put-place (place name kind stream)
-  "Write where NAME is defined as KIND: at PLACE."
-  (let ((text (place-text (with-line place name kind))))
-    (when text
-      (format stream "  Source: ~a~%" text))))
-
-(defun put-place-as (symbol kinds stream)
-  "Write where SYMBOL is defined as the first of KINDS that applies."
-  (let ((definition (find-if (lambda (definition) (member (first definition) kinds))
-                             (definitions-named symbol))))
-    (when definition
-      (put-place (third definition) symbol (first definition) stream))))
+(defun put-place (name kinds stream)
+  "Write where NAME is defined as the first of KINDS that applies."
+  (loop for (kind nil place) in (definitions-named name)
+        when (member kind kinds)
+          do (format stream "~@[  Source: ~a~%~]" (place-text (with-line place name kind)))
+          and return nil))
 
 (defun describe-function (name stream)
   (let* ((macro (and (symbolp name) (macro-function name)))
@@ -123,12 +111,7 @@ its name."
                 repeat 20
                 do (format stream "    ~a ~a~%" name lambda-list))))
       (put-documentation (documentation name 'function) stream)
-      (unless special
-        (put-place (place-of function) name
-                   (cond (macro :macro)
-                         ((typep function 'generic-function) :generic-function)
-                         (t :function))
-                   stream)))
+      (put-place name '(:function :generic-function :macro) stream))
     (when (compiler-macro-function name)
       (format stream "  It has a compiler macro.~%"))))
 
@@ -149,7 +132,7 @@ its name."
         (when (and type (not (eq type t)))
           (format stream "  Declared type: ~a~%" (item-text type 300))))
       (put-documentation (documentation symbol 'variable) stream)
-      (put-place-as symbol '(:variable :constant :symbol-macro) stream))))
+      (put-place symbol '(:variable :constant :symbol-macro) stream))))
 
 (defun describe-class-named (symbol stream)
   (let ((class (find-class symbol nil)))
@@ -165,7 +148,7 @@ its name."
                 (some-of subclasses 0 20)
                 slots))
       (put-documentation (documentation symbol 'type) stream)
-      (put-place-as symbol '(:class :structure :condition) stream))))
+      (put-place symbol '(:class :structure :condition) stream))))
 
 (defun describe-package-named (name stream)
   (let ((package (find-package name)))
@@ -175,11 +158,9 @@ its name."
                       ~2tExported symbols: ~d~%"
               (package-nicknames package)
               (mapcar #'package-name (package-use-list package))
-              (let ((count 0))
-                (do-external-symbols (symbol package count)
-                  (incf count))))
+              (length (exported-symbols package)))
       (put-documentation (documentation package t) stream)
-      (put-place (place-of package) (make-symbol (package-name package)) :package stream))))
+      (put-place (make-symbol (package-name package)) '(:package) stream))))
 
 (defun package-text (package)
   (with-output-to-string (stream)
@@ -198,19 +179,18 @@ its name."
       (when type
         (format stream "~%~s names a type~%  ~a~%" symbol type)
         (put-documentation (documentation symbol 'type) stream)
-        (put-place-as symbol '(:type) stream)))
+        (put-place symbol '(:type) stream)))
     (describe-package-named (symbol-name symbol) stream)
     (let ((setf-text (documentation symbol 'setf))
-          (expander (find :setf-expander (definitions-named symbol) :key #'first)))
-      (when (or setf-text expander)
+          (kinds (mapcar #'first (definitions-named symbol))))
+      (when (or setf-text (member :setf-expander kinds))
         (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
         (put-documentation setf-text stream)
-        (put-place (third expander) symbol :setf-expander stream)))
-    (let ((combination (find :method-combination (definitions-named symbol) :key #'first)))
-      (when combination
+        (put-place symbol '(:setf-expander) stream))
+      (when (member :method-combination kinds)
         (format stream "~%~s names a method combination~%" symbol)
         (put-documentation (documentation symbol 'method-combination) stream)
-        (put-place (third combination) symbol :method-combination stream)))))
+        (put-place symbol '(:method-combination) stream)))))
 
 (defun symbols-meant (name package)
   "List the symbols that the user may have meant by NAME and perhaps PACKAGE: similar names that PACKAGE exports, the

@@ -38,24 +38,20 @@
     (loop for method in (and class (all-methods-on-class class))
           collect (list (referrer-text method nil) 1 (place-of method)))))
 
-(defun place-order (referrer)
-  "Return the rank of REFERRER by its place: the session first, then other code, then the Lisp."
-  (let* ((place (third referrer))
-         (file (getf place :file)))
-    (cond ((getf place :evaluation) 0)
-          ((and file (eql 0 (search "SYS:" file))) 2)
-          (t 1))))
+(defun referrer-key (referrer)
+  "Return the text by which REFERRER is sorted: those of the session come first, then other code, then the Lisp."
+  (destructuring-bind (text count place &rest definition) referrer
+    (declare (ignore count definition))
+    (concatenate 'string
+                 (cond ((getf place :evaluation) "0")
+                       ((prefix-p "SYS:" (or (getf place :file) "")) "2")
+                       (t "1"))
+                 text)))
 
 (defun fold-referrers (referrers)
   "Sort REFERRERS, merging those with the same text and place."
   (let ((folded '()))
-    (dolist (referrer (sort (copy-list referrers)
-                            (lambda (one two)
-                              (let ((a (place-order one)) (b (place-order two)))
-                                (if (= a b)
-                                    (string< (first one) (first two))
-                                    (< a b)))))
-                      (nreverse folded))
+    (dolist (referrer (sorted-by #'referrer-key referrers) (nreverse folded))
       (let ((last (first folded)))
         (if (and last
                  (string= (first referrer) (first last))
@@ -110,15 +106,12 @@
                    (if entry
                        (incf (cdr entry) count)
                        (push (cons name count) found)))))
-    (let ((sorted (sort (mapcar (lambda (entry) (cons (name-text (car entry)) entry)) found)
-                        #'string< :key #'first)))
-      (values (loop for (nil name . count) in (part-of-list sorted arguments)
-                    collect (callee-entry name count))
-              (length found)))))
+    (values (loop for (name . count) in (part-of-list (sorted-by (lambda (entry) (name-text (car entry))) found) arguments)
+                  collect (callee-entry name count))
+            (length found))))
 
 (defun call-with-named-function (arguments function)
   "Call FUNCTION, which returns the reply, with the name that the argument :NAME means and the function of this name."
-  (declare (type function function))
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)
@@ -151,7 +144,6 @@
 
 (defun listing (print objects)
   "Return what PRINT prints for OBJECTS, and whether it was cut."
-  (declare (type function print))
   (multiple-value-bind (text count)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))

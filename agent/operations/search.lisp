@@ -19,22 +19,22 @@
      (and class (list (class-kind class))))
    (if (type-definition symbol) '(:type) '())))
 
-(defun of-type-p (symbol type)
-  "True if SYMBOL names something of TYPE, which is one of MEANINGS, or a wider word: a generic function is
-a function, and structures and conditions are classes."
-  (intersection (meanings symbol)
-                (case type
-                  (:function '(:function :generic-function))
-                  (:class '(:class :structure :condition))
-                  (:variable '(:variable :constant))
-                  (t (list type)))))
+(defun kinds-of-type (type)
+  "List the kinds that TYPE means, which is one of them, or a wider word: a generic function is a function, and structures
+and conditions are classes."
+  (case type
+    (:function '(:function :generic-function))
+    (:class '(:class :structure :condition))
+    (:variable '(:variable :constant))
+    (t (list type))))
 
 (defun exported-from-p (symbol package)
   "True if PACKAGE exports SYMBOL, which is accessible in it, or another one of this name."
   (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
 
-(defun symbol-key (symbol)
-  (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
+(defun sorted-by (key list)
+  "Return the elements of LIST in the order of the texts that KEY returns for them."
+  (mapcar #'cdr (sort (mapcar (lambda (element) (cons (funcall key element) element)) list) #'string< :key #'car)))
 
 (defun symbol-entry (symbol &optional (package (symbol-package symbol)))
   "Return the wire form of SYMBOL in PACKAGE: package, name, whether it is exported, and what it names."
@@ -57,22 +57,16 @@ internal symbols that were omitted because they were not requested."
                            always (search word (symbol-name symbol) :test #'char-equal))
                      (or (not external)
                          (exported-from-p symbol package))
-                     (or (null type) (of-type-p symbol type)))
+                     (or (null type) (intersection (meanings symbol) (kinds-of-type type))))
             (cond ((agent-symbol-p symbol))
                   ((and own (not (public-symbol-p symbol)))
                    (incf left-out))
                   (t
                    (push symbol found)))))))
-    (values (remove-duplicates-sorted (sort (mapcar (lambda (symbol) (cons (symbol-key symbol) symbol))
-                                                    found)
-                                            #'string< :key #'car))
+    (values (sorted-by (lambda (symbol)
+                         (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
+                       found)
             left-out)))
-
-(defun remove-duplicates-sorted (entries)
-  "List the symbols of ENTRIES, (KEY . SYMBOL) in order of their keys, each once."
-  (loop for ((nil . symbol) . more) on entries
-        unless (and more (eq symbol (cdr (first more))))
-          collect symbol))
 
 (define-operation :find-symbols (&rest arguments &key pattern type external)
   (let* ((colon (position #\: pattern))

@@ -263,22 +263,13 @@ with the line of now if it is known."
         ((eq kind :package) (package-name object))
         (t (name-text name))))
 
-(defun of-definition-type-p (kind name type)
-  (case type
-    ((nil) t)
-    (:setf-function (and (consp name) (member kind '(:function :generic-function :method))))
-    (:function (member kind '(:function :generic-function)))
-    (:class (member kind '(:class :structure :condition)))
-    (:variable (member kind '(:variable :constant)))
-    (t (eq kind type))))
-
 (defun all-definitions (symbol setf type)
   "List (KIND NAME OBJECT PLACE) for what SYMBOL is defined as; SETF: only (SETF SYMBOL)."
-  (loop for name in (if setf
-                        (list `(setf ,symbol))
-                        (list symbol `(setf ,symbol)))
+  (loop for name in `(,@(if setf '() (list symbol)) (setf ,symbol))
         append (loop for (kind object place) in (definitions-named name)
-                     when (of-definition-type-p kind name type)
+                     when (cond ((null type) t)
+                                ((not (eq type :setf-function)) (member kind (kinds-of-type type)))
+                                ((consp name) (member kind '(:function :generic-function :method))))
                        collect (list kind name object place))))
 
 (defun defining-form (kind name object)
@@ -321,7 +312,7 @@ the methods of a slot are defined by that of the class."
        (let* ((kind (and type (intern-keyword type)))
               (definitions (if found
                                (all-definitions symbol (setf-name-p name) kind)
-                               (and (of-definition-type-p :package nil kind)
+                               (and (member kind '(nil :package))
                                     (package-definition name))))
               (others (and found (all-definitions symbol nil nil))))
          (cond (definitions)

@@ -213,7 +213,6 @@ reply; any other value is printed. Returns the name that clients see."
 
 (defun change-tools (function)
   "Replace the set of tools by the result of calling FUNCTION on it."
-  (declare (type function function))
   (call-locked (lambda ()
                  (setf *tools* (funcall function *tools*)
                        *tools-told* nil))))
