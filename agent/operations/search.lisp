@@ -153,12 +153,14 @@ internal symbols that were omitted because they were not requested."
     (let ((better (remove-if (lambda (entry) (>= (car entry) 6)) found)))
       (remove-duplicates (or better found) :key #'cdr))))
 
+(defun shorter-name-p (one two)
+  "True if the name ONE comes before TWO: the shortest comes first, as what was typed may be all of it."
+  (or (< (length one) (length two))
+      (and (= (length one) (length two)) (string< one two))))
+
 (defun better-completion-p (one two)
-  (let ((name (symbol-name (cdr one)))
-        (other (symbol-name (cdr two))))
-    (cond ((/= (car one) (car two)) (< (car one) (car two)))
-          ((/= (length name) (length other)) (< (length name) (length other)))
-          (t (string< name other)))))
+  (or (< (car one) (car two))
+      (and (= (car one) (car two)) (shorter-name-p (symbol-name (cdr one)) (symbol-name (cdr two))))))
 
 (defun package-completions (text)
   (sort (loop for name in (package-names)

@@ -46,15 +46,10 @@ receives."
   "Return the name that clients use for the tool NAME."
   (concatenate 'string "user-" name))
 
-(defun tool-names ()
-  "List the names that clients use for the tools."
-  (loop for tool in *tools*
-        collect (full-name (tool-name tool))))
-
 (defun outer-name (designator what)
   "Return the lower-case name that clients use for DESIGNATOR."
   (let ((name (typecase designator
-                (string (coerce designator '(simple-array character (*))))
+                (string (common-string designator))
                 ((and symbol (not null)) (string-downcase (symbol-name designator)))
                 (t (refuse-tool "The name of ~a must be a symbol, not ~s." what designator)))))
     (unless (and (<= 1 (length name) +longest-name+)
@@ -69,7 +64,7 @@ receives."
 (defun text-of (text longest what)
   (unless (typep text '(or string null))
     (refuse-tool "~a must be a string, not ~s." what text))
-  (let ((text (coerce (or text "") '(simple-array character (*)))))
+  (let ((text (common-string (or text ""))))
     (when (> (length text) longest)
       (refuse-tool "~a has ~:d characters; ~:d are allowed." what (length text) longest))
     text))
@@ -78,7 +73,7 @@ receives."
 
 (defun choice (member)
   (let ((text (typecase member
-                (string (coerce member '(simple-array character (*))))
+                (string (common-string member))
                 (symbol (string-downcase (symbol-name member)))
                 (t (refuse-tool "A choice must be a string or a symbol, not ~s." member)))))
     (unless (and (<= 1 (length text) +longest-name+) (every #'graphic-char-p text))
