@@ -86,9 +86,6 @@ receives."
       (refuse-tool "A type (member ...) must have 1 to ~d choices." +most-choices+))
     (mapcar #'choice members)))
 
-(defconstant +widest-bound+ (expt 2 53)
-  "What the server takes for a missing maximum, and negated for a missing minimum.")
-
 (defun finite-double (number)
   "Return NUMBER as a double float, or NIL if it is infinite or too large for one."
   (ignore-errors
@@ -96,21 +93,19 @@ receives."
      (and (<= (abs double) most-positive-double-float)
           double))))
 
-(defun bound-part (key bound)
-  "Return (KEY TEXT) for BOUND of a type, as a session writes it; the empty list for none."
-  (unless (or (member bound '(* nil)) (finite-double bound))
-    (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound))
-  (let ((*read-default-float-format* 'double-float))
-    (cond ((integerp bound) (list key (format nil "~d" bound)))
-          ((realp bound) (list key (format nil "~f" (coerce bound 'double-float))))
-          (t '()))))
-
 (defun number-parts (type minimum maximum)
-  "Return the part of a parameter's entry about the bounds of TYPE."
-  (prog1 (append (bound-part :minimum minimum) (bound-part :maximum maximum))
-    (unless (< (finite-double (if (realp minimum) minimum (- +widest-bound+)))
-               (finite-double (if (realp maximum) maximum +widest-bound+)))
-      (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))))
+  "Return the part of a parameter's entry about the bounds of TYPE. The server takes a missing one for -2^53 or 2^53."
+  (flet ((double-of (bound missing)
+           (or (finite-double (if (member bound '(* nil)) missing bound))
+               (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound)))
+         (part (key bound)
+           (let ((*read-default-float-format* 'double-float))
+             (cond ((integerp bound) (list key (format nil "~d" bound)))
+                   ((realp bound) (list key (format nil "~f" (finite-double bound))))
+                   (t '())))))
+    (unless (< (double-of minimum (- (expt 2 53))) (double-of maximum (expt 2 53)))
+      (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))
+    (append (part :minimum minimum) (part :maximum maximum))))
 
 (defun type-parts (type)
   "Return the kind of TYPE, as a session writes it, the part of a parameter's entry about it, and its choices."
@@ -216,9 +211,9 @@ reply; any other value is printed. Returns the name that clients see."
   (let ((tool (make-tool :name name :parameters parameters :function function
                          :documentation (text-of (or documentation "") +longest-documentation+
                                                  "The documentation of a tool"))))
-    (unless (member name *tools* :key #'tool-name :test #'string=)
-      (when (>= (length *tools*) +most-tools+)
-        (refuse-tool "There are ~d tools already; cl-mcp:remove-tool removes one." +most-tools+)))
+    (unless (or (member name *tools* :key #'tool-name :test #'string=)
+                (< (length *tools*) +most-tools+))
+      (refuse-tool "There are ~d tools already; cl-mcp:remove-tool removes one." +most-tools+))
     (change-tools (lambda (tools)
                     (if (member name tools :key #'tool-name :test #'string=)
                         (substitute tool name tools :key #'tool-name :test #'string=)
@@ -243,14 +238,6 @@ reply; any other value is printed. Returns the name that clients see."
   "List the names of the tools that DEFINE-TOOL has made, as clients see them."
   (mapcar (lambda (tool) (full-name (tool-name tool))) *tools*))
 
-(defun chosen (tool key value)
-  "Return what the function of TOOL receives under KEY for VALUE, which may be the text of a choice."
-  (let* ((parameter (find key (tool-parameters tool) :key #'parameter-key))
-         (choice (and parameter
-                      (stringp value)
-                      (assoc value (parameter-choices parameter) :test #'string=))))
-    (if choice (cdr choice) value)))
-
 (defun cl-mcp:call-tool (name &rest arguments)
   "Call the tool NAME with ARGUMENTS as keywords, as a client would:
 (call-tool \"deploy\" :target \"web\")."
@@ -258,10 +245,13 @@ reply; any other value is printed. Returns the name that clients see."
     (unless tool
       (error "There is no tool ~a." name))
     (apply (tool-function tool)
+           ;; The text of a choice stands for its value.
            (loop for (key . rest) on arguments by #'cddr
+                 for parameter = (find key (tool-parameters tool) :key #'parameter-key)
+                 for choice = (and parameter (assoc (first rest) (parameter-choices parameter) :test #'equal))
                  collect key
                  when rest
-                   collect (chosen tool key (first rest))))))
+                   collect (if choice (cdr choice) (first rest))))))
 
 ;;; Reporting tools to the server
 
