@@ -7,7 +7,7 @@
 (defconstant +dependencies-listed+ 2000)
 
 (defun text-or-nil (object limit)
-  "Return OBJECT, from a system definition, as text of at most LIMIT characters, or NIL."
+  "Return OBJECT, which the user has written somewhere, as text of at most LIMIT characters; NIL for NIL."
   (cond ((null object) nil)
         ((stringp object) (subseq object 0 (min limit (length object))))
         ((pathnamep object) (namestring object))

@@ -265,27 +265,23 @@ whose directories the current user may not be able to write."
 
 (defun call-as-step (what function)
   "Call FUNCTION; return sentences that report how it failed and what it printed."
-  (let ((warnings '()))
-    (multiple-value-bind (text count outcome)
-        (guarded (stream 2000 (ash 1 40))
-          (let ((*standard-output* stream)
-                (*error-output* stream)
-                (*trace-output* stream))
-            (call-in-compilation-unit
-             (lambda ()
-               (call-recording-warnings (lambda () (call-quietly function))
-                                        (lambda (condition) (push condition warnings)))))))
-      (declare (ignore count))
-      (append
-       (unless (null outcome)
-         (list (if (typep outcome 'condition)
-                   (with-agent-syntax ()
-                     (format nil "~a failed: ~a: ~a" what
-                             (type-name-text (class-of outcome)) (message-text outcome)))
-                   (format nil "~a was interrupted." what))))
-       (let ((text (trimmed text)))
-         (when (string/= text "")
-           (list (format nil "~a printed: ~a" what text))))))))
+  (multiple-value-bind (text count outcome)
+      (guarded (stream 2000 (ash 1 40))
+        (let ((*standard-output* stream)
+              (*error-output* stream)
+              (*trace-output* stream))
+          (call-in-compilation-unit
+           (lambda ()
+             (call-recording-warnings (lambda () (call-quietly function)) #'identity)))))
+    (declare (ignore count))
+    (remove nil (list (cond ((null outcome) nil)
+                            ((typep outcome 'condition)
+                             (with-agent-syntax ()
+                               (format nil "~a failed: ~a: ~a" what
+                                       (type-name-text (class-of outcome)) (message-text outcome))))
+                            (t (format nil "~a was interrupted." what)))
+                      (and (string/= "" (trimmed text))
+                           (format nil "~a printed: ~a" what (trimmed text)))))))
 
 (define-operation :warm (&key user-init ((:load files)) preload finish)
   (let ((notices '()))

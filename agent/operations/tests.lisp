@@ -63,12 +63,6 @@ and the line of the file; or NIL."
       (map-frames #'take (signalling-frame) +frames-walked+)
       nil)))
 
-(defun text-in-result (object)
-  (cond ((stringp object)
-         (subseq object 0 (min +failure-text-limit+ (length object))))
-        ((null object) nil)
-        (t (shown-in-result object))))
-
 (defun note-found (count)
   "Note that COUNT tests are about to run."
   (let ((run *test-run*))
@@ -104,7 +98,8 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
       (:error (incf (run-errors run)))
       (:known (incf (run-known run))))
     (when (< (length (run-failures run)) +failures-named+)
-      (push (append (list :test (text-in-result (if (stringp name) name (shown-in-result name (shown-package))))
+      (push (append (list :test (text-or-nil (if (stringp name) name (shown-in-result name (shown-package)))
+                                             +failure-text-limit+)
                           :kind kind)
                     (when (< (length (run-failures run)) +failures-detailed+)
                       (append (when form
@@ -112,7 +107,7 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
                               (list :place place
                                     :expected expected
                                     :actual actual
-                                    :reason (text-in-result reason))
+                                    :reason (text-or-nil reason +failure-text-limit+))
                               (when condition
                                 (condition-part condition)))))
             (run-failures run)))))
