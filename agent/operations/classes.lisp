@@ -31,16 +31,11 @@
 (defun inherited-slots (class)
   "List the wire forms of the slots of CLASS, inherited ones included: (NAME . ENTRIES). Several classes may define
 the same slot; each has an entry, the most specific first."
-  (let ((slots '()))
-    (dolist (ancestor (class-ancestors class))
-      (dolist (slot (direct-slots ancestor))
-        (let ((entry (assoc (getf slot :name) slots :test #'eq)))
-          (if entry
-              (push (slot-entry slot ancestor) (cdr entry))
-              (setf slots (append slots
-                                  (list (list (getf slot :name) (slot-entry slot ancestor)))))))))
-    (loop for (name . entries) in slots
-          collect (cons (name-text name) (reverse entries)))))
+  (let ((slots (loop for ancestor in (class-ancestors class)
+                     append (loop for slot in (direct-slots ancestor)
+                                  collect (cons (getf slot :name) (slot-entry slot ancestor))))))
+    (loop for name in (remove-duplicates (mapcar #'car slots) :from-end t)
+          collect (cons (name-text name) (mapcar #'cdr (remove name slots :key #'car :test-not #'eq))))))
 
 (defun class-kind-text (class)
   (if (typep class 'built-in-class) "built-in class" (string-downcase (class-kind class))))
@@ -108,15 +103,11 @@ the same slot; each has an entry, the most specific first."
          more))
 
 (defun inherited-methods (class)
-  "List the methods on the ancestors of CLASS, without those on T and on the Lisp's own classes."
-  (let ((found '()))
-    (dolist (ancestor (rest (class-precedence class)))
-      (unless (or (eq ancestor (find-class t))
-                  (let ((package (and (symbolp (class-name ancestor))
-                                      (symbol-package (class-name ancestor)))))
-                    (and package (own-package-p package))))
-        (setf found (union found (all-methods-on-class ancestor)))))
-    found))
+  "List the methods on the ancestors of CLASS, without those on the Lisp's own classes."
+  (loop for ancestor in (rest (class-precedence class))
+        for package = (and (symbolp (class-name ancestor)) (symbol-package (class-name ancestor)))
+        unless (and package (own-package-p package))
+          append (all-methods-on-class ancestor)))
 
 (define-operation :find-methods (&rest arguments &key class inherited function)
   (if class
@@ -125,8 +116,8 @@ the same slot; each has an entry, the most specific first."
        (lambda (symbol)
          (let ((class (class-meant symbol)))
            (methods-reply (name-text symbol)
-                          (union (all-methods-on-class class)
-                                 (if inherited (inherited-methods class) '()))
+                          (remove-duplicates (append (all-methods-on-class class)
+                                                     (if inherited (inherited-methods class) '())))
                           arguments))))
       (call-with-named-symbol
        (append (list :name function) arguments) :function

@@ -30,7 +30,7 @@ its name."
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
   (let* ((name (bare-name name))
          ;; For (SETF NAME), everything about NAME is described.
-         (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
+         (name (if (setf-name-p name)
                    (string-trim " )" (subseq name 6))
                    name))
          (colon (colon-outside-bars name)))

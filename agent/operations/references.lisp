@@ -19,18 +19,19 @@
                  (name-text (second name))))
         (t (name-text name))))
 
+(defun references-to (kind name)
+  "List what MAP-REFERENCES finds: (OBJECT NAME COUNT)."
+  (let ((found '()))
+    (map-references (lambda (&rest reference) (push reference found)) kind name)
+    found))
+
 (defun referrers (kind name)
   "List (TEXT COUNT PLACE NAME KIND) for the referrers of NAME; the last two are of the definition that each is in."
-  (let ((found '()))
-    (map-references (lambda (object name count)
-                      (push (list* (referrer-text object name) count (place-of object)
-                                   (multiple-value-list
-                                    (if (typep object 'method)
-                                        (values (method-signature object) :method)
-                                        (name-and-kind name))))
-                            found))
-                    kind name)
-    found))
+  (loop for (object name count) in (references-to kind name)
+        collect (list* (referrer-text object name) count (place-of object)
+                       (multiple-value-list (if (typep object 'method)
+                                                (values (method-signature object) :method)
+                                                (name-and-kind name))))))
 
 (defun specializing-methods (symbol)
   "List (TEXT 1 PLACE) for the methods that specialize on the class SYMBOL names."
