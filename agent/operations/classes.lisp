@@ -15,15 +15,11 @@
     (list* (name-text (getf slot :name))
            :origin (class-name-text origin)
            :initargs (names :initargs)
-           :initform (if (getf slot :initform)
-                         (item-text (first (getf slot :initform)) +form-characters+)
-                         nil)
+           :initform (and (getf slot :initform) (item-text (first (getf slot :initform)) +form-characters+))
            :readers (names :readers)
            :writers (names :writers)
            :type (if (eq t (getf slot :type)) nil (item-text (getf slot :type) +form-characters+))
-           :allocation (if (eq :instance (getf slot :allocation))
-                           nil
-                           (item-text (getf slot :allocation) 60))
+           :allocation (if (eq :instance (getf slot :allocation)) nil (item-text (getf slot :allocation) 60))
            (if (stringp (getf slot :documentation))
                (list :documentation (item-text (getf slot :documentation) 1000 :escape nil))
                '()))))
@@ -42,10 +38,8 @@ the same slot; each has an entry, the most specific first."
 
 (defun class-meant (symbol)
   "Return the class that SYMBOL names, or refuse, with similar names."
-  (flet ((find-it (symbol)
-           (find-class symbol nil)))
-    (or (find-it symbol)
-        (refuse-other-meaning symbol "the name of a class" #'find-it))))
+  (or (find-class symbol nil)
+      (refuse-other-meaning symbol "the name of a class" (lambda (other) (find-class other nil)))))
 
 (define-operation :class-info (&rest arguments)
   (call-with-named-symbol

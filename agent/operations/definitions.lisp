@@ -171,23 +171,17 @@ to be shown is not copied: a default value can be any object, a circular list to
                             (t "()")))))
 
 (defun method-entries (symbols)
-  (let ((seen '())
-        (entries '()))
-    (flet ((note (method)
-             (unless (member method seen :test #'eq)
-               (push method seen)
-               (let ((entry (method-entry method)))
-                 (when entry
-                   (push entry entries))))))
-      (loop for (symbol) in symbols
-            do (loop for name in (list symbol `(setf ,symbol))
-                     for function = (and (fboundp name) (fdefinition name))
-                     when (typep function 'generic-function)
-                       do (mapc #'note (methods-of-function function))))
-      (loop for (symbol class) in (new-classes symbols)
-            do (unless (other-name-p symbol class)
-                 (mapc #'note (methods-on-class class)))))
-    (sort entries #'string< :key #'first)))
+  (let ((methods (append (loop for (symbol) in symbols
+                               append (loop for name in (list symbol `(setf ,symbol))
+                                            for function = (and (fboundp name) (fdefinition name))
+                                            when (typep function 'generic-function)
+                                              append (methods-of-function function)))
+                         (loop for (symbol class) in (new-classes symbols)
+                               unless (other-name-p symbol class)
+                                 append (methods-on-class class)))))
+    ;; The newest method of a function is its first.
+    (stable-sort (reverse (remove nil (mapcar #'method-entry (remove-duplicates methods :from-end t))))
+                 #'string< :key #'first)))
 
 (defun method-entry (method)
   "Return the name and the lambda list of METHOD with its specializers, or NIL for accessors."

@@ -84,21 +84,17 @@ true if there are more than are listed."
 
 (defun test-system-names (system)
   "List the systems that the TEST-OP of SYSTEM tests or loads, according to its definition."
-  (let ((names '()))
-    (loop for (operation . components)
-            in (ignore-errors (asdf:component-depends-on 'asdf:test-op system))
-          do (when (member operation '(asdf:test-op asdf:load-op))
-               (dolist (component components)
-                 (let ((name (ignore-errors
-                              (if (typep component 'asdf:component)
-                                  (asdf:component-name component)
-                                  (dependency-name component)))))
-                   (when (and name
-                              (string-not-equal name (asdf:component-name system))
-                              (not (member name (asdf:system-depends-on system)
-                                           :test #'equal)))
-                     (pushnew name names :test #'string=))))))
-    (nreverse names)))
+  (loop with others = (cons (asdf:component-name system) (asdf:system-depends-on system))
+        with names = '()
+        for (operation . components) in (ignore-errors (asdf:component-depends-on 'asdf:test-op system))
+        when (member operation '(asdf:test-op asdf:load-op))
+          do (dolist (component components)
+               (let ((name (ignore-errors (if (typep component 'asdf:component)
+                                              (asdf:component-name component)
+                                              (dependency-name component)))))
+                 (unless (or (null name) (member name others :test #'equal))
+                   (pushnew name names :test #'string=))))
+        finally (return (nreverse names))))
 
 (defun component-entries (system)
   "List (DEPTH NAME FILE) for the components of SYSTEM, and whether there are more."

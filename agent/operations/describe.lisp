@@ -50,10 +50,7 @@ its name."
   "Return the symbol that NAME denotes in PACKAGE, and whether it exists."
   (multiple-value-bind (package-name symbol-name) (split-name name)
     (let ((package (if package-name (find-package package-name) package)))
-      (if package
-          (multiple-value-bind (symbol status) (find-symbol symbol-name package)
-            (values symbol status))
-          (values nil nil)))))
+      (and package (find-symbol symbol-name package)))))
 
 (defun describe-place (symbol stream)
   (let ((package (symbol-package symbol)))

@@ -96,11 +96,8 @@ package, then those accessible in the session's package."
 
 (defun near-exports (name package)
   "List the exported symbols of PACKAGE with names similar to NAME, the most similar first."
-  (let ((names '()))
-    (do-external-symbols (symbol package)
-      (push (symbol-name symbol) names))
-    (loop for near in (near-strings name names)
-          collect (find-symbol near package))))
+  (loop for near in (near-strings name (mapcar #'symbol-name (exported-symbols package)))
+        collect (find-symbol near package)))
 
 (defun publicity (symbol)
   "Return a number: the lower, the more likely the user means SYMBOL."

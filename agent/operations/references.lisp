@@ -143,36 +143,33 @@
 
 (defconstant +listing-characters+ 2000000)
 
-(defun listing (print objects)
-  "Return what PRINT prints for OBJECTS, and whether it was cut."
+(defun listing (name print objects &optional methods)
+  "Reply with what PRINT prints for OBJECTS: the machine code of what is called NAME, or of METHODS."
   (multiple-value-bind (text count)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))
           (mapc print objects)))
-    (values text (> count (length text)))))
+    (list *id* :ok
+          :name (name-text name)
+          :methods (mapcar #'method-text methods)
+          :text text
+          :cut (> count (length text)))))
 
 (defun frame-listing (number)
   "Reply with the machine code of the function of frame NUMBER of the error that stands here."
-  (let ((frame (or (frame-number number)
-                   (refuse "The last frame stands for the form that was evaluated, which has no code of its own."))))
-    (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
-      (when (string= text "")
-        (refuse "No Lisp code runs in this frame."))
-      (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))
+  (let* ((frame (or (frame-number number)
+                    (refuse "The last frame stands for the form that was evaluated, which has no code of its own.")))
+         (reply (listing (frame-call frame) #'frame-disassembly (list frame))))
+    (if (string= "" (getf (cddr reply) :text))
+        (refuse "No Lisp code runs in this frame.")
+        reply)))
 
 (defun function-listing (name function)
   "Reply with the machine code of FUNCTION, called NAME, or of its methods."
-  (let ((methods (and (typep function 'generic-function)
-                      (methods-of-function function))))
-    (multiple-value-bind (text cut)
-        (listing #'disassemble (if methods
-                                   (remove nil (mapcar #'method-code methods))
-                                   (list function)))
-      (list *id* :ok
-            :name (name-text name)
-            :methods (mapcar #'method-text methods)
-            :text text
-            :cut cut))))
+  (let ((methods (and (typep function 'generic-function) (methods-of-function function))))
+    (if methods
+        (listing name #'disassemble (remove nil (mapcar #'method-code methods)) methods)
+        (listing name #'disassemble (list function)))))
 
 (define-operation :disassemble (&rest arguments &key frame)
   (if (and frame *error-frame*)
