@@ -26,14 +26,22 @@ its name."
                      (t word)))))
           (t text))))
 
+(defun split-at-colon (text)
+  "Return the name of the package in TEXT, the beginning of a name, or NIL; the rest; and whether internal symbols are meant."
+  (let ((colon (colon-outside-bars text)))
+    (cond ((null colon) (values nil text t))
+          ((zerop colon) (values "KEYWORD" (subseq text 1) t))
+          (t (values (subseq text 0 colon)
+                     (string-left-trim ":" (subseq text colon))
+                     (prefix-p "::" (subseq text colon)))))))
+
 (defun split-name (name)
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
   (let* ((name (bare-name name))
          ;; For (SETF NAME), everything about NAME is described.
          (name (if (setf-name-p name)
                    (string-trim " )" (subseq name 6))
-                   name))
-         (colon (colon-outside-bars name)))
+                   name)))
     (flet ((cased (part)
              (let ((length (length part)))
                (if (and (> length 1)
@@ -41,10 +49,8 @@ its name."
                         (char= #\| (char part (1- length))))
                    (subseq part 1 (1- length))
                    (string-upcase part)))))
-      (cond ((null colon) (values nil (cased name)))
-            ((zerop colon) (values "KEYWORD" (cased (subseq name 1))))
-            (t (values (cased (subseq name 0 colon))
-                       (cased (string-left-trim ":" (subseq name colon)))))))))
+      (multiple-value-bind (package symbol) (split-at-colon name)
+        (values (and package (cased package)) (cased symbol))))))
 
 (defun find-named-symbol (name package)
   "Return the symbol that NAME denotes in PACKAGE, and whether it exists."

@@ -19,9 +19,9 @@
 
 (defconstant +systems-listed+ 5000)
 
-(defun definition-files-in (place pattern)
-  "List the files that are like PATTERN in the directory PLACE."
-  (ignore-errors (directory (merge-pathnames pattern place))))
+(defun files-in (folder pattern)
+  "List the files like PATTERN in the directory FOLDER; none if it cannot be read."
+  (ignore-errors (directory (merge-pathnames pattern folder))))
 
 (defun definition-files-below (root)
   "List the definitions below ROOT, a directory or NIL, the nearest first."
@@ -29,7 +29,7 @@
         for directory = (pop queue)
         repeat +directories-searched+
         while (and directory (<= (length files) +systems-listed+))
-        append (definition-files-in directory "*.asd") into files
+        append (files-in directory "*.asd") into files
         do (setf queue (append queue (remove-if-not #'searched-directory-p
                                                     (ignore-errors (uiop:subdirectories directory)))))
         finally (return files)))
@@ -67,10 +67,10 @@ a large directory each time would take seconds.")
 
 (defun installed-file (home name)
   "Return the file of the system NAME in an installation like Quicklisp's at HOME, or NIL."
-  (or (loop for index in (definition-files-in home (format nil "dists/*/installed/systems/~a.txt" name))
+  (or (loop for index in (files-in home (format nil "dists/*/installed/systems/~a.txt" name))
             for path = (first (lines-of-file index))
               thereis (and path (probe-file (merge-pathnames (trimmed path) home))))
-      (first (definition-files-in home (format nil "dists/*/software/*/~a.asd" name)))
+      (first (files-in home (format nil "dists/*/software/*/~a.asd" name)))
       (definition-among (local-files home) name)))
 
 (defun local-files (home)
@@ -85,15 +85,14 @@ image it came in and the definition's file, which is below one of two directorie
           for path = (probe-file (merge-pathnames list *directory*))
           when path
             return (loop for line in (lines-of-file path)
-                         for fields = (mapcar #'trimmed (uiop:split-string line :separator ","))
-                         for file = (third fields)
+                         for (name nil file) = (mapcar #'trimmed (uiop:split-string line :separator ","))
                          for found = (and file
                                           (string/= file "")
                                           (loop for root in '("ocicl/" "systems/")
                                                 for directory = (merge-pathnames root *directory*)
                                                   thereis (probe-file (merge-pathnames file directory))))
                          when found
-                           collect (cons (first fields) found)))))
+                           collect (cons name found)))))
 
 (defun search-pinned (name)
   "Find the definition of the system NAME among what the project has pinned, for ASDF."
@@ -121,9 +120,9 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 (defun quicklisp-home ()
   "Return the directory of the Quicklisp that this session uses or would use, or NIL."
-  (let ((home (find-symbol "*QUICKLISP-HOME*" (or (find-package "QL-SETUP") "KEYWORD"))))
-    (if (and home (boundp home))
-        (uiop:directory-exists-p (symbol-value home))
+  (let ((home (value-of "*QUICKLISP-HOME*" "QL-SETUP")))
+    (if home
+        (uiop:directory-exists-p home)
         (loop for name in '("quicklisp/" ".quicklisp/" ".local/share/quicklisp/")
               for directory = (home-directory name)
               when (probe-file (merge-pathnames "setup.lisp" directory))
@@ -157,12 +156,12 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 (defun installed-files (home)
   (when home
-    (append (definition-files-in home "dists/*/software/*/*.asd") (local-files home))))
+    (append (files-in home "dists/*/software/*/*.asd") (local-files home))))
 
 (defun central-files ()
   "List the definitions in the directories of ASDF's central registry."
   (loop for directory in asdf:*central-registry*
-        append (definition-files-in (ignore-errors (eval directory)) "*.asd")))
+        append (files-in (ignore-errors (eval directory)) "*.asd")))
 
 (defun known-definition-files ()
   "List (NAME . FILE) for each system that has a file of its name, with NIL for FILE if it is loaded and

@@ -100,13 +100,12 @@
 (defun callees-of (objects kinds arguments)
   "List the names OBJECTS refer to by one of KINDS, folded, for the wire; second, how many there are."
   (let ((found '()))
-    (dolist (object objects)
-      (loop for (other name count) in (references-from object)
-            when (member other kinds)
-              do (let ((entry (assoc name found :test #'equal)))
-                   (if entry
-                       (incf (cdr entry) count)
-                       (push (cons name count) found)))))
+    (loop for (kind name count) in (loop for object in objects append (references-from object))
+          for entry = (assoc name found :test #'equal)
+          when (member kind kinds)
+            do (if entry
+                   (incf (cdr entry) count)
+                   (push (cons name count) found)))
     (values (loop for (name . count) in (part-of-list (sorted-by (lambda (entry) (name-text (car entry))) found) arguments)
                   collect (callee-entry name count))
             (length found))))

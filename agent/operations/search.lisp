@@ -69,17 +69,13 @@ internal symbols that were omitted because they were not requested."
             left-out)))
 
 (define-operation :find-symbols (&rest arguments &key pattern type external)
-  (let* ((colon (position #\: pattern))
-         (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
-         (arguments (if colon
-                        (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
-                        arguments)))
+  (multiple-value-bind (package-name text) (split-at-colon pattern)
     (call-in-named-package
-     arguments
+     (if package-name (list* :package package-name arguments) arguments)
      (lambda (package)
        (multiple-value-bind (symbols left-out)
-           (matching-symbols words
-                             (if (getf arguments :package) (list package) (list-all-packages))
+           (matching-symbols (words text)
+                             (if (or package-name (getf arguments :package)) (list package) (list-all-packages))
                              external
                              (and type (intern-keyword type)))
          (list *id* :ok
@@ -171,21 +167,11 @@ internal symbols that were omitted because they were not requested."
                 collect name)
         #'string<))
 
-(defun split-prefix (text)
-  "Split the beginning of a name: return the package's name or NIL, the rest, and whether internal symbols are meant."
-  (let* ((text (string-left-trim "#'`,(" text))
-         (colon (colon-outside-bars text)))
-    (cond ((null colon) (values nil text t))
-          ((zerop colon) (values "KEYWORD" (subseq text 1) t))
-          ((and (< (1+ colon) (length text)) (char= #\: (char text (1+ colon))))
-           (values (subseq text 0 colon) (subseq text (+ 2 colon)) t))
-          (t (values (subseq text 0 colon) (subseq text (1+ colon)) nil)))))
-
 (define-operation :complete-symbol (&rest arguments &key pattern)
   (call-in-named-package
    arguments
    (lambda (package)
-     (multiple-value-bind (package-name text internal) (split-prefix pattern)
+     (multiple-value-bind (package-name text internal) (split-at-colon (string-left-trim "#'`,(" pattern))
        (let* ((named (if package-name (package-meant package-name) package))
               (text (common-string text))
               (found (sort (completions text named (not internal)) #'better-completion-p)))

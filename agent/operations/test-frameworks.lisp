@@ -26,10 +26,6 @@
                             (string-equal title (framework-title framework)))))
                  *frameworks*))
 
-(defun framework-test-names (framework)
-  (handler-case (funcall (framework-names framework))
-    (error () '())))
-
 (defun call-with-frameworks (frameworks function)
   "Call FUNCTION, which runs tests of FRAMEWORKS, and record their results in *TEST-RUN*."
   (let ((wrappers (remove nil (loop for framework in frameworks
@@ -91,17 +87,18 @@ none is found."
                         (when text
                           (return (values (cons index path) text))))))))))
 
-(defun actual-text (text expected actual)
-  "Return TEXT, which shows ACTUAL; if EXPECTED is shown alike, with where they differ."
-  (if (string= text (shown-in-result expected))
-      (multiple-value-bind (path difference) (first-difference expected actual)
-        (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
-      text))
+(defun actual-text (expected actual)
+  "Return ACTUAL, a value in a test, as text; if EXPECTED is shown alike, with where they differ."
+  (let ((text (shown-in-result actual)))
+    (if (string= text (shown-in-result expected))
+        (multiple-value-bind (path difference) (first-difference expected actual)
+          (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
+        text)))
 
 (defun actual-values-text (expected actual)
   "Return the values ACTUAL of a test as text; if EXPECTED are shown alike, with where they differ."
   (if (and (consp expected) (consp actual) (null (cdr expected)) (null (cdr actual)))
-      (actual-text (shown-in-result (first actual)) (first expected) (first actual))
+      (actual-text (first expected) (first actual))
       (values-text actual)))
 
 (defun kind-p (object name package)
@@ -125,7 +122,7 @@ none is found."
                            (if (search "should not" control)
                                (concatenate 'string "not " wanted)
                                wanted))
-                         (actual-text (shown-in-result actual) (first expected) actual)))))
+                         (actual-text (first expected) actual)))))
         *fiveam-values*))
 
 (defun take-fiveam-result (result)
@@ -351,7 +348,7 @@ none is found."
                                      (format nil "~a ~a" (shown-in-result (ask "COMPARISON" "PARACHUTE" check))
                                              (shown-in-result expected)))
                          :actual (when (kind-p check "VALUE-RESULT" "PARACHUTE")
-                                   (actual-text (shown-in-result value) expected value))
+                                   (actual-text expected value))
                          :reason (ask "DESCRIPTION" "PARACHUTE" check))))))
 
 (defun take-parachute-parent (parent name status noted)

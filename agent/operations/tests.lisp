@@ -253,7 +253,8 @@ is read in, or NIL if that is not known."
 (defun all-tests (frameworks)
   "List (FRAMEWORK . NAME) for the tests of FRAMEWORKS."
   (loop for framework in frameworks
-        append (loop for name in (framework-test-names framework)
+        append (loop for name in (handler-case (funcall (framework-names framework))
+                                   (error () '()))
                      collect (cons framework name))))
 
 (defun owner-of-test (test frameworks)
