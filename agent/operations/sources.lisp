@@ -56,14 +56,20 @@
 ;;; SBCL records that a toplevel form begins where the previous one ended, so text omitted by #+ and #- can
 ;;; come first.
 
+(defun omits-p (test)
+  "True if TEST, the text of #+ or #- with what is tested, omits the form that follows it."
+  (handler-case (let ((*read-eval* nil)
+                      (*read-suppress* nil)
+                      (*readtable* *standard-readtable*))
+                  (null (read-from-string (concatenate 'string test " 1") nil nil)))
+    (error () nil)))
+
 (defun live-form-start (text start)
   "Return the start, including #+ and #-, of the first form from START on that these do not omit; or START."
-  (loop with end = (form-end text start)     ; The reader skips what is omitted.
-        for test-end = (and (find (subseq text start (min (length text) (+ 2 start))) '("#+" "#-") :test #'string=)
+  (loop for test-end = (and (find (subseq text start (min (length text) (+ 2 start))) '("#+" "#-") :test #'string=)
                             (form-end text (+ 2 start)))
-        for form = (and test-end (code-start text test-end))
-        for form-end = (and form (form-end text form))
-        for next = (and form-end (< form-end end) (code-start text form-end))
+        for omitted = (and test-end (omits-p (subseq text start test-end)) (code-start text test-end))
+        for next = (and omitted (code-start text (form-end text omitted)))
         while next
         do (setf start next)
         finally (return start)))

@@ -233,7 +233,7 @@ whose directories the current user may not be able to write."
   "Work in DIRECTORY, a string, and find systems there."
   ;; UIOP would escape a wildcard in the last part of a name without a slash at its end.
   (let ((path (uiop:parse-native-namestring
-               (if (eql (length directory) (1+ (or (position #\/ directory :from-end t) -1)))
+               (if (uiop:string-suffix-p directory "/")
                    directory
                    (concatenate 'string directory "/")))))
     (change-directory directory)

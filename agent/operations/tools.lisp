@@ -22,11 +22,12 @@
 (defstruct (parameter (:copier nil))
   "ENTRY is what the server is told. CHOICES is a list of (TEXT . VALUE): what the client sends and what the function
 receives."
-  (name "" :type simple-string)
   (key :none :type symbol)
-  (is-number nil)
   (choices '() :type list)
   (entry '() :type list))
+
+(defun parameter-name (parameter)
+  (first (parameter-entry parameter)))
 
 (define-session-variable *tools* '()
   "The tools of this image, in the order in which they were first defined. Never changed in place.")
@@ -157,9 +158,7 @@ receives."
   (let ((name (outer-name variable "a parameter"))
         (text (text-of description +longest-description+ "A description")))
     (multiple-value-bind (kind parts choices) (type-parts type)
-      (make-parameter :name name
-                      :key (intern (symbol-name variable) "KEYWORD")
-                      :is-number (member kind '(:integer :number))
+      (make-parameter :key (intern (symbol-name variable) "KEYWORD")
                       :choices choices
                       :entry (append (list name kind)
                                      (if required (list :required t) '())
@@ -274,7 +273,7 @@ reply; any other value is printed. Returns the name that clients see."
 
 (defun argument-value (parameter value)
   "Return the argument of CALL-TOOL for VALUE, which came over the wire."
-  (if (parameter-is-number parameter)
+  (if (member (second (parameter-entry parameter)) '(:integer :number))
       (with-standard-io-syntax
         (let ((*read-eval* nil)
               (*read-default-float-format* 'double-float))
@@ -285,8 +284,7 @@ reply; any other value is printed. Returns the name that clients see."
   "Return the form that calls TOOL with ARGUMENTS, a list of (NAME VALUE)."
   (list* 'cl-mcp:call-tool (tool-name tool)
          (loop for (name value) in arguments
-               for parameter = (find name (tool-parameters tool)
-                                     :key #'parameter-name :test #'string=)
+               for parameter = (find name (tool-parameters tool) :key #'parameter-name :test #'string=)
                when parameter
                  append (let ((value (argument-value parameter value)))
                           (list (parameter-key parameter)
