@@ -86,8 +86,8 @@ and the line of the file; or NIL."
 (defun note-passed (&optional (count 1))
   (incf (run-passed *test-run*) count))
 
-(defun note-skipped (&optional (count 1))
-  (incf (run-skipped *test-run*) count))
+(defun note-skipped ()
+  (incf (run-skipped *test-run*)))
 
 (defun note-failure (name &key (kind :failed) reason form expected actual condition place)
   "Note that a check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
