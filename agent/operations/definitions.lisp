@@ -119,7 +119,7 @@ to be shown is not copied: a default value can be any object, a circular list to
     (if (eq (nth place old) (nth place new)) nil (nth place new))))
 
 (defun entries-at (place symbols meaning text)
-  "List those of SYMBOLS that have something new at PLACE, each with the TEXT of its MEANING there, which are functions."
+  "List those of SYMBOLS that have something new at PLACE, each with what TEXT returns for what MEANING returns for it."
   (loop for entry in symbols
         when (new-part entry place)
           collect (list (symbol-text (first entry)) (funcall text (funcall meaning (first entry))))))
