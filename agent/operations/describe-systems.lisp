@@ -52,9 +52,9 @@ feature that is absent. The second value is the required version."
   (handler-case
       (let ((system (asdf:find-system name nil)))
         (values system
-                (cond ((null system) (if (asdf:component-loaded-p name) :loaded :absent))
-                      ((asdf:component-loaded-p system) :loaded)
-                      (t :known))))
+                (cond ((asdf:component-loaded-p (or system name)) :loaded)
+                      (system :known)
+                      (t :absent))))
     (error () (values nil :broken))))
 
 (defun dependency-tree (system transitive)

@@ -147,10 +147,9 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 (defun place-of-file (path &optional (places (places)))
   "Return a keyword for the kind of place at which the definition PATH of a system is."
-  (if path
-      (or (car (find-if (lambda (place) (funcall (cdr place) path)) places))
-          :registry)
-      :image))
+  (cond ((null path) :image)
+        ((car (find-if (lambda (place) (funcall (cdr place) path)) places)))
+        (t :registry)))
 
 ;;; All systems
 
