@@ -72,16 +72,14 @@ its name."
 
 (defconstant +documentation-characters+ 100000)
 
-(defun put-documentation (text stream)
+(defun put-documentation-and-place (text name kinds stream)
+  "Write TEXT, the documentation of NAME or NIL, and where NAME is defined as the first of KINDS that applies."
   (when text
     (format stream "  Documentation:~%")
     (with-input-from-string (lines text :end (min (length text) +documentation-characters+))
       (loop for line = (read-line lines nil)
             while line
-            do (format stream "    ~a~%" line)))))
-
-(defun put-place (name kinds stream)
-  "Write where NAME is defined as the first of KINDS that applies."
+            do (format stream "    ~a~%" line))))
   (loop for (kind nil place) in (definitions-named name)
         when (member kind kinds)
           do (format stream "~@[  Source: ~a~%~]" (place-text (with-line place name kind)))
@@ -113,8 +111,7 @@ its name."
           (loop for (name lambda-list) in methods
                 repeat 20
                 do (format stream "    ~a ~a~%" name lambda-list))))
-      (put-documentation (documentation name 'function) stream)
-      (put-place name '(:function :generic-function :macro) stream))
+      (put-documentation-and-place (documentation name 'function) name '(:function :generic-function :macro) stream))
     (when (compiler-macro-function name)
       (format stream "  It has a compiler macro.~%"))))
 
@@ -134,24 +131,18 @@ its name."
       (let ((type (ignore-errors (variable-type symbol))))
         (when (and type (not (eq type t)))
           (format stream "  Declared type: ~a~%" (item-text type 300))))
-      (put-documentation (documentation symbol 'variable) stream)
-      (put-place symbol '(:variable :constant :symbol-macro) stream))))
+      (put-documentation-and-place (documentation symbol 'variable) symbol '(:variable :constant :symbol-macro) stream))))
 
 (defun describe-class-named (symbol stream)
   (let ((class (find-class symbol nil)))
     (when class
-      (format stream "~%~s names a ~a~%" symbol
-              (class-kind-text class))
-      (let ((supers (class-names (direct-superclasses class)))
-            (subclasses (class-names (direct-subclasses class)))
-            (slots (direct-slot-names class)))
-        (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
-                        ~@[  Direct slots: ~{~s~^ ~}~%~]"
-                supers
-                (some-of subclasses 0 20)
-                slots))
-      (put-documentation (documentation symbol 'type) stream)
-      (put-place symbol '(:class :structure :condition) stream))))
+      (format stream "~%~s names a ~a~%" symbol (class-kind-text class))
+      (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
+                      ~@[  Direct slots: ~{~s~^ ~}~%~]"
+              (class-names (direct-superclasses class))
+              (some-of (class-names (direct-subclasses class)) 0 20)
+              (direct-slot-names class))
+      (put-documentation-and-place (documentation symbol 'type) symbol '(:class :structure :condition) stream))))
 
 (defun describe-package-named (name stream)
   (let ((package (find-package name)))
@@ -162,38 +153,27 @@ its name."
               (package-nicknames package)
               (mapcar #'package-name (package-use-list package))
               (length (exported-symbols package)))
-      (put-documentation (documentation package t) stream)
-      (put-place (make-symbol (package-name package)) '(:package) stream))))
+      (put-documentation-and-place (documentation package t) (make-symbol (package-name package)) '(:package) stream))))
 
-(defun package-text (package)
-  (with-output-to-string (stream)
-    (describe-package-named (package-name package) stream)))
-
-(defun describe-text (symbol)
-  (with-output-to-string (stream)
-    (describe-place symbol stream)
-    (describe-function symbol stream)
-    (let ((setter `(setf ,symbol)))
-      (when (fboundp setter)
-        (describe-function setter stream)))
-    (describe-variable symbol stream)
-    (describe-class-named symbol stream)
-    (let ((type (type-definition symbol)))
-      (when type
-        (format stream "~%~s names a type~%  ~a~%" symbol type)
-        (put-documentation (documentation symbol 'type) stream)
-        (put-place symbol '(:type) stream)))
-    (describe-package-named (symbol-name symbol) stream)
-    (let ((setf-text (documentation symbol 'setf))
-          (kinds (mapcar #'first (definitions-named symbol))))
-      (when (or setf-text (member :setf-expander kinds))
-        (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
-        (put-documentation setf-text stream)
-        (put-place symbol '(:setf-expander) stream))
-      (when (member :method-combination kinds)
-        (format stream "~%~s names a method combination~%" symbol)
-        (put-documentation (documentation symbol 'method-combination) stream)
-        (put-place symbol '(:method-combination) stream)))))
+(defun describe-meanings (symbol stream)
+  (describe-place symbol stream)
+  (describe-function symbol stream)
+  (describe-function `(setf ,symbol) stream)
+  (describe-variable symbol stream)
+  (describe-class-named symbol stream)
+  (let ((type (type-definition symbol)))
+    (when type
+      (format stream "~%~s names a type~%  ~a~%" symbol type)
+      (put-documentation-and-place (documentation symbol 'type) symbol '(:type) stream)))
+  (describe-package-named (symbol-name symbol) stream)
+  (let ((setf-text (documentation symbol 'setf))
+        (kinds (mapcar #'first (definitions-named symbol))))
+    (when (or setf-text (member :setf-expander kinds))
+      (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
+      (put-documentation-and-place setf-text symbol '(:setf-expander) stream))
+    (when (member :method-combination kinds)
+      (format stream "~%~s names a method combination~%" symbol)
+      (put-documentation-and-place (documentation symbol 'method-combination) symbol '(:method-combination) stream))))
 
 (defun symbols-meant (name package)
   "List the symbols that the user may have meant by NAME and perhaps PACKAGE: similar names that PACKAGE exports, the
@@ -227,7 +207,11 @@ same name in other packages and similar names here; if there are none, similar n
          (unless (or found named)
            (refuse-unknown-name name))
          (list *id* :ok
-               :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+               :text (string-trim '(#\newline)
+                                  (with-output-to-string (stream)
+                                    (if found
+                                        (describe-meanings symbol stream)
+                                        (describe-package-named (package-name named) stream))))
                :standard (and found
                               (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
                               (string-downcase symbol))
