@@ -114,9 +114,9 @@ to be shown is not copied: a default value can be any object, a circular list to
 
 (defun new-part (entry place)
   "Return the object at PLACE of the meaning of the symbol of ENTRY, as NEW-SYMBOLS lists it, if it is new, or NIL."
-  (destructuring-bind (symbol old new) entry
-    (declare (ignore symbol))
-    (if (eq (nth place old) (nth place new)) nil (nth place new))))
+  (let ((old (nth place (second entry)))
+        (new (nth place (third entry))))
+    (if (eq old new) nil new)))
 
 (defun entries-at (place symbols meaning text)
   "List those of SYMBOLS that have something new at PLACE, each with what TEXT returns for what MEANING returns for it."

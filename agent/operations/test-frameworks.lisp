@@ -64,28 +64,29 @@
 (defconstant +levels-compared+ 10)
 
 (defun elements-in (object)
-  "Return OBJECT, a list or a vector other than a string, as a list of elements; second, whether it is one."
-  (cond ((and (vectorp object) (not (stringp object))) (values (coerce object 'list) t))
-        ((and (consp object) (ignore-errors (list-length object))) (values object t))
-        (t (values '() nil))))
+  "Return OBJECT, a list or a vector other than a string, as a list of elements; :NONE if it is something else."
+  (cond ((and (vectorp object) (not (stringp object))) (coerce object 'list))
+        ((and (consp object) (ignore-errors (list-length object))) object)
+        (t :none)))
 
 (defun first-difference (expected actual &optional (levels +levels-compared+))
   "Return the numbers of the elements that lead to the first difference of EXPECTED and ACTUAL, and how it is shown; NIL and NIL if
 none is found."
-  (multiple-value-bind (wanted is-list) (elements-in expected)
-    (multiple-value-bind (found is-other-list) (elements-in actual)
-      (cond ((eql expected actual) (values nil nil))
-            ((not (and is-list is-other-list (plusp levels)))
-             (let ((texts (list (shown-in-result expected) (shown-in-result actual))))
-               (values '() (if (string= (first texts) (second texts)) nil (format nil "expected ~a, actual ~a" (first texts) (second texts))))))
-            (t
-             (loop for index below +elements-compared+
-                   while (or wanted found)
-                   do (unless (and wanted found)
-                        (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
-                      (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
-                        (when text
-                          (return (values (cons index path) text))))))))))
+  (let ((wanted (elements-in expected))
+        (found (elements-in actual)))
+    (cond ((eql expected actual) (values nil nil))
+          ((and (listp wanted) (listp found) (plusp levels))
+           (loop for index below +elements-compared+
+                 while (or wanted found)
+                 do (unless (and wanted found)
+                      (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
+                    (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
+                      (when text
+                        (return (values (cons index path) text))))))
+          (t
+           (let ((one (shown-in-result expected))
+                 (other (shown-in-result actual)))
+             (values '() (and (string/= one other) (format nil "expected ~a, actual ~a" one other))))))))
 
 (defun actual-text (expected actual)
   "Return ACTUAL, a value in a test, as text; if EXPECTED is shown alike, with where they differ."
