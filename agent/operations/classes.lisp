@@ -8,9 +8,6 @@
   (let ((name (class-name class)))
     (if (symbolp name) (name-text name) (item-text name 100))))
 
-(defun class-names-text (classes)
-  (mapcar #'class-name-text classes))
-
 (defun slot-entry (slot origin)
   "Return the wire form of SLOT, a list from DIRECT-SLOTS, which the class ORIGIN defines."
   (flet ((names (key)
@@ -18,15 +15,11 @@
     (list* (name-text (getf slot :name))
            :origin (class-name-text origin)
            :initargs (names :initargs)
-           :initform (if (getf slot :initform)
-                         (item-text (first (getf slot :initform)) +form-characters+)
-                         nil)
+           :initform (and (getf slot :initform) (item-text (first (getf slot :initform)) +form-characters+))
            :readers (names :readers)
            :writers (names :writers)
            :type (if (eq t (getf slot :type)) nil (item-text (getf slot :type) +form-characters+))
-           :allocation (if (eq :instance (getf slot :allocation))
-                           nil
-                           (item-text (getf slot :allocation) 60))
+           :allocation (if (eq :instance (getf slot :allocation)) nil (item-text (getf slot :allocation) 60))
            (if (stringp (getf slot :documentation))
                (list :documentation (item-text (getf slot :documentation) 1000 :escape nil))
                '()))))
@@ -34,26 +27,19 @@
 (defun inherited-slots (class)
   "List the wire forms of the slots of CLASS, inherited ones included: (NAME . ENTRIES). Several classes may define
 the same slot; each has an entry, the most specific first."
-  (let ((slots '()))
-    (dolist (ancestor (class-ancestors class))
-      (dolist (slot (direct-slots ancestor))
-        (let ((entry (assoc (getf slot :name) slots :test #'eq)))
-          (if entry
-              (push (slot-entry slot ancestor) (cdr entry))
-              (setf slots (append slots
-                                  (list (list (getf slot :name) (slot-entry slot ancestor)))))))))
-    (loop for (name . entries) in slots
-          collect (cons (name-text name) (reverse entries)))))
+  (let ((slots (loop for ancestor in (class-ancestors class)
+                     append (loop for slot in (direct-slots ancestor)
+                                  collect (cons (getf slot :name) (slot-entry slot ancestor))))))
+    (loop for name in (remove-duplicates (mapcar #'car slots) :from-end t)
+          collect (cons (name-text name) (mapcar #'cdr (remove name slots :key #'car :test-not #'eq))))))
 
 (defun class-kind-text (class)
   (if (typep class 'built-in-class) "built-in class" (string-downcase (class-kind class))))
 
 (defun class-meant (symbol)
   "Return the class that SYMBOL names, or refuse, with similar names."
-  (flet ((find-it (symbol)
-           (find-class symbol nil)))
-    (or (find-it symbol)
-        (refuse-other-meaning symbol "the name of a class" #'find-it))))
+  (or (find-class symbol nil)
+      (refuse-other-meaning symbol "the name of a class" (lambda (other) (find-class other nil)))))
 
 (define-operation :class-info (&rest arguments)
   (call-with-named-symbol
@@ -71,10 +57,9 @@ the same slot; each has an entry, the most specific first."
              :kind (class-kind-text class)
              :metaclass (class-name-text (class-of class))
              :supers (mapcar #'name-text (class-names (direct-superclasses class)))
-             :subclasses (mapcar #'name-text
-                                 (some-of subclasses 0 50))
+             :subclasses (mapcar #'name-text (some-of subclasses 0 50))
              :subclass-count (length subclasses)
-             :precedence (class-names-text precedence)
+             :precedence (mapcar #'class-name-text precedence)
              :final (and final t)
              :slots (part-of-list slots arguments)
              :total (length slots)
@@ -96,36 +81,27 @@ the same slot; each has an entry, the most specific first."
   (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
     (declare (ignore name qualifiers specializers))
     (list* (method-text method)
-           (let ((*print-gensym* nil))
-             (if lambda-list (item-text (without-packages lambda-list) 200) "()"))
+           (lambda-list-words lambda-list)
            :slot (case slot
                    (:reads "reads a slot")
                    (:writes "writes a slot")
                    (t nil))
            (place-part (place-of method)))))
 
-(defun methods-in-order (methods)
-  (mapcar #'cdr (sort (mapcar (lambda (method) (cons (method-text method) method)) methods)
-                      #'string< :key #'car)))
-
 (defun methods-reply (subject methods arguments &rest more)
   (list* *id* :ok
          :name subject
          :total (length methods)
          :methods (mapcar #'method-entry-with-place
-                          (part-of-list (methods-in-order methods) arguments))
+                          (part-of-list (sorted-by #'method-text methods) arguments))
          more))
 
 (defun inherited-methods (class)
-  "List the methods on the ancestors of CLASS, without those on T and on the Lisp's own classes."
-  (let ((found '()))
-    (dolist (ancestor (rest (class-precedence class)))
-      (unless (or (eq ancestor (find-class t))
-                  (let ((package (and (symbolp (class-name ancestor))
-                                      (symbol-package (class-name ancestor)))))
-                    (and package (own-package-p package))))
-        (setf found (union found (all-methods-on-class ancestor)))))
-    found))
+  "List the methods on the ancestors of CLASS, without those on the Lisp's own classes."
+  (loop for ancestor in (rest (class-precedence class))
+        for package = (and (symbolp (class-name ancestor)) (symbol-package (class-name ancestor)))
+        unless (and package (own-package-p package))
+          append (all-methods-on-class ancestor)))
 
 (define-operation :find-methods (&rest arguments &key class inherited function)
   (if class
@@ -134,8 +110,8 @@ the same slot; each has an entry, the most specific first."
        (lambda (symbol)
          (let ((class (class-meant symbol)))
            (methods-reply (name-text symbol)
-                          (union (all-methods-on-class class)
-                                 (if inherited (inherited-methods class) '()))
+                          (remove-duplicates (append (all-methods-on-class class)
+                                                     (if inherited (inherited-methods class) '())))
                           arguments))))
       (call-with-named-symbol
        (append (list :name function) arguments) :function

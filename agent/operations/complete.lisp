@@ -46,10 +46,6 @@ its internal ones. Without PACKAGE-NAME, list symbols accessible in the session'
   (let* ((names (cond ((equal type "symbols") (symbol-names-like prefix package))
                       ((equal type "packages") (package-names-like prefix))
                       (t (system-names-like prefix))))
-         (names (sort (remove-duplicates names :test #'string=)
-                      (lambda (one two)
-                        ;; The shortest first: what was typed may be all of it.
-                        (or (< (length one) (length two))
-                            (and (= (length one) (length two)) (string< one two)))))))
+         (names (sort (remove-duplicates names :test #'string=) #'shorter-name-p)))
     (list *id* :ok :total (length names)
                    :names (some-of names 0 +names-completed+))))

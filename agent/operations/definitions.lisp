@@ -37,10 +37,6 @@
       (when (eq (symbol-package symbol) package)
         (setf (gethash symbol *snapshot*) (meaning symbol))))))
 
-(defun same-meaning-p (one two)
-  (and (= (length one) (length two))
-       (every #'eq one two)))
-
 (defparameter *places-in-meaning*
   '((:function 0) (:generic-function 0) (:macro 1) (:variable 3 4) (:constant 3 4) (:symbol-macro 3 4)
     (:class 5) (:structure 5) (:condition 5) (:compiler-macro 6) (:type 7) (:setf-expander 8))
@@ -68,7 +64,7 @@ nothing."
         (when (eq (symbol-package symbol) package)
           (let ((old (gethash symbol *snapshot*))
                 (new (meaning symbol)))
-            (unless (and old (same-meaning-p old new))
+            (when (mismatch old new :test #'eq)
               (push (list symbol old new) found))))))
     (dolist (package (set-difference (list-all-packages) *known-packages*))
       (when (library-package-p package)
@@ -118,15 +114,15 @@ to be shown is not copied: a default value can be any object, a circular list to
 
 (defun new-part (entry place)
   "Return the object at PLACE of the meaning of the symbol of ENTRY, as NEW-SYMBOLS lists it, if it is new, or NIL."
-  (destructuring-bind (symbol old new) entry
-    (declare (ignore symbol))
-    (if (eq (nth place old) (nth place new)) nil (nth place new))))
+  (let ((old (nth place (second entry)))
+        (new (nth place (third entry))))
+    (if (eq old new) nil new)))
 
-(defun entries-at (place symbols text)
-  "List those of SYMBOLS that have something new at PLACE of their meaning, each with what TEXT returns for it."
+(defun entries-at (place symbols meaning text)
+  "List those of SYMBOLS that have something new at PLACE, each with what TEXT returns for what MEANING returns for it."
   (loop for entry in symbols
         when (new-part entry place)
-          collect (list (symbol-text (first entry)) (funcall (the function text) (first entry)))))
+          collect (list (symbol-text (first entry)) (funcall text (funcall meaning (first entry))))))
 
 (defun function-entries (symbols)
   (loop for entry in symbols
@@ -175,23 +171,17 @@ to be shown is not copied: a default value can be any object, a circular list to
                             (t "()")))))
 
 (defun method-entries (symbols)
-  (let ((seen '())
-        (entries '()))
-    (flet ((note (method)
-             (unless (member method seen :test #'eq)
-               (push method seen)
-               (let ((entry (method-entry method)))
-                 (when entry
-                   (push entry entries))))))
-      (loop for (symbol) in symbols
-            do (loop for name in (list symbol `(setf ,symbol))
-                     for function = (and (fboundp name) (fdefinition name))
-                     when (typep function 'generic-function)
-                       do (mapc #'note (methods-of-function function))))
-      (loop for (symbol class) in (new-classes symbols)
-            do (unless (other-name-p symbol class)
-                 (mapc #'note (methods-on-class class)))))
-    (sort entries #'string< :key #'first)))
+  (let ((methods (append (loop for (symbol) in symbols
+                               append (loop for name in (list symbol `(setf ,symbol))
+                                            for function = (and (fboundp name) (fdefinition name))
+                                            when (typep function 'generic-function)
+                                              append (methods-of-function function)))
+                         (loop for (symbol class) in (new-classes symbols)
+                               unless (other-name-p symbol class)
+                                 append (methods-on-class class)))))
+    ;; The newest method of a function is its first.
+    (stable-sort (reverse (remove nil (mapcar #'method-entry (remove-duplicates methods :from-end t))))
+                 #'string< :key #'first)))
 
 (defun method-entry (method)
   "Return the name and the lambda list of METHOD with its specializers, or NIL for accessors."
@@ -207,11 +197,7 @@ to be shown is not copied: a default value can be any object, a circular list to
                   "()"))))))
 
 (defun package-entries ()
-  (sort (loop for package in (list-all-packages)
-              unless (or (member package *known-packages* :test #'eq)
-                         (library-package-p package))
-                collect (package-name package))
-        #'string<))
+  (sort (mapcar #'package-name (set-difference (user-packages) *known-packages*)) #'string<))
 
 (defun system-entries ()
   (sort (set-difference (asdf:already-loaded-systems) *known-systems* :test #'string=)
@@ -223,26 +209,23 @@ to be shown is not copied: a default value can be any object, a circular list to
       (let ((symbols (new-symbols))
             (parts '())
             (left-out '()))
-        (flet ((part (name keyword function)
-                 (when (or (string-equal type "all") (string-equal type name))
+        (flet ((part (kind function)
+                 (when (or (string-equal type "all") (string-equal type kind))
                    (let* ((entries (funcall function))
                           (shown (part-of-list entries arguments))
                           (next (+ from (length shown))))
-                     (setf parts (append parts (list keyword shown)))
+                     (setf parts (append parts (list kind shown)))
                      (when (and shown (< next (length entries)))
-                       (push (list name (- (length entries) next) next) left-out))))))
-          (part "functions" :functions (lambda () (function-entries symbols)))
-          (part "variables" :variables (lambda () (variable-entries symbols)))
-          (part "macros" :macros (lambda () (entries-at 1 symbols (lambda (symbol) (lambda-list-text (macro-function symbol))))))
-          (part "compiler-macros" :compiler-macros
-                (lambda () (entries-at 6 symbols (lambda (symbol) (lambda-list-text (compiler-macro-function symbol))))))
-          (part "setf-expanders" :setf-expanders
-                (lambda () (mapcar #'first (entries-at 8 symbols (constantly nil)))))
-          (part "types" :types
-                (lambda () (entries-at 7 symbols (lambda (symbol) (lambda-list-words (type-lambda-list symbol))))))
-          (part "classes" :classes (lambda () (class-entries symbols)))
-          (part "methods" :methods (lambda () (method-entries symbols)))
-          (part "tools" :tools #'tool-names)
-          (part "packages" :packages #'package-entries)
-          (part "systems" :systems #'system-entries))
+                       (push (list (string-downcase kind) (- (length entries) next) next) left-out))))))
+          (part :functions (lambda () (function-entries symbols)))
+          (part :variables (lambda () (variable-entries symbols)))
+          (part :macros (lambda () (entries-at 1 symbols #'macro-function #'lambda-list-text)))
+          (part :compiler-macros (lambda () (entries-at 6 symbols #'compiler-macro-function #'lambda-list-text)))
+          (part :setf-expanders (lambda () (mapcar #'first (entries-at 8 symbols #'identity (constantly nil)))))
+          (part :types (lambda () (entries-at 7 symbols #'type-lambda-list #'lambda-list-words)))
+          (part :classes (lambda () (class-entries symbols)))
+          (part :methods (lambda () (method-entries symbols)))
+          (part :tools #'cl-mcp:list-tools)
+          (part :packages #'package-entries)
+          (part :systems #'system-entries))
         (list* *id* :ok :left-out left-out parts)))))

@@ -7,21 +7,21 @@
 (defconstant +dependencies-listed+ 2000)
 
 (defun text-or-nil (object limit)
-  "Return OBJECT, from a system definition, as text of at most LIMIT characters, or NIL."
+  "Return OBJECT, which the user has written somewhere, as text of at most LIMIT characters; NIL for NIL."
   (cond ((null object) nil)
         ((stringp object) (subseq object 0 (min limit (length object))))
         ((pathnamep object) (namestring object))
         (t (item-text object limit))))
 
-(defun designated-system (name)
-  "Return the system NAME, or NIL. Signals an error if its definition cannot be loaded."
-  (asdf:find-system name nil))
-
 (defun meant-system (name)
-  "Return the system that is meant by NAME, or refuse."
+  "Return the system that is meant by NAME, or refuse. Signals an error if its definition cannot be loaded."
   (let ((name (meant-system-name name)))
-    (or (designated-system name)
+    (or (asdf:find-system name nil)
         (refuse-absent-system name))))
+
+(defun first-of (list count)
+  "Return the first COUNT elements of LIST, and whether there are more."
+  (values (some-of list 0 count) (and (nthcdr count list) t)))
 
 ;;; Dependencies
 
@@ -50,36 +50,30 @@ feature that is absent. The second value is the required version."
 (defun state-of-system (name)
   "Return the system NAME or NIL, and its state: :LOADED, :KNOWN, :ABSENT or :BROKEN."
   (handler-case
-      (let ((system (designated-system name)))
+      (let ((system (asdf:find-system name nil)))
         (values system
-                (cond ((null system) (if (asdf:component-loaded-p name) :loaded :absent))
-                      ((asdf:component-loaded-p system) :loaded)
-                      (t :known))))
+                (cond ((asdf:component-loaded-p (or system name)) :loaded)
+                      (system :known)
+                      (t :absent))))
     (error () (values nil :broken))))
 
 (defun dependency-tree (system transitive)
   "List (DEPTH NAME STATE REPEAT VERSION) for the dependencies of SYSTEM, each before its own dependencies.
 REPEAT is :CYCLE where the system is above itself, :AGAIN where it was listed before. The second value is
 true if there are more than are listed."
-  (let ((entries '())
-        (count 0)
-        (seen (list (asdf:component-name system))))
-    (labels ((walk (system depth above)
+  (let ((seen (list (asdf:component-name system))))
+    (labels ((entries (system above)
                (loop for (name version) in (dependency-entries (asdf:system-depends-on system))
-                     do (when (>= count +dependencies-listed+)
-                          (return-from dependency-tree (values (nreverse entries) t)))
-                        (multiple-value-bind (child state) (state-of-system name)
-                          (let ((repeat (cond ((member name above :test #'string=) :cycle)
-                                              ((member name seen :test #'string=) :again)
-                                              (t nil))))
-                            (incf count)
-                            (push (list depth name state repeat version) entries)
-                            (unless repeat
-                              (push name seen)
-                              (when (and transitive child (< depth 50))
-                                (walk child (1+ depth) (cons name above)))))))))
-      (walk system 0 (list (asdf:component-name system))))
-    (values (nreverse entries) nil)))
+                     for (child state) = (multiple-value-list (state-of-system name))
+                     for repeat = (cond ((member name above :test #'string=) :cycle)
+                                        ((member name seen :test #'string=) :again)
+                                        (t nil))
+                     collect (list (1- (length above)) name state repeat version)
+                     unless repeat
+                       do (push name seen)
+                       and when (and transitive child (<= (length above) 50))
+                             append (entries child (cons name above)))))
+      (first-of (entries system seen) +dependencies-listed+))))
 
 (define-operation :system-dependencies (&key system transitive)
   (let ((system (meant-system system)))
@@ -90,42 +84,30 @@ true if there are more than are listed."
 
 (defun test-system-names (system)
   "List the systems that the TEST-OP of SYSTEM tests or loads, according to its definition."
-  (let ((names '()))
-    (loop for (operation . components)
-            in (ignore-errors (asdf:component-depends-on 'asdf:test-op system))
-          do (when (member operation '(asdf:test-op asdf:load-op))
-               (dolist (component components)
-                 (let ((name (ignore-errors
-                              (if (typep component 'asdf:component)
-                                  (asdf:component-name component)
-                                  (dependency-name component)))))
-                   (when (and name
-                              (string-not-equal name (asdf:component-name system))
-                              (not (member name (asdf:system-depends-on system)
-                                           :test #'equal)))
-                     (pushnew name names :test #'string=))))))
-    (nreverse names)))
+  (loop with others = (cons (asdf:component-name system) (asdf:system-depends-on system))
+        with names = '()
+        for (operation . components) in (ignore-errors (asdf:component-depends-on 'asdf:test-op system))
+        when (member operation '(asdf:test-op asdf:load-op))
+          do (dolist (component components)
+               (let ((name (ignore-errors (if (typep component 'asdf:component)
+                                              (asdf:component-name component)
+                                              (dependency-name component)))))
+                 (unless (or (null name) (member name others :test #'equal))
+                   (pushnew name names :test #'string=))))
+        finally (return (nreverse names))))
 
 (defun component-entries (system)
   "List (DEPTH NAME FILE) for the components of SYSTEM, and whether there are more."
-  (let ((entries '())
-        (count 0))
-    (labels ((walk (parent depth)
-               (dolist (component (asdf:component-children parent))
-                 (when (>= count +components-listed+)
-                   (return-from component-entries (values (nreverse entries) t)))
-                 (incf count)
-                 (let ((module (typep component 'asdf:parent-component)))
-                   (push (list depth
-                               (text-or-nil (asdf:component-name component) 200)
-                               (and (not module)
-                                    (native-name (ignore-errors
-                                                  (asdf:component-pathname component)))))
-                         entries)
-                   (when (and module (< depth 30))
-                     (walk component (1+ depth)))))))
-      (walk system 0))
-    (values (nreverse entries) nil)))
+  (labels ((entries (parent depth)
+             (loop for component in (asdf:component-children parent)
+                   for module = (typep component 'asdf:parent-component)
+                   collect (list depth
+                                 (text-or-nil (asdf:component-name component) 200)
+                                 (and (not module)
+                                      (uiop:native-namestring (ignore-errors (asdf:component-pathname component)))))
+                   when (and module (< depth 30))
+                     append (entries component (1+ depth)))))
+    (first-of (entries system 0) +components-listed+)))
 
 (define-operation :describe-system (&key system)
   (let* ((system (meant-system system))
@@ -137,7 +119,7 @@ true if there are more than are listed."
         (multiple-value-bind (components more) (component-entries system)
           (list *id* :ok
                 :name (asdf:component-name system)
-                :file (native-name file)
+                :file (uiop:native-namestring file)
                 :place (place-of-file file)
                 :loaded (and (asdf:component-loaded-p system) t)
                 :description (text-or-nil description 2000)
@@ -149,9 +131,7 @@ true if there are more than are listed."
                 :license (property #'asdf:system-license 200)
                 :homepage (property #'asdf:system-homepage 500)
                 :depends-on (mapcar #'first (dependency-entries (asdf:system-depends-on system)))
-                :defsystem-depends-on (mapcar #'first
-                                              (dependency-entries
-                                               (asdf:system-defsystem-depends-on system)))
+                :defsystem-depends-on (mapcar #'first (dependency-entries (asdf:system-defsystem-depends-on system)))
                 :tests (test-system-names system)
                 :components components
                 :more more))))))
@@ -163,12 +143,11 @@ true if there are more than are listed."
                                  (or (null pattern)
                                      (search pattern (car entry) :test #'char-equal)))
                                (known-definition-files)))
-         (count (length found))
          (places (places)))
     (with-agent-syntax ()
       (list *id* :ok
-            :total count
+            :total (length found)
             :systems (loop for (name . file) in found
                            repeat limit
-                           collect (list name (native-name file) (place-of-file file places)
+                           collect (list name (uiop:native-namestring file) (place-of-file file places)
                                          (and (asdf:component-loaded-p name) t)))))))

@@ -26,14 +26,22 @@ its name."
                      (t word)))))
           (t text))))
 
+(defun split-at-colon (text)
+  "Return the name of the package in TEXT, the beginning of a name, or NIL; the rest; and whether internal symbols are meant."
+  (let ((colon (colon-outside-bars text)))
+    (cond ((null colon) (values nil text t))
+          ((zerop colon) (values "KEYWORD" (subseq text 1) t))
+          (t (values (subseq text 0 colon)
+                     (string-left-trim ":" (subseq text colon))
+                     (prefix-p "::" (subseq text colon)))))))
+
 (defun split-name (name)
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
   (let* ((name (bare-name name))
          ;; For (SETF NAME), everything about NAME is described.
-         (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
+         (name (if (setf-name-p name)
                    (string-trim " )" (subseq name 6))
-                   name))
-         (colon (colon-outside-bars name)))
+                   name)))
     (flet ((cased (part)
              (let ((length (length part)))
                (if (and (> length 1)
@@ -41,19 +49,14 @@ its name."
                         (char= #\| (char part (1- length))))
                    (subseq part 1 (1- length))
                    (string-upcase part)))))
-      (cond ((null colon) (values nil (cased name)))
-            ((zerop colon) (values "KEYWORD" (cased (subseq name 1))))
-            (t (values (cased (subseq name 0 colon))
-                       (cased (string-left-trim ":" (subseq name colon)))))))))
+      (multiple-value-bind (package symbol) (split-at-colon name)
+        (values (and package (cased package)) (cased symbol))))))
 
 (defun find-named-symbol (name package)
   "Return the symbol that NAME denotes in PACKAGE, and whether it exists."
   (multiple-value-bind (package-name symbol-name) (split-name name)
     (let ((package (if package-name (find-package package-name) package)))
-      (if package
-          (multiple-value-bind (symbol status) (find-symbol symbol-name package)
-            (values symbol status))
-          (values nil nil)))))
+      (and package (find-symbol symbol-name package)))))
 
 (defun describe-place (symbol stream)
   (let ((package (symbol-package symbol)))
@@ -61,40 +64,26 @@ its name."
         (format stream "~s is a symbol of the package ~a, ~a.~%" symbol (package-name package)
                 (if (exported-from-p symbol package) "exported" "not exported"))
         (format stream "~s is an uninterned symbol.~%" symbol))
-    (let ((others (remove package (exporting-packages symbol))))
+    (let ((others (loop for other in (remove package (list-all-packages))
+                        when (and (eq symbol (find-symbol (symbol-name symbol) other)) (exported-from-p symbol other))
+                          collect (package-name other))))
       (when others
-        (format stream "It is exported from ~{~a~^, ~} too.~%"
-                (sort (mapcar #'package-name others) #'string<))))))
-
-(defun exporting-packages (symbol)
-  "List the packages that export SYMBOL."
-  (loop for package in (list-all-packages)
-        when (multiple-value-bind (other status) (find-symbol (symbol-name symbol) package)
-               (and (eq status :external) (eq other symbol)))
-          collect package))
+        (format stream "It is exported from ~{~a~^, ~} too.~%" (sort others #'string<))))))
 
 (defconstant +documentation-characters+ 100000)
 
-(defun put-documentation (text stream)
+(defun put-documentation-and-place (text name kinds stream)
+  "Write TEXT, the documentation of NAME or NIL, and where NAME is defined as the first of KINDS that applies."
   (when text
     (format stream "  Documentation:~%")
     (with-input-from-string (lines text :end (min (length text) +documentation-characters+))
       (loop for line = (read-line lines nil)
             while line
-            do (format stream "    ~a~%" line)))))
-
-(defun put-place (place name kind stream)
-  "Write where NAME is defined as KIND: at PLACE."
-  (let ((text (place-text (with-line place name kind))))
-    (when text
-      (format stream "  Source: ~a~%" text))))
-
-(defun put-place-as (symbol kinds stream)
-  "Write where SYMBOL is defined as the first of KINDS that applies."
-  (let ((definition (find-if (lambda (definition) (member (first definition) kinds))
-                             (definitions-named symbol))))
-    (when definition
-      (put-place (third definition) symbol (first definition) stream))))
+            do (format stream "    ~a~%" line))))
+  (loop for (kind nil place) in (definitions-named name)
+        when (member kind kinds)
+          do (format stream "~@[  Source: ~a~%~]" (place-text (with-line place name kind)))
+          and return nil))
 
 (defun describe-function (name stream)
   (let* ((macro (and (symbolp name) (macro-function name)))
@@ -122,13 +111,7 @@ its name."
           (loop for (name lambda-list) in methods
                 repeat 20
                 do (format stream "    ~a ~a~%" name lambda-list))))
-      (put-documentation (documentation name 'function) stream)
-      (unless special
-        (put-place (place-of function) name
-                   (cond (macro :macro)
-                         ((typep function 'generic-function) :generic-function)
-                         (t :function))
-                   stream)))
+      (put-documentation-and-place (documentation name 'function) name '(:function :generic-function :macro) stream))
     (when (compiler-macro-function name)
       (format stream "  It has a compiler macro.~%"))))
 
@@ -148,24 +131,18 @@ its name."
       (let ((type (ignore-errors (variable-type symbol))))
         (when (and type (not (eq type t)))
           (format stream "  Declared type: ~a~%" (item-text type 300))))
-      (put-documentation (documentation symbol 'variable) stream)
-      (put-place-as symbol '(:variable :constant :symbol-macro) stream))))
+      (put-documentation-and-place (documentation symbol 'variable) symbol '(:variable :constant :symbol-macro) stream))))
 
 (defun describe-class-named (symbol stream)
   (let ((class (find-class symbol nil)))
     (when class
-      (format stream "~%~s names a ~a~%" symbol
-              (class-kind-text class))
-      (let ((supers (class-names (direct-superclasses class)))
-            (subclasses (class-names (direct-subclasses class)))
-            (slots (direct-slot-names class)))
-        (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
-                        ~@[  Direct slots: ~{~s~^ ~}~%~]"
-                supers
-                (some-of subclasses 0 20)
-                slots))
-      (put-documentation (documentation symbol 'type) stream)
-      (put-place-as symbol '(:class :structure :condition) stream))))
+      (format stream "~%~s names a ~a~%" symbol (class-kind-text class))
+      (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
+                      ~@[  Direct slots: ~{~s~^ ~}~%~]"
+              (class-names (direct-superclasses class))
+              (some-of (class-names (direct-subclasses class)) 0 20)
+              (direct-slot-names class))
+      (put-documentation-and-place (documentation symbol 'type) symbol '(:class :structure :condition) stream))))
 
 (defun describe-package-named (name stream)
   (let ((package (find-package name)))
@@ -175,42 +152,28 @@ its name."
                       ~2tExported symbols: ~d~%"
               (package-nicknames package)
               (mapcar #'package-name (package-use-list package))
-              (let ((count 0))
-                (do-external-symbols (symbol package count)
-                  (incf count))))
-      (put-documentation (documentation package t) stream)
-      (put-place (place-of package) (make-symbol (package-name package)) :package stream))))
+              (length (exported-symbols package)))
+      (put-documentation-and-place (documentation package t) (make-symbol (package-name package)) '(:package) stream))))
 
-(defun package-text (package)
-  (with-output-to-string (stream)
-    (describe-package-named (package-name package) stream)))
-
-(defun describe-text (symbol)
-  (with-output-to-string (stream)
-    (describe-place symbol stream)
-    (describe-function symbol stream)
-    (let ((setter `(setf ,symbol)))
-      (when (fboundp setter)
-        (describe-function setter stream)))
-    (describe-variable symbol stream)
-    (describe-class-named symbol stream)
-    (let ((type (type-definition symbol)))
-      (when type
-        (format stream "~%~s names a type~%  ~a~%" symbol type)
-        (put-documentation (documentation symbol 'type) stream)
-        (put-place-as symbol '(:type) stream)))
-    (describe-package-named (symbol-name symbol) stream)
-    (let ((setf-text (documentation symbol 'setf))
-          (expander (find :setf-expander (definitions-named symbol) :key #'first)))
-      (when (or setf-text expander)
-        (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
-        (put-documentation setf-text stream)
-        (put-place (third expander) symbol :setf-expander stream)))
-    (let ((combination (find :method-combination (definitions-named symbol) :key #'first)))
-      (when combination
-        (format stream "~%~s names a method combination~%" symbol)
-        (put-documentation (documentation symbol 'method-combination) stream)
-        (put-place (third combination) symbol :method-combination stream)))))
+(defun describe-meanings (symbol stream)
+  (describe-place symbol stream)
+  (describe-function symbol stream)
+  (describe-function `(setf ,symbol) stream)
+  (describe-variable symbol stream)
+  (describe-class-named symbol stream)
+  (let ((type (type-definition symbol)))
+    (when type
+      (format stream "~%~s names a type~%  ~a~%" symbol type)
+      (put-documentation-and-place (documentation symbol 'type) symbol '(:type) stream)))
+  (describe-package-named (symbol-name symbol) stream)
+  (let ((setf-text (documentation symbol 'setf))
+        (kinds (mapcar #'first (definitions-named symbol))))
+    (when (or setf-text (member :setf-expander kinds))
+      (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
+      (put-documentation-and-place setf-text symbol '(:setf-expander) stream))
+    (when (member :method-combination kinds)
+      (format stream "~%~s names a method combination~%" symbol)
+      (put-documentation-and-place (documentation symbol 'method-combination) symbol '(:method-combination) stream))))
 
 (defun symbols-meant (name package)
   "List the symbols that the user may have meant by NAME and perhaps PACKAGE: similar names that PACKAGE exports, the
@@ -244,7 +207,11 @@ same name in other packages and similar names here; if there are none, similar n
          (unless (or found named)
            (refuse-unknown-name name))
          (list *id* :ok
-               :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+               :text (string-trim '(#\newline)
+                                  (with-output-to-string (stream)
+                                    (if found
+                                        (describe-meanings symbol stream)
+                                        (describe-package-named (package-name named) stream))))
                :standard (and found
                               (eq (symbol-package symbol) #.(find-package "COMMON-LISP"))
                               (string-downcase symbol))

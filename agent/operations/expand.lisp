@@ -24,32 +24,28 @@
 (defun expand-form (form depth)
   "Expand FORM by :ONE step, until its operator is not a macro (:TOP), or :EVERYWHERE. The second value is the number of
 steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
-  (multiple-value-bind (once expanded) (macroexpand-1 form)
-    (cond ((not expanded)
-           (if (eq depth :everywhere)
-               (values (expand-everywhere form) 0)
-               (values form 0)))
-          ((eq depth :one) (values once 1))
-          ((eq depth :everywhere) (values (expand-everywhere form) 1))
-          (t
-           (loop for steps from 1
-                 do (multiple-value-bind (next more) (macroexpand-1 once)
-                      (when (or (not more) (>= steps +expansion-steps+))
-                        (return (values once steps)))
-                      (setf once next)))))))
+  (if (eq depth :everywhere)
+      (values (expand-everywhere form) (if (nth-value 1 (macroexpand-1 form)) 1 0))
+      (loop with steps = 0
+            while (< steps (if (eq depth :one) 1 +expansion-steps+))
+            do (multiple-value-bind (next expanded) (macroexpand-1 form)
+                 (unless expanded
+                   (return (values form steps)))
+                 (setf form next)
+                 (incf steps))
+            finally (return (values form steps)))))
 
 (defun operator-kind (form)
   "Return in words what FORM, which is not a macro form, is."
-  (flet ((kind (name)
-           (cond ((special-operator-p name) "a special operator")
-                 ((fboundp name) "a function")
-                 (t "not defined"))))
-    (cond ((and (consp form) (symbolp (first form)))
-           (format nil "~a is ~a" (name-text (first form)) (kind (first form))))
-          ((symbolp form)
-           (format nil "~a is not a symbol macro" (name-text form)))
-          ((consp form) "It calls a lambda expression")
-          (t "It evaluates to itself"))))
+  (cond ((symbolp form)
+         (format nil "~a is not a symbol macro" (name-text form)))
+        ((atom form) "It evaluates to itself")
+        ((symbolp (first form))
+         (format nil "~a is ~a" (name-text (first form))
+                 (cond ((special-operator-p (first form)) "a special operator")
+                       ((fboundp (first form)) "a function")
+                       (t "not defined"))))
+        (t "It calls a lambda expression")))
 
 (defun expansion-entry (form depth)
   "Expand FORM. Return the text of the expansion and, for a form that is not a macro form, what it is."
@@ -93,20 +89,15 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
         (t
          (values (first form) (rest form)))))
 
-(defun required-parameters (function count)
-  "Return the names of the first COUNT parameters of FUNCTION as text."
-  (let ((list (function-lambda-list function)))
-    (loop for index below count
-          for parameter = (and (listp list) (nth index list))
-          collect (if (and parameter (symbolp parameter))
-                      (symbol-name parameter)
-                      (format nil "argument ~d" (1+ index))))))
-
 (defun argument-entries (function arguments count)
   "List (PARAMETER CLASS TEXT) for the first COUNT of ARGUMENTS, those that FUNCTION dispatches on."
-  (loop for argument in arguments
-        for name in (required-parameters function count)
-        collect (list name (type-text argument) (item-text argument 100))))
+  (loop with list = (function-lambda-list function)
+        for argument in arguments
+        for number from 1 to count
+        for parameter = (and (listp list) (pop list))
+        collect (list (if (and parameter (symbolp parameter)) (symbol-name parameter) (format nil "argument ~d" number))
+                      (type-text argument)
+                      (item-text argument 100))))
 
 (defun misfits (method arguments)
   "List the numbers of those of ARGUMENTS that do not fit METHOD."
@@ -115,32 +106,23 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
         unless (specializer-fits-p method number argument)
           collect number))
 
-(defun applicable-reply (name function arguments required applicable)
+(defun order-part (function applicable)
+  "Return the part of the reply about the methods APPLICABLE, which a call of FUNCTION runs."
   (multiple-value-bind (combination order form) (effective-order function applicable)
-    (list *id* :ok
-          :name (name-text name)
-          :combination (name-text combination)
-          :arguments (argument-entries function arguments required)
-          :methods (length (methods-of-function function))
+    (list :combination (name-text combination)
           :fails (notany (lambda (entry) (member (second entry) '(:primary :combined))) order)
           :order (loop for (method role) in order
                        collect (list* (method-text method) :role (symbol-name role)
                                       (place-part (place-of method))))
-          :form (if form
-                    (values (pretty-text (first form) 4000))
-                    nil))))
+          :form (and form (values (pretty-text (first form) 4000))))))
 
-(defun inapplicable-reply (name function arguments required)
-  (let ((methods (methods-in-order (methods-of-function function))))
-    (list *id* :ok
-          :name (name-text name)
-          :arguments (argument-entries function arguments required)
-          :methods (length methods)
-          :misfits (loop for method in methods
-                         repeat 50
-                         collect (list* (method-text method)
-                                        :misfits (misfits method arguments)
-                                        (place-part (place-of method)))))))
+(defun misfits-part (methods arguments)
+  "Return the part of the reply about METHODS, none of which fits ARGUMENTS."
+  (list :misfits (loop for method in (sorted-by #'method-text methods)
+                       repeat 50
+                       collect (list* (method-text method)
+                                      :misfits (misfits method arguments)
+                                      (place-part (place-of method))))))
 
 (defun dispatch-reply (form)
   (multiple-value-bind (name argument-forms) (called-function form)
@@ -170,10 +152,14 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
          (methods (methods-of-function function)))
     (when (< (length arguments) required)
       (refuse-absent t "~a takes at least ~d argument~:p; this form has ~d." (name-text name) required (length arguments)))
-    (let ((applicable (compute-applicable-methods function arguments)))
-      (if (and methods applicable)
-          (applicable-reply name function arguments required applicable)
-          (inapplicable-reply name function arguments required)))))
+    (let ((applicable (and methods (compute-applicable-methods function arguments))))
+      (list* *id* :ok
+             :name (name-text name)
+             :arguments (argument-entries function arguments required)
+             :methods (length methods)
+             (if applicable
+                 (order-part function applicable)
+                 (misfits-part methods arguments))))))
 
 (define-operation :explain-dispatch (&rest arguments &key code)
   (call-in-package-for-code

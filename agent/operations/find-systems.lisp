@@ -8,9 +8,6 @@
 
 (defconstant +directories-searched+ 2000)
 
-(defun native-name (path)
-  (and path (uiop:native-namestring path)))
-
 ;;; Below the directory
 
 (defun searched-directory-p (directory)
@@ -20,39 +17,27 @@
               (or (char= #\. (char name 0))
                   (string= name "node_modules"))))))
 
-(defun walk-directories (root function)
-  "Call FUNCTION with ROOT and the directories below it, nearest first, until it returns true. Return this value."
-  (declare (type function function))
-  (let ((left +directories-searched+)
-        (queue (list root)))
-    (loop while (and queue (plusp (decf left)))
-          do (let* ((directory (pop queue))
-                    (found (funcall function directory)))
-               (when found
-                 (return found))
-               (setf queue
-                     (append queue
-                             (remove-if-not #'searched-directory-p
-                                            (ignore-errors
-                                             (uiop:subdirectories directory)))))))))
-
-(defun search-below (root name)
-  "Return the file NAME.asd below ROOT that is nearest to it, or NIL."
-  (let ((file (concatenate 'string name ".asd")))
-    (walk-directories root (lambda (directory)
-                             (probe-file (merge-pathnames file directory))))))
-
 (defconstant +systems-listed+ 5000)
+
+(defun files-in (folder pattern)
+  "List the files like PATTERN in the directory FOLDER; none if it cannot be read."
+  (ignore-errors (directory (merge-pathnames pattern folder))))
 
 (defun definition-files-below (root)
   "List the definitions below ROOT, a directory or NIL, the nearest first."
-  (let ((files '()))
-    (when root
-      (walk-directories root (lambda (directory)
-                               (setf files (append files (ignore-errors
-                                                          (directory (merge-pathnames "*.asd" directory)))))
-                               (> (length files) +systems-listed+))))
-    files))
+  (loop with queue = (and root (list root))
+        for directory = (pop queue)
+        repeat +directories-searched+
+        while (and directory (<= (length files) +systems-listed+))
+        append (files-in directory "*.asd") into files
+        do (setf queue (append queue (remove-if-not #'searched-directory-p
+                                                    (ignore-errors (uiop:subdirectories directory)))))
+        finally (return files)))
+
+(defun definition-among (files name)
+  "Return the first of FILES that defines the system NAME and still exists, or NIL."
+  (let ((file (find (asdf:primary-system-name name) files :key #'pathname-name :test #'equal)))
+    (and file (probe-file file))))
 
 (define-session-variable *definitions-below* '(nil)
   "The id of a request and the definitions below *DIRECTORY* as they were then. ASDF asks for each dependency, and walking
@@ -65,17 +50,11 @@ a large directory each time would take seconds.")
 
 (defun search-directory (name)
   "Find the definition of the system NAME below *DIRECTORY*, for ASDF. It takes precedence over installed systems."
-  (when *directory*
-    (probe-file* (find (asdf:primary-system-name name) (definitions-below-directory)
-                       :key #'pathname-name :test #'equal))))
-
-(defun probe-file* (path)
-  (and path (probe-file path)))
+  (definition-among (definitions-below-directory) name))
 
 (defun search-directory-anew (name)
   "Find, for ASDF, the definition of the system NAME below *DIRECTORY* that the current request has created."
-  (when *directory*
-    (search-below *directory* (asdf:primary-system-name name))))
+  (definition-among (definition-files-below *directory*) name))
 
 ;;; Systems that a project has pinned take precedence over installed ones
 
@@ -84,29 +63,19 @@ a large directory each time would take seconds.")
   (and *directory* (uiop:directory-exists-p (merge-pathnames ".qlot/" *directory*))))
 
 (defun lines-of-file (path)
-  (ignore-errors
-   (with-open-file (stream path :external-format '(:utf-8 :replacement #\?))
-     (loop for line = (read-line stream nil)
-           while line
-           collect line
-           repeat 20000))))
-
-(defun trimmed (text)
-  (string-trim '(#\space #\tab #\return #\newline) text))
+  (ignore-errors (uiop:read-file-lines path :external-format '(:utf-8 :replacement #\?))))
 
 (defun installed-file (home name)
   "Return the file of the system NAME in an installation like Quicklisp's at HOME, or NIL."
-  (or (loop for index in (ignore-errors
-                          (directory (merge-pathnames
-                                      (format nil "dists/*/installed/systems/~a.txt" name) home)))
+  (or (loop for index in (files-in home (format nil "dists/*/installed/systems/~a.txt" name))
             for path = (first (lines-of-file index))
-            for file = (and path (probe-file (merge-pathnames (trimmed path) home)))
-            when file
-              return file)
-      (first (ignore-errors
-              (directory (merge-pathnames (format nil "dists/*/software/*/~a.asd" name) home))))
-      (let ((local (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))
-        (and local (search-below local name)))))
+              thereis (and path (probe-file (merge-pathnames (trimmed path) home))))
+      (first (files-in home (format nil "dists/*/software/*/~a.asd" name)))
+      (definition-among (local-files home) name)))
+
+(defun local-files (home)
+  "List the definitions of the local projects of an installation like Quicklisp's at HOME."
+  (definition-files-below (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))
 
 (defun ocicl-entries ()
   "List (NAME . FILE) for what ocicl has pinned in the project. A line of its list holds the system, the
@@ -116,17 +85,14 @@ image it came in and the definition's file, which is below one of two directorie
           for path = (probe-file (merge-pathnames list *directory*))
           when path
             return (loop for line in (lines-of-file path)
-                         for fields = (mapcar #'trimmed (uiop:split-string line :separator ","))
-                         for file = (third fields)
+                         for (name nil file) = (mapcar #'trimmed (uiop:split-string line :separator ","))
                          for found = (and file
-                                          (plusp (length file))
+                                          (string/= file "")
                                           (loop for root in '("ocicl/" "systems/")
-                                                thereis (probe-file
-                                                         (merge-pathnames
-                                                          file
-                                                          (merge-pathnames root *directory*)))))
+                                                for directory = (merge-pathnames root *directory*)
+                                                  thereis (probe-file (merge-pathnames file directory))))
                          when found
-                           collect (cons (first fields) found)))))
+                           collect (cons name found)))))
 
 (defun search-pinned (name)
   "Find the definition of the system NAME among what the project has pinned, for ASDF."
@@ -154,9 +120,9 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 (defun quicklisp-home ()
   "Return the directory of the Quicklisp that this session uses or would use, or NIL."
-  (let ((home (find-symbol "*QUICKLISP-HOME*" (or (find-package "QL-SETUP") "KEYWORD"))))
-    (if (and home (boundp home))
-        (uiop:directory-exists-p (symbol-value home))
+  (let ((home (value-of "*QUICKLISP-HOME*" "QL-SETUP")))
+    (if home
+        (uiop:directory-exists-p home)
         (loop for name in '("quicklisp/" ".quicklisp/" ".local/share/quicklisp/")
               for directory = (home-directory name)
               when (probe-file (merge-pathnames "setup.lisp" directory))
@@ -181,23 +147,20 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
 
 (defun place-of-file (path &optional (places (places)))
   "Return a keyword for the kind of place at which the definition PATH of a system is."
-  (if path
-      (or (car (find-if (lambda (place) (funcall (the function (cdr place)) path)) places))
-          :registry)
-      :image))
+  (cond ((null path) :image)
+        ((car (find-if (lambda (place) (funcall (cdr place) path)) places)))
+        (t :registry)))
 
 ;;; All systems
 
 (defun installed-files (home)
   (when home
-    (append (ignore-errors (directory (merge-pathnames "dists/*/software/*/*.asd" home)))
-            (definition-files-below
-             (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))))
+    (append (files-in home "dists/*/software/*/*.asd") (local-files home))))
 
 (defun central-files ()
   "List the definitions in the directories of ASDF's central registry."
   (loop for directory in asdf:*central-registry*
-        append (ignore-errors (directory (merge-pathnames "*.asd" (eval directory))))))
+        append (files-in (ignore-errors (eval directory)) "*.asd")))
 
 (defun known-definition-files ()
   "List (NAME . FILE) for each system that has a file of its name, with NIL for FILE if it is loaded and
@@ -205,25 +168,23 @@ has no file. If several have the same name, the first is the one that ASDF uses.
   (asdf:ensure-source-registry)
   (flet ((named (files)
            (loop for file in files collect (cons (pathname-name file) file))))
-    (let ((found (make-hash-table :test #'equal)))
-      (loop for (name . file) in (append (loop for name in (asdf:registered-systems)
-                                               for system = (asdf::registered-system name)
-                                               when (and system (or (string= name (asdf:primary-system-name name))
-                                                                    (asdf:component-loaded-p system)))
-                                                 collect (cons name (ignore-errors (asdf:system-source-file system))))
-                                         (named (central-files))
-                                         (ocicl-entries)
-                                         (named (installed-files (qlot-directory)))
-                                         (loop for name being the hash-keys of asdf/source-registry:*source-registry*
-                                                 using (hash-value file)
-                                               collect (cons name file))
-                                         (named (definition-files-below *directory*))
-                                         (named (installed-files (quicklisp-home))))
-            do (unless (nth-value 1 (gethash name found))
-                 (setf (gethash name found) file)))
-      (sort (loop for name being the hash-keys of found using (hash-value file)
-                  collect (cons name file))
-            #'string< :key #'car))))
+    (let ((all (append (loop for name in (asdf:registered-systems)
+                             for system = (asdf::registered-system name)
+                             when (and system (or (string= name (asdf:primary-system-name name))
+                                                  (asdf:component-loaded-p system)))
+                               collect (cons name (ignore-errors (asdf:system-source-file system))))
+                       (named (central-files))
+                       (ocicl-entries)
+                       (named (installed-files (qlot-directory)))
+                       (loop for name being the hash-keys of asdf/source-registry:*source-registry*
+                               using (hash-value file)
+                             collect (cons name file))
+                       (named (definition-files-below *directory*))
+                       (named (installed-files (quicklisp-home))))))
+      (loop for previous = nil then (car entry)
+            for entry in (stable-sort all #'string< :key #'car)
+            unless (equal previous (car entry))
+              collect entry))))
 
 ;;; Similar names for an unknown one
 
@@ -265,10 +226,8 @@ has no file. If several have the same name, the first is the one that ASDF uses.
 
 (defun definition-path (name)
   "Return NAME as a pathname if it is the path of a definition, or NIL."
-  (let ((end (- (length name) 4)))
-    (and (plusp end)
-         (string= ".asd" name :start2 end)
-         (merge-pathnames (uiop:parse-native-namestring name)))))
+  (and (uiop:string-suffix-p name ".asd")
+       (merge-pathnames (uiop:parse-native-namestring name))))
 
 (defun designated-system-name (text path)
   "Return the name of the system that TEXT denotes, or refuse if there is none. PATH is its DEFINITION-PATH."
@@ -277,21 +236,15 @@ has no file. If several have the same name, the first is the one that ASDF uses.
       (refuse-absent-system text))
     name))
 
-(defun load-definition (path)
-  "Load the definition PATH, if it is not NIL, so that the system of this name is the one that it defines."
-  (when path
-    (asdf:load-asd path)))
-
 (defun absent-system-p (name)
   "True if ASDF has no system NAME, which may be a path. This does not cover a definition that cannot be loaded:
 loading the system reports that."
-  (when (eql 0 (position #\/ name))
-    (return-from absent-system-p t))
   (let ((messages (make-string-output-stream)))
-    (handler-case (prog1 (handler-bind ((warning #'muffle-warning))
-                           (let ((*error-output* messages))
-                             (null (asdf:find-system name nil))))
-                    (write-string (get-output-stream-string messages) *error-output*))
+    (handler-case (or (eql 0 (position #\/ name))
+                      (prog1 (handler-bind ((warning #'muffle-warning))
+                               (let ((*error-output* messages))
+                                 (null (asdf:find-system name nil))))
+                        (write-string (get-output-stream-string messages) *error-output*)))
       ;; Loading the system prints them again.
       (error () nil))))
 

@@ -182,7 +182,7 @@ the function does not accept that number. The call of a generic function has no 
               ((and (eq misuse :arguments) name (not (eq lambda-list :unknown)))
                (fit-hint name lambda-list))
               ((and (eq misuse :methods) (typep function 'generic-function))
-               (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
+               (let ((texts (mapcar #'method-text (sorted-by #'method-text (methods-of-function function)))))
                  (format nil "~a has ~[no methods~:;~:*the method~p ~a~]."
                          (name-text name) (length texts) (listed texts +methods-told+)))))))))
 

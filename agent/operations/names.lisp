@@ -75,12 +75,10 @@ edit; case is ignored."
 (defun near-symbols (name test)
   "List symbols with names similar to NAME that satisfy TEST, the most likely first: those with the same name in any
 package, then those accessible in the session's package."
-  (declare (type function test))
   (let ((same '())
         (near '())
         (nearness (nearness name))
         (left +symbols-compared+))
-    (declare (type fixnum left) (type function nearness))
     (dolist (package (list-all-packages))
       (multiple-value-bind (symbol status) (find-symbol name package)
         (when (and status (funcall test symbol) (not (agent-symbol-p symbol)))
@@ -89,20 +87,17 @@ package, then those accessible in the session's package."
       (when (minusp (decf left))
         (return))
       (let ((distance (funcall nearness (symbol-name symbol))))
-        (when (and distance (plusp (the fixnum distance)) (funcall test symbol))
+        (when (and distance (plusp distance) (funcall test symbol))
           (pushnew (cons distance symbol) near :key #'cdr))))
     (append (sort same #'< :key #'publicity)
             (mapcar #'cdr (sort near #'< :key (lambda (entry)
-                                                (+ (* 10 (the fixnum (car entry)))
+                                                (+ (* 10 (car entry))
                                                    (publicity (cdr entry)))))))))
 
 (defun near-exports (name package)
   "List the exported symbols of PACKAGE with names similar to NAME, the most similar first."
-  (let ((names '()))
-    (do-external-symbols (symbol package)
-      (push (symbol-name symbol) names))
-    (loop for near in (near-strings name names)
-          collect (find-symbol near package))))
+  (loop for near in (near-strings name (mapcar #'symbol-name (exported-symbols package)))
+        collect (find-symbol near package)))
 
 (defun publicity (symbol)
   "Return a number: the lower, the more likely the user means SYMBOL."

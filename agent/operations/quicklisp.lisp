@@ -23,18 +23,20 @@
                  To install it, load its installer, ~:*~a,~] and call (quicklisp-quickstart:install).~@
                  Systems that are on this machine need no Quicklisp: list-systems shows them, ~
                  load-system loads them."
-                (native-name (probe-file *quicklisp-installer*)))))))
+                (uiop:native-namestring (probe-file *quicklisp-installer*)))))))
 
 (defun quicklisp-systems ()
   "List the systems of all dists, as Quicklisp's own objects."
   (ask "PROVIDED-SYSTEMS" "QL-DIST" t))
 
-(defun quicklisp-system-name (system)
-  (or (ask "NAME" "QL-DIST" system) ""))
+(defun quicklisp-name (object)
+  "Return the name of OBJECT, a system, a release or a dist of Quicklisp's."
+  (let ((name (ask "NAME" "QL-DIST" object)))
+    (if (stringp name) name "")))
 
 (defun near-quicklisp-systems (name systems)
   "List the names of SYSTEMS that are similar to NAME."
-  (some-of (near-strings name (mapcar #'quicklisp-system-name systems)) 0 +names-offered+))
+  (some-of (near-strings name (mapcar #'quicklisp-name systems)) 0 +names-offered+))
 
 (defun need-known-to-quicklisp (name)
   "Refuse if neither this machine nor Quicklisp has a system NAME."
@@ -61,26 +63,20 @@
 
 (defun quicklisp-entry (system)
   "Return (NAME RELEASE DIST INSTALLED LOADED) for SYSTEM of Quicklisp's."
-  (flet ((text (object)
-           (let ((name (ask "NAME" "QL-DIST" object)))
-             (if (stringp name) name ""))))
-    (let ((name (text system))
-          (release (ask "RELEASE" "QL-DIST" system)))
-      (list name
-            (let ((prefix (ask "PREFIX" "QL-DIST" release)))
-              (if (stringp prefix) prefix (text release)))
-            (text (ask "DIST" "QL-DIST" system))
-            (and (ask "INSTALLEDP" "QL-DIST" system) t)
-            (and (asdf:component-loaded-p name) t)))))
+  (let* ((name (quicklisp-name system))
+         (release (ask "RELEASE" "QL-DIST" system))
+         (prefix (ask "PREFIX" "QL-DIST" release)))
+    (list name
+          (if (stringp prefix) prefix (quicklisp-name release))
+          (quicklisp-name (ask "DIST" "QL-DIST" system))
+          (and (ask "INSTALLEDP" "QL-DIST" system) t)
+          (and (asdf:component-loaded-p name) t))))
 
 (define-operation :quicklisp-search (&key pattern (count 50))
   (need-quicklisp)
   (let* ((all (quicklisp-systems))
-         (found (sort (remove-if-not (lambda (system)
-                                       (search pattern (quicklisp-system-name system)
-                                               :test #'char-equal))
-                                     all)
-                      #'string< :key #'quicklisp-system-name)))
+         (found (sort (remove-if-not (lambda (name) (search pattern name :test #'char-equal)) all :key #'quicklisp-name)
+                      #'string< :key #'quicklisp-name)))
     (list *id* :ok
           :total (length found)
           :systems (mapcar #'quicklisp-entry (some-of found 0 count))

@@ -19,18 +19,19 @@
                  (name-text (second name))))
         (t (name-text name))))
 
+(defun references-to (kind name)
+  "List what MAP-REFERENCES finds: (OBJECT NAME COUNT)."
+  (let ((found '()))
+    (map-references (lambda (&rest reference) (push reference found)) kind name)
+    found))
+
 (defun referrers (kind name)
   "List (TEXT COUNT PLACE NAME KIND) for the referrers of NAME; the last two are of the definition that each is in."
-  (let ((found '()))
-    (map-references (lambda (object name count)
-                      (push (list* (referrer-text object name) count (place-of object)
-                                   (multiple-value-list
-                                    (if (typep object 'method)
-                                        (values (method-signature object) :method)
-                                        (name-and-kind name))))
-                            found))
-                    kind name)
-    found))
+  (loop for (object name count) in (references-to kind name)
+        collect (list* (referrer-text object name) count (place-of object)
+                       (multiple-value-list (if (typep object 'method)
+                                                (values (method-signature object) :method)
+                                                (name-and-kind name))))))
 
 (defun specializing-methods (symbol)
   "List (TEXT 1 PLACE) for the methods that specialize on the class SYMBOL names."
@@ -38,24 +39,20 @@
     (loop for method in (and class (all-methods-on-class class))
           collect (list (referrer-text method nil) 1 (place-of method)))))
 
-(defun place-order (referrer)
-  "Return the rank of REFERRER by its place: the session first, then other code, then the Lisp."
-  (let* ((place (third referrer))
-         (file (getf place :file)))
-    (cond ((getf place :evaluation) 0)
-          ((and file (eql 0 (search "SYS:" file))) 2)
-          (t 1))))
+(defun referrer-key (referrer)
+  "Return the text by which REFERRER is sorted: those of the session come first, then other code, then the Lisp."
+  (destructuring-bind (text count place &rest definition) referrer
+    (declare (ignore count definition))
+    (concatenate 'string
+                 (cond ((getf place :evaluation) "0")
+                       ((prefix-p "SYS:" (or (getf place :file) "")) "2")
+                       (t "1"))
+                 text)))
 
 (defun fold-referrers (referrers)
   "Sort REFERRERS, merging those with the same text and place."
   (let ((folded '()))
-    (dolist (referrer (sort (copy-list referrers)
-                            (lambda (one two)
-                              (let ((a (place-order one)) (b (place-order two)))
-                                (if (= a b)
-                                    (string< (first one) (first two))
-                                    (< a b)))))
-                      (nreverse folded))
+    (dolist (referrer (sorted-by #'referrer-key referrers) (nreverse folded))
       (let ((last (first folded)))
         (if (and last
                  (string= (first referrer) (first last))
@@ -103,22 +100,18 @@
 (defun callees-of (objects kinds arguments)
   "List the names OBJECTS refer to by one of KINDS, folded, for the wire; second, how many there are."
   (let ((found '()))
-    (dolist (object objects)
-      (loop for (other name count) in (references-from object)
-            when (member other kinds)
-              do (let ((entry (assoc name found :test #'equal)))
-                   (if entry
-                       (incf (cdr entry) count)
-                       (push (cons name count) found)))))
-    (let ((sorted (sort (mapcar (lambda (entry) (cons (name-text (car entry)) entry)) found)
-                        #'string< :key #'first)))
-      (values (loop for (nil name . count) in (part-of-list sorted arguments)
-                    collect (callee-entry name count))
-              (length found)))))
+    (loop for (kind name count) in (loop for object in objects append (references-from object))
+          for entry = (assoc name found :test #'equal)
+          when (member kind kinds)
+            do (if entry
+                   (incf (cdr entry) count)
+                   (push (cons name count) found)))
+    (values (loop for (name . count) in (part-of-list (sorted-by (lambda (entry) (name-text (car entry))) found) arguments)
+                  collect (callee-entry name count))
+            (length found))))
 
 (defun call-with-named-function (arguments function)
   "Call FUNCTION, which returns the reply, with the name that the argument :NAME means and the function of this name."
-  (declare (type function function))
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)
@@ -149,37 +142,33 @@
 
 (defconstant +listing-characters+ 2000000)
 
-(defun listing (print objects)
-  "Return what PRINT prints for OBJECTS, and whether it was cut."
-  (declare (type function print))
+(defun listing (name print objects &optional methods)
+  "Reply with what PRINT prints for OBJECTS: the machine code of what is called NAME, or of METHODS."
   (multiple-value-bind (text outcome)
       (guarded (stream +listing-characters+)
         (let ((*standard-output* stream))
           (mapc print objects)))
-    (values text (eq outcome :stopped))))
+    (list *id* :ok
+          :name (name-text name)
+          :methods (mapcar #'method-text methods)
+          :text text
+          :cut (eq outcome :stopped))))
 
 (defun frame-listing (number)
   "Reply with the machine code of the function of frame NUMBER of the error that stands here."
-  (let ((frame (or (frame-number number)
-                   (refuse "The last frame stands for the form that was evaluated, which has no code of its own."))))
-    (multiple-value-bind (text cut) (listing #'frame-disassembly (list frame))
-      (when (string= text "")
-        (refuse "No Lisp code runs in this frame."))
-      (list *id* :ok :name (name-text (frame-call frame)) :methods '() :text text :cut cut))))
+  (let* ((frame (or (frame-number number)
+                    (refuse "The last frame stands for the form that was evaluated, which has no code of its own.")))
+         (reply (listing (frame-call frame) #'frame-disassembly (list frame))))
+    (if (string= "" (getf (cddr reply) :text))
+        (refuse "No Lisp code runs in this frame.")
+        reply)))
 
 (defun function-listing (name function)
   "Reply with the machine code of FUNCTION, called NAME, or of its methods."
-  (let ((methods (and (typep function 'generic-function)
-                      (methods-of-function function))))
-    (multiple-value-bind (text cut)
-        (listing #'disassemble (if methods
-                                   (remove nil (mapcar #'method-code methods))
-                                   (list function)))
-      (list *id* :ok
-            :name (name-text name)
-            :methods (mapcar #'method-text methods)
-            :text text
-            :cut cut))))
+  (let ((methods (and (typep function 'generic-function) (methods-of-function function))))
+    (if methods
+        (listing name #'disassemble (remove nil (mapcar #'method-code methods)) methods)
+        (listing name #'disassemble (list function)))))
 
 (define-operation :disassemble (&rest arguments &key frame)
   (if (and frame *error-frame*)

@@ -19,22 +19,22 @@
      (and class (list (class-kind class))))
    (if (type-definition symbol) '(:type) '())))
 
-(defun of-type-p (symbol type)
-  "True if SYMBOL names something of TYPE, which is one of MEANINGS, or a wider word: a generic function is
-a function, and structures and conditions are classes."
-  (intersection (meanings symbol)
-                (case type
-                  (:function '(:function :generic-function))
-                  (:class '(:class :structure :condition))
-                  (:variable '(:variable :constant))
-                  (t (list type)))))
+(defun kinds-of-type (type)
+  "List the kinds that TYPE means, which is one of them, or a wider word: a generic function is a function, and structures
+and conditions are classes."
+  (case type
+    (:function '(:function :generic-function))
+    (:class '(:class :structure :condition))
+    (:variable '(:variable :constant))
+    (t (list type))))
 
 (defun exported-from-p (symbol package)
   "True if PACKAGE exports SYMBOL, which is accessible in it, or another one of this name."
   (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
 
-(defun symbol-key (symbol)
-  (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
+(defun sorted-by (key list)
+  "Return the elements of LIST in the order of the texts that KEY returns for them."
+  (mapcar #'cdr (sort (mapcar (lambda (element) (cons (funcall key element) element)) list) #'string< :key #'car)))
 
 (defun symbol-entry (symbol &optional (package (symbol-package symbol)))
   "Return the wire form of SYMBOL in PACKAGE: package, name, whether it is exported, and what it names."
@@ -57,35 +57,25 @@ internal symbols that were omitted because they were not requested."
                            always (search word (symbol-name symbol) :test #'char-equal))
                      (or (not external)
                          (exported-from-p symbol package))
-                     (or (null type) (of-type-p symbol type)))
+                     (or (null type) (intersection (meanings symbol) (kinds-of-type type))))
             (cond ((agent-symbol-p symbol))
                   ((and own (not (public-symbol-p symbol)))
                    (incf left-out))
                   (t
                    (push symbol found)))))))
-    (values (remove-duplicates-sorted (sort (mapcar (lambda (symbol) (cons (symbol-key symbol) symbol))
-                                                    found)
-                                            #'string< :key #'car))
+    (values (sorted-by (lambda (symbol)
+                         (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
+                       found)
             left-out)))
 
-(defun remove-duplicates-sorted (entries)
-  "List the symbols of ENTRIES, (KEY . SYMBOL) in order of their keys, each once."
-  (loop for ((nil . symbol) . more) on entries
-        unless (and more (eq symbol (cdr (first more))))
-          collect symbol))
-
 (define-operation :find-symbols (&rest arguments &key pattern type external)
-  (let* ((colon (position #\: pattern))
-         (words (words (string-left-trim ":" (subseq pattern (or colon 0)))))
-         (arguments (if colon
-                        (list* :package (if (zerop colon) "KEYWORD" (subseq pattern 0 colon)) arguments)
-                        arguments)))
+  (multiple-value-bind (package-name text) (split-at-colon pattern)
     (call-in-named-package
-     arguments
+     (if package-name (list* :package package-name arguments) arguments)
      (lambda (package)
        (multiple-value-bind (symbols left-out)
-           (matching-symbols words
-                             (if (getf arguments :package) (list package) (list-all-packages))
+           (matching-symbols (words text)
+                             (if (or package-name (getf arguments :package)) (list package) (list-all-packages))
                              external
                              (and type (intern-keyword type)))
          (list *id* :ok
@@ -159,12 +149,14 @@ internal symbols that were omitted because they were not requested."
     (let ((better (remove-if (lambda (entry) (>= (car entry) 6)) found)))
       (remove-duplicates (or better found) :key #'cdr))))
 
+(defun shorter-name-p (one two)
+  "True if the name ONE comes before TWO: the shortest comes first, as what was typed may be all of it."
+  (or (< (length one) (length two))
+      (and (= (length one) (length two)) (string< one two))))
+
 (defun better-completion-p (one two)
-  (let ((name (symbol-name (cdr one)))
-        (other (symbol-name (cdr two))))
-    (cond ((/= (car one) (car two)) (< (car one) (car two)))
-          ((/= (length name) (length other)) (< (length name) (length other)))
-          (t (string< name other)))))
+  (or (< (car one) (car two))
+      (and (= (car one) (car two)) (shorter-name-p (symbol-name (cdr one)) (symbol-name (cdr two))))))
 
 (defun package-completions (text)
   (sort (loop for name in (package-names)
@@ -175,21 +167,11 @@ internal symbols that were omitted because they were not requested."
                 collect name)
         #'string<))
 
-(defun split-prefix (text)
-  "Split the beginning of a name: return the package's name or NIL, the rest, and whether internal symbols are meant."
-  (let* ((text (string-left-trim "#'`,(" text))
-         (colon (colon-outside-bars text)))
-    (cond ((null colon) (values nil text t))
-          ((zerop colon) (values "KEYWORD" (subseq text 1) t))
-          ((and (< (1+ colon) (length text)) (char= #\: (char text (1+ colon))))
-           (values (subseq text 0 colon) (subseq text (+ 2 colon)) t))
-          (t (values (subseq text 0 colon) (subseq text (1+ colon)) nil)))))
-
 (define-operation :complete-symbol (&rest arguments &key pattern)
   (call-in-named-package
    arguments
    (lambda (package)
-     (multiple-value-bind (package-name text internal) (split-prefix pattern)
+     (multiple-value-bind (package-name text internal) (split-at-colon (string-left-trim "#'`,(" pattern))
        (let* ((named (if package-name (package-meant package-name) package))
               (text (common-string text))
               (found (sort (completions text named (not internal)) #'better-completion-p)))

@@ -12,30 +12,33 @@
 ;;; Cutting a form out of text. It is read with standard syntax and *READ-SUPPRESS* to find its end; if
 ;;; that fails, it ends before the next line that begins with a parenthesis.
 
+(defparameter *blanks* '(#\space #\newline #\tab #\return #\page))
+
+(defun blank-p (character)
+  (member character *blanks*))
+
+(defun trimmed (text)
+  (string-trim *blanks* text))
+
+(defun comment-end (text start)
+  "Return the end of the block comment of TEXT that begins at START."
+  (loop with depth = 0
+        with at = start
+        for open = (search "#|" text :start2 at)
+        for close = (search "|#" text :start2 at)
+        do (cond ((null close) (return (length text)))
+                 ((and open (< open close)) (incf depth) (setf at (+ 2 open)))
+                 (t (decf depth) (setf at (+ 2 close))))
+        when (zerop depth)
+          return at))
+
 (defun code-start (text &optional (start 0))
   "Return where the first form of TEXT from START on begins, after blanks and comments, or NIL."
-  (let ((at start)
-        (end (length text)))
-    (declare (type index at end))
-    (flet ((skip-block-comment ()
-             (loop with depth = 0
-                   for open = (search "#|" text :start2 at)
-                   for close = (search "|#" text :start2 at)
-                   do (cond ((null close) (setf at end))
-                            ((and open (< open close)) (incf depth) (setf at (+ 2 open)))
-                            (t (decf depth) (setf at (+ 2 close))))
-                   until (or (null close) (zerop depth)))))
-      (loop
-        (setf at (or (position-if-not (lambda (character)
-                                        (member character '(#\space #\newline #\tab #\return #\page)))
-                                      text :start at)
-                     (return nil)))
-        (cond ((char= #\; (char text at)) (setf at (or (position #\newline text :start at) end)))
-              ((and (char= #\# (char text at)) (< (1+ at) end) (char= #\| (char text (1+ at))))
-               (skip-block-comment))
-              (t (return at)))
-        (when (>= at end)
-          (return nil))))))
+  (loop for at = (position-if-not #'blank-p text :start start)
+        while at
+        do (cond ((char= #\; (char text at)) (setf start (or (position #\newline text :start at) (length text))))
+                 ((string= "#|" (subseq text at (min (length text) (+ 2 at)))) (setf start (comment-end text at)))
+                 (t (return at)))))
 
 (defun form-end (text start)
   "Return the end of the form that begins at START; second, whether it was found."
@@ -53,40 +56,29 @@
 ;;; SBCL records that a toplevel form begins where the previous one ended, so text omitted by #+ and #- can
 ;;; come first.
 
-(defun feature-holds-p (text start)
-  "Evaluate the feature expression of TEXT at START. Returns whether it is true and where it ends; NIL and NIL if it is
-not one."
-  (handler-case
-      (let ((*package* #.(find-package "KEYWORD"))
-            (*read-eval* nil)
-            (*read-suppress* nil)
-            (*readtable* *standard-readtable*))
-        (multiple-value-bind (expression end) (read-from-string text t nil :start start :preserve-whitespace t)
-          (values (and (uiop:featurep expression) t) end)))
-    (error () (values nil nil))))
+(defun omits-p (test)
+  "True if TEST, the text of #+ or #- with what is tested, omits the form that follows it."
+  (handler-case (let ((*read-eval* nil)
+                      (*read-suppress* nil)
+                      (*readtable* *standard-readtable*))
+                  (null (read-from-string (concatenate 'string test " 1") nil nil)))
+    (error () nil)))
 
 (defun live-form-start (text start)
   "Return the start, including #+ and #-, of the first form from START on that these do not omit; or START."
-  (loop
-    (unless (and (< (+ 2 start) (length text))
-                 (char= #\# (char text start))
-                 (find (char text (1+ start)) "+-"))
-      (return start))
-    (multiple-value-bind (holds end) (feature-holds-p text (+ 2 start))
-      (when (or (null end) (eq holds (char= #\+ (char text (1+ start)))))
-        (return start))
-      (let* ((skipped (code-start text end))
-             (after (and skipped (form-end text skipped)))
-             (next (and after (> after skipped) (code-start text after))))
-        (if next
-            (setf start next)
-            (return start))))))
+  (loop for test-end = (and (find (subseq text start (min (length text) (+ 2 start))) '("#+" "#-") :test #'string=)
+                            (form-end text (+ 2 start)))
+        for omitted = (and test-end (omits-p (subseq text start test-end)) (code-start text test-end))
+        for next = (and omitted (code-start text (form-end text omitted)))
+        while next
+        do (setf start next)
+        finally (return start)))
 
 (defun form-text-at (text start)
   "Return the form that begins at START of TEXT, and whether its end is there."
   (multiple-value-bind (end found) (form-end text start)
     (let ((limit (min end (+ start +definition-characters+))))
-      (values (string-right-trim '(#\space #\newline #\tab #\return) (subseq text start limit))
+      (values (string-right-trim *blanks* (subseq text start limit))
               (and found (= limit end))))))
 
 ;;; Finding a definition in a file by its name
@@ -100,14 +92,13 @@ not one."
     (:method-combination "DEFINE-METHOD-COMBINATION") (:package "DEFPACKAGE" "DEFINE-PACKAGE"))
   "The operators that define each kind; a user's macro may define it too.")
 
+(defparameter *words-that-define-one-name* '("DEFUN" "DEFMACRO" "DEFMETHOD" "DEFGENERIC" "DEFVAR" "DEFPARAMETER")
+  "Those that define their name and no other: DEFCLASS defines accessors too.")
+
 (defun token-at (text start)
   "Return the token of TEXT that begins at START or after blanks, and where it ends."
-  (let* ((start (or (position-if-not (lambda (character) (member character '(#\space #\tab #\newline)))
-                                     text :start start)
-                    (length text)))
-         (end (or (position-if (lambda (character)
-                                 (member character '(#\space #\tab #\newline #\( #\) #\;)))
-                               text :start start)
+  (let* ((start (or (position-if-not #'blank-p text :start start) (length text)))
+         (end (or (position-if (lambda (character) (or (blank-p character) (find character "();"))) text :start start)
                   (length text))))
     (values (subseq text start end) end)))
 
@@ -120,16 +111,13 @@ not one."
 (defun defined-at (text start)
   "Return the first word of the toplevel form of TEXT at START, and the name after it."
   (multiple-value-bind (word end) (token-at text (1+ start))
-    (let ((after (position-if-not (lambda (character) (member character '(#\space #\tab #\newline)))
-                                  text :start (min end (length text)))))
+    (let ((after (position-if-not #'blank-p text :start end)))
       (when (and after (< (- after end) 200))
-        (when (char= #\( (char text after))
-          (multiple-value-bind (inner end) (token-at text (1+ after))
-            (if (string-equal inner "setf")
-                (return-from defined-at
-                  (values word (list :setf (plain-token (token-at text end)))))
-                (return-from defined-at (values word (plain-token inner))))))
-        (values word (plain-token (token-at text after)))))))
+        (multiple-value-bind (name end) (token-at text (if (char= #\( (char text after)) (1+ after) after))
+          (values word
+                  (if (and (char= #\( (char text after)) (string-equal name "setf"))
+                      (list :setf (plain-token (token-at text end)))
+                      (plain-token name))))))))
 
 (defun name-in-files (name)
   "Return NAME, a symbol or (SETF symbol), as DEFINED-AT returns the names it finds."
@@ -147,104 +135,75 @@ define NAME, or NIL."
           ((search "DEF" word :test #'char-equal) :perhaps)
           (t nil))))
 
-(defun next-line-with-parenthesis (text start)
-  "Return the start of the next line after START that begins with a parenthesis, or NIL."
-  (let ((newline (search '(#\newline #\() text :start2 start)))
-    (and newline (1+ newline))))
-
 (defun toplevel-starts (text)
   "List where the lines of TEXT that begin with a parenthesis begin."
-  (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
-                        0
-                        (next-line-with-parenthesis text 0))
-          then (next-line-with-parenthesis text start)
-        while start
-        collect start))
+  (loop for open = (position #\( text) then (position #\( text :start (1+ open))
+        while open
+        when (or (zerop open) (char= #\newline (char text (1- open))))
+          collect open))
 
 (defun find-toplevel-by-name (text name kind)
   "Return the positions in TEXT of the toplevel forms that define NAME as KIND, or else seem to define it."
-  (let ((sure '())
-        (likely '()))
-    (loop for start in (toplevel-starts text)
-          do (case (defines-p text start name kind)
-               (:surely (push start sure))
-               (:perhaps (push start likely))))
-    (nreverse (or sure likely))))
+  (flet ((those (certainty)
+           (remove certainty (toplevel-starts text)
+                   :key (lambda (start) (defines-p text start name kind)) :test-not #'eq)))
+    (or (those :surely) (those :perhaps))))
 
 (defun find-inner-by-name (text name kind start end)
   "Return the positions between START and END of TEXT of nested forms that define NAME as KIND."
-  (let* ((name-text (name-in-files name))
-         (wanted (string-downcase (if (consp name-text) (second name-text) name-text)))
-         (longest 200))
-    ;; From each occurrence of the name, go back to the parenthesis before the preceding token.
-    (loop for at = (search wanted text :start2 start :end2 end :test #'char-equal)
-          while at
-          do (setf start (1+ at))
-          when (loop for open = (position #\( text :end at :from-end t)
-                     then (and (plusp open) (position #\( text :end open :from-end t))
-                     repeat 3
-                     while (and open (< (- at open) longest))
-                     when (eq :surely (defines-p text open name kind))
-                       return open)
-            collect it)))
+  ;; From each occurrence of the name, go back to the parenthesis before the preceding token.
+  (loop for at = (search (symbol-name (home-symbol name)) text :start2 start :end2 end :test #'char-equal)
+        while at
+        do (setf start (1+ at))
+        when (loop for open = (position #\( text :end at :from-end t)
+                   then (position #\( text :end open :from-end t)
+                   repeat 3
+                   while (and open (< (- at open) 200))
+                   when (eq :surely (defines-p text open name kind))
+                     return open)
+          collect it))
 
 (defun find-naming (text name)
   "Return the positions in TEXT of the toplevel forms that define something else, or by a macro, and contain NAME: the accessors of
 a condition are defined so."
-  (let* ((name-text (name-in-files name))
-         (wanted (if (consp name-text) (second name-text) name-text)))
-    (loop for (start next) on (toplevel-starts text)
-          for at = (search wanted text :start2 start :end2 next :test #'char-equal)
-          when (and at
-                    (search "def" (token-at text (1+ start)) :test #'char-equal)
-                    (not (defines-by-itself-p (subseq text start (min (length text) (+ start 100)))))
-                    (string-equal wanted (token-at text at))
-                    (find (char text (1- at)) " (:'
-	"))
-            collect start)))
-
-(defun find-by-name (text name kind)
-  (or (find-toplevel-by-name text name kind)
-      (find-inner-by-name text name kind 0 (length text))
-      (find-naming text name)))
+  (loop with wanted = (symbol-name (home-symbol name))
+        for (start next) on (toplevel-starts text)
+        for at = (search wanted text :start2 start :end2 next :test #'char-equal)
+        for word = (token-at text (1+ start))
+        when (and at
+                  (search "def" word :test #'char-equal)
+                  (not (member (plain-token word) *words-that-define-one-name* :test #'string-equal))
+                  (string-equal wanted (token-at text at))
+                  (or (blank-p (char text (1- at))) (find (char text (1- at)) "(:'")))
+          collect start))
 
 (defun inner-start (text start name kind)
   "If the form at START of TEXT only contains other forms, return the position in it where NAME is defined as
 KIND; otherwise START."
   (let* ((open (position #\( text
-                         :start (if (char= #\# (char text start))
-                                    (or (nth-value 1 (feature-holds-p text (+ 2 start))) start)
-                                    start)))
+                         :start (if (char= #\# (char text start)) (form-end text (+ 2 start)) start)))
          (word (and open (token-at text (1+ open)))))
     (or (and (member word '("progn" "eval-when" "locally" "macrolet" "symbol-macrolet")
                      :test #'equalp)
              (first (find-inner-by-name text name kind (1+ open) (form-end text start))))
         start)))
 
-(defun line-number (text position)
-  (values (line-and-column text position)))
-
 (defun text-by-name (place name kind)
   "Look for the definition of NAME in the file of PLACE. Returns what FILE-DEFINITION does."
   (multiple-value-bind (text native) (file-text (getf place :file) 0 +file-characters+)
-    (let ((found (and text (find-by-name text name kind))))
+    (let ((found (and text
+                      (or (find-toplevel-by-name text name kind)
+                          (find-inner-by-name text name kind 0 (length text))
+                          (find-naming text name)))))
       (when found
         (multiple-value-bind (form complete) (form-text-at text (first found))
           (list :file native
-                :line (line-number text (first found))
+                :line (line-and-column text (first found))
                 :text form
                 :cut (not complete)
                 :lines (loop for other in (rest found)
                              repeat 20
-                             collect (line-number text other))))))))
-
-(defun defines-by-itself-p (form)
-  "True if the text FORM begins with a defining word that defines its name and nothing of another name."
-  (let ((word (defined-at form 0)))
-    (and word
-         (member (plain-token word) '("DEFUN" "DEFMACRO" "DEFMETHOD" "DEFGENERIC" "DEFVAR" "DEFPARAMETER")
-                 :test #'string-equal)
-         t)))
+                             collect (line-and-column text other))))))))
 
 (defun file-definition (place name kind)
   "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE
@@ -305,22 +264,13 @@ is searched for by the name; of the latter only if one form has it."
         ((eq kind :package) (package-name object))
         (t (name-text name))))
 
-(defun of-definition-type-p (kind name type)
-  (case type
-    ((nil) t)
-    (:setf-function (and (consp name) (member kind '(:function :generic-function :method))))
-    (:function (member kind '(:function :generic-function)))
-    (:class (member kind '(:class :structure :condition)))
-    (:variable (member kind '(:variable :constant)))
-    (t (eq kind type))))
-
 (defun all-definitions (symbol setf type)
   "List (KIND NAME OBJECT PLACE) for what SYMBOL is defined as; SETF: only (SETF SYMBOL)."
-  (loop for name in (if setf
-                        (list `(setf ,symbol))
-                        (list symbol `(setf ,symbol)))
+  (loop for name in `(,@(if setf '() (list symbol)) (setf ,symbol))
         append (loop for (kind object place) in (definitions-named name)
-                     when (of-definition-type-p kind name type)
+                     when (cond ((null type) t)
+                                ((not (eq type :setf-function)) (member kind (kinds-of-type type)))
+                                ((consp name) (member kind '(:function :generic-function :method))))
                        collect (list kind name object place))))
 
 (defun defining-form (kind name object)
@@ -363,7 +313,7 @@ the methods of a slot are defined by that of the class."
        (let* ((kind (and type (intern-keyword type)))
               (definitions (if found
                                (all-definitions symbol (setf-name-p name) kind)
-                               (and (of-definition-type-p :package nil kind)
+                               (and (member kind '(nil :package))
                                     (package-definition name))))
               (others (and found (all-definitions symbol nil nil))))
          (cond (definitions)

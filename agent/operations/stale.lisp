@@ -23,27 +23,17 @@ NIL."
     (when (and kind
                (< (length *redefined*) +redefined-kept+)
                (not (assoc name *redefined*)))
-      (let ((users '()))
-        (with-agent-syntax ()
-          (map-references (lambda (object user count)
-                            (declare (ignore user count))
-                            (push object users))
-                          kind name))
-        (push (list* name kind users) *redefined*)))))
+      (push (list* name kind (with-agent-syntax () (mapcar #'first (references-to kind name)))) *redefined*))))
 
 (defun stale-entries ()
   "List warnings, as in a reply, about those users of what was redefined that are still as they were before."
   (when *redefined*
     (with-agent-syntax ()
       (loop for (name kind . users) in (reverse *redefined*)
-            for texts = (let ((found '()))
-                          (map-references (lambda (object user count)
-                                            (declare (ignore count))
-                                            (when (member object users :test #'eq)
-                                              (push (referrer-text object user) found)))
-                                          kind name)
-                          (sort found #'string<))
+            for texts = (loop for (object user) in (references-to kind name)
+                              when (member object users :test #'eq)
+                                collect (referrer-text object user))
             when texts
               collect (list "STYLE-WARNING"
                             (format nil "compiled with the earlier definition of ~a, and not since: ~a"
-                                    (name-text name) (listed texts +stale-told+)))))))
+                                    (name-text name) (listed (sort texts #'string<) +stale-told+)))))))

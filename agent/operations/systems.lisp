@@ -68,7 +68,7 @@ NIL."
 (defun file-of-component ()
   "Return the source file that is being compiled or loaded as a string, or NIL."
   (and (consp *component*)
-       (native-name (component-file (cdr *component*)))))
+       (uiop:native-namestring (component-file (cdr *component*)))))
 
 (defun share-text (done all)
   "Return how much of ALL is DONE, as the end of a message; the empty string if that is not useful."
@@ -87,14 +87,11 @@ NIL."
 
 (defun call-noting-packages (function)
   "Call FUNCTION; packages that it makes count as a library's."
-  (declare (type function function))
   (let ((before (list-all-packages)))
     (unwind-protect (funcall function)
       (let ((after (list-all-packages)))
         (unless (= (length before) (length after))
-          (dolist (package after)
-            (unless (member package before :test #'eq)
-              (pushnew package *library-packages*))))))))
+          (setf *library-packages* (union (set-difference after before) *library-packages*)))))))
 
 (defun note-source (file)
   "Note that FILE, a pathname or NIL, is about to be compiled or loaded, perhaps once more."
@@ -167,7 +164,8 @@ NIL."
     (with-loading ()
       (call-as-evaluation
        (lambda ()
-         (load-definition path)
+         (when path
+           (asdf:load-asd path))
          (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
          (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
        arguments
@@ -175,22 +173,18 @@ NIL."
 
 (defun loaded-part (name before)
   "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."
-  (let ((file (definition-file name)))
+  (let* ((system (asdf::registered-system name))
+         (file (and system (ignore-errors (asdf:system-source-file system)))))
     (list :name name
           :loaded (reverse *loaded*)
-          :file (native-name file)
+          :file (uiop:native-namestring file)
           :place (place-of-file file)
           :already (and (null *loaded*)
                         (member name before :test #'string-equal)
                         t))))
 
-(defun definition-file (name)
-  (let ((system (asdf::registered-system name)))
-    (and system (ignore-errors (asdf:system-source-file system)))))
-
 (defun call-quietly (function)
   "Call FUNCTION so that files are compiled and loaded without messages, with the default policy."
-  (declare (type function function))
   (let ((*compile-print* nil)
         (*compile-verbose* nil)
         (*load-print* nil)
@@ -221,12 +215,10 @@ NIL."
   (call-as-evaluation
    (lambda ()
      (setf *current-form* (list `(load ,path)))
-     (call-quietly (lambda () (load-with-retry path compile))))
+     (call-quietly (lambda ()
+                     (retrying "Load the file again."
+                       (evaluate-form-by (lambda () (load-one-file path compile)))))))
    arguments))
-
-(defun load-with-retry (path compile)
-  (retrying "Load the file again."
-    (evaluate-form-by (lambda () (load-one-file path compile)))))
 
 ;;; The zygote
 
@@ -241,7 +233,7 @@ whose directories the current user may not be able to write."
   "Work in DIRECTORY, a string, and find systems there."
   ;; UIOP would escape a wildcard in the last part of a name without a slash at its end.
   (let ((path (uiop:parse-native-namestring
-               (if (eql (length directory) (1+ (or (position #\/ directory :from-end t) -1)))
+               (if (uiop:string-suffix-p directory "/")
                    directory
                    (concatenate 'string directory "/")))))
     (change-directory directory)
@@ -273,27 +265,22 @@ whose directories the current user may not be able to write."
 
 (defun call-as-step (what function)
   "Call FUNCTION; return sentences that report how it failed and what it printed."
-  (declare (type function function))
-  (let ((warnings '()))
-    (multiple-value-bind (text outcome)
-        (guarded (stream 2000 (ash 1 40))
-          (let ((*standard-output* stream)
-                (*error-output* stream)
-                (*trace-output* stream))
-            (call-in-compilation-unit
-             (lambda ()
-               (call-recording-warnings (lambda () (call-quietly function))
-                                        (lambda (condition) (push condition warnings)))))))
-      (append
-       (unless (null outcome)
-         (list (if (typep outcome 'condition)
-                   (with-agent-syntax ()
-                     (format nil "~a failed: ~a: ~a" what
-                             (type-name-text (class-of outcome)) (message-text outcome)))
-                   (format nil "~a was interrupted." what))))
-       (let ((text (string-trim '(#\space #\newline #\tab) text)))
-         (when (plusp (length text))
-           (list (format nil "~a printed: ~a" what text))))))))
+  (multiple-value-bind (text outcome)
+      (guarded (stream 2000 (ash 1 40))
+        (let ((*standard-output* stream)
+              (*error-output* stream)
+              (*trace-output* stream))
+          (call-in-compilation-unit
+           (lambda ()
+             (call-recording-warnings (lambda () (call-quietly function)) #'identity)))))
+    (remove nil (list (cond ((null outcome) nil)
+                            ((typep outcome 'condition)
+                             (with-agent-syntax ()
+                               (format nil "~a failed: ~a: ~a" what
+                                       (type-name-text (class-of outcome)) (message-text outcome))))
+                            (t (format nil "~a was interrupted." what)))
+                      (and (string/= "" (trimmed text))
+                           (format nil "~a printed: ~a" what (trimmed text)))))))
 
 (define-operation :warm (&key user-init ((:load files)) preload finish)
   (let ((notices '()))

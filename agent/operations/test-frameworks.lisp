@@ -13,8 +13,7 @@
 (defvar *frameworks* '()
   "All supported frameworks, in the order in which they are searched.")
 
-(defmacro define-framework (title packages &rest functions &key names run wrappers)
-  (declare (ignore names run wrappers))
+(defmacro define-framework (title packages &rest functions)
   `(setf *frameworks*
          (append (remove ,title *frameworks* :key #'framework-title :test #'string=)
                  (list (make-framework :title ,title :packages ,packages ,@functions)))))
@@ -27,13 +26,8 @@
                             (string-equal title (framework-title framework)))))
                  *frameworks*))
 
-(defun framework-test-names (framework)
-  (handler-case (funcall (framework-names framework))
-    (error () '())))
-
 (defun call-with-frameworks (frameworks function)
   "Call FUNCTION, which runs tests of FRAMEWORKS, and record their results in *TEST-RUN*."
-  (declare (type function function))
   (let ((wrappers (remove nil (loop for framework in frameworks
                                     append (funcall (framework-wrappers framework)))
                           :key #'car)))
@@ -70,40 +64,42 @@
 (defconstant +levels-compared+ 10)
 
 (defun elements-in (object)
-  "Return OBJECT, a list or a vector other than a string, as a list of elements; second, whether it is one."
-  (cond ((and (vectorp object) (not (stringp object))) (values (coerce object 'list) t))
-        ((and (consp object) (ignore-errors (list-length object))) (values object t))
-        (t (values '() nil))))
+  "Return OBJECT, a list or a vector other than a string, as a list of elements; :NONE if it is something else."
+  (cond ((and (vectorp object) (not (stringp object))) (coerce object 'list))
+        ((and (consp object) (ignore-errors (list-length object))) object)
+        (t :none)))
 
 (defun first-difference (expected actual &optional (levels +levels-compared+))
   "Return the numbers of the elements that lead to the first difference of EXPECTED and ACTUAL, and how it is shown; NIL and NIL if
 none is found."
-  (multiple-value-bind (wanted is-list) (elements-in expected)
-    (multiple-value-bind (found is-other-list) (elements-in actual)
-      (cond ((eql expected actual) (values nil nil))
-            ((not (and is-list is-other-list (plusp levels)))
-             (let ((texts (list (shown-in-result expected) (shown-in-result actual))))
-               (values '() (if (string= (first texts) (second texts)) nil (format nil "expected ~a, actual ~a" (first texts) (second texts))))))
-            (t
-             (loop for index below +elements-compared+
-                   while (or wanted found)
-                   do (unless (and wanted found)
-                        (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
-                      (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
-                        (when text
-                          (return (values (cons index path) text))))))))))
+  (let ((wanted (elements-in expected))
+        (found (elements-in actual)))
+    (cond ((eql expected actual) (values nil nil))
+          ((and (listp wanted) (listp found) (plusp levels))
+           (loop for index below +elements-compared+
+                 while (or wanted found)
+                 do (unless (and wanted found)
+                      (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
+                    (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
+                      (when text
+                        (return (values (cons index path) text))))))
+          (t
+           (let ((one (shown-in-result expected))
+                 (other (shown-in-result actual)))
+             (values '() (and (string/= one other) (format nil "expected ~a, actual ~a" one other))))))))
 
-(defun actual-text (text expected actual)
-  "Return TEXT, which shows ACTUAL; if EXPECTED is shown alike, with where they differ."
-  (if (string= text (shown-in-result expected))
-      (multiple-value-bind (path difference) (first-difference expected actual)
-        (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
-      text))
+(defun actual-text (expected actual)
+  "Return ACTUAL, a value in a test, as text; if EXPECTED is shown alike, with where they differ."
+  (let ((text (shown-in-result actual)))
+    (if (string= text (shown-in-result expected))
+        (multiple-value-bind (path difference) (first-difference expected actual)
+          (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
+        text)))
 
 (defun actual-values-text (expected actual)
   "Return the values ACTUAL of a test as text; if EXPECTED are shown alike, with where they differ."
   (if (and (consp expected) (consp actual) (null (cdr expected)) (null (cdr actual)))
-      (actual-text (shown-in-result (first actual)) (first expected) (first actual))
+      (actual-text (first expected) (first actual))
       (values-text actual)))
 
 (defun kind-p (object name package)
@@ -127,7 +123,7 @@ none is found."
                            (if (search "should not" control)
                                (concatenate 'string "not " wanted)
                                wanted))
-                         (actual-text (shown-in-result actual) (first expected) actual)))))
+                         (actual-text (first expected) actual)))))
         *fiveam-values*))
 
 (defun take-fiveam-result (result)
@@ -149,34 +145,23 @@ none is found."
 
 (defun in-order-of-checks (results)
   "Return the FiveAM results RESULTS in the order in which they occurred; within each test FiveAM lists the last first."
-  (let ((ordered '())
-        (group '())
-        (test nil))
+  (let ((groups '()))
     (dolist (result results)
-      (let ((its-test (ask "TEST-CASE" "FIVEAM" result)))
-        (unless (eq its-test test)
-          (setf ordered (append (reverse group) ordered)
-                group '()
-                test its-test))
-        (push result group)))
-    (reverse (append (reverse group) ordered))))
+      (if (and groups (eq (ask "TEST-CASE" "FIVEAM" result) (ask "TEST-CASE" "FIVEAM" (first (first groups)))))
+          (push result (first groups))
+          (push (list result) groups)))
+    (reduce #'append (reverse groups))))
 
 (defun fiveam-test-count (test)
   "Return the number of tests in TEST: a suite or a test, as an object or a name, or a list of these."
-  (cond ((null test) 0)
-        ((listp test) (reduce #'+ test :key #'fiveam-test-count))
-        ((symbolp test)
-         (let ((object (ask "GET-TEST" "FIVEAM" test)))
-           (if (symbolp object) 0 (fiveam-test-count object))))
-        ((kind-p test "TEST-SUITE" "FIVEAM")
-         ;; A table by name; in later versions, inside an object.
-         (let* ((tests (ask "TESTS" "FIVEAM" test))
-                (table (if (hash-table-p tests) tests (ask "%TESTS" "FIVEAM" tests))))
-           (if (hash-table-p table)
-               (loop for name being the hash-keys of table
-                     sum (fiveam-test-count name))
-               0)))
-        (t 1)))
+  (let* ((test (if (symbolp test) (ask "GET-TEST" "FIVEAM" test) test))
+         ;; A suite has a table by name; in later versions, inside an object.
+         (tests (ask "TESTS" "FIVEAM" test))
+         (table (if (hash-table-p tests) tests (ask "%TESTS" "FIVEAM" tests))))
+    (cond ((hash-table-p table)
+           (loop for name being the hash-keys of table sum (fiveam-test-count name)))
+          ((listp test) (reduce #'+ test :key #'fiveam-test-count))
+          (t 1))))
 
 (define-framework "FiveAM" '("FIVEAM")
   :names (lambda () (remove-duplicates (tell "TEST-NAMES" "FIVEAM") :test #'equal))
@@ -220,45 +205,38 @@ none is found."
 (defun rt-packages ()
   (remove-if-not #'find-package '("REGRESSION-TEST" "SB-RT")))
 
-(defun rt-form (entry package)
-  (list (ask "FORM" package entry)))
-
 (defun rt-expected (entry package)
   (if (listp entry)
       (cdddr entry)
       (ask "VALS" package entry)))
 
-(defun known-rt-failure-p (name package)
-  (member name (value-of "*EXPECTED-FAILURES*" package) :test #'equal))
+(defun run-rt-test (run entry package arguments)
+  "Call RUN with ENTRY and ARGUMENTS; return what it returns, and the error that ended it or NIL."
+  (progv (remove nil (list (its "*CATCH-ERRORS*" package))) '(nil)
+    (handler-bind ((style-warning #'muffle-warning)
+                   (error (lambda (condition)
+                            (note-condition condition)
+                            (return-from run-rt-test (values nil condition)))))
+      (values (apply run entry arguments) nil))))
 
 (defun call-rt-test (run entry package arguments)
   (let ((name (ask "NAME" package entry))
-        (*rt-values* :none)
-        (error nil))
+        (expected (rt-expected entry package))
+        (*rt-values* :none))
     (note-test "RT" name)
-    (block testing
-      (progv (list (or (its "*CATCH-ERRORS*" package) '*rt-values*)) (list nil)
-        (handler-bind ((style-warning #'muffle-warning)
-                       (error (lambda (condition)
-                                (note-condition condition)
-                                (setf error condition)
-                                (return-from testing nil))))
-          (return-from call-rt-test
-            (prog1 (apply run entry arguments)
-              (if (ask "PEND" package entry)
-                  (note-failure name
-                                :kind (if (known-rt-failure-p name package) :known :failed)
-                                :form (rt-form entry package)
-                                :expected (values-text (rt-expected entry package))
-                                :actual (unless (eq *rt-values* :none)
-                                          (actual-values-text (rt-expected entry package)
-                                                              (first *rt-values*))))
-                  (note-passed)))))))
-    (note-failure name :kind (if (known-rt-failure-p name package) :known :error)
-                       :form (rt-form entry package)
-                       :expected (values-text (rt-expected entry package))
-                       :condition error)
-    nil))
+    (multiple-value-bind (value error) (run-rt-test run entry package arguments)
+      (if (or error (ask "PEND" package entry))
+          (note-failure name
+                        :kind (cond ((member name (value-of "*EXPECTED-FAILURES*" package) :test #'equal) :known)
+                                    (error :error)
+                                    (t :failed))
+                        :form (list (ask "FORM" package entry))
+                        :expected (values-text expected)
+                        :actual (unless (or error (eq *rt-values* :none))
+                                  (actual-values-text expected (first *rt-values*)))
+                        :condition error)
+          (note-passed))
+      value)))
 
 (defun rt-wrappers (package)
   (list (cons (its "DO-TESTS" package)
@@ -354,76 +332,65 @@ none is found."
 (defvar *parachute-checks* '()
   "(RESULT . PLACE) for the checks that failed.")
 
-(defun take-parachute-result (result name status)
-  (let ((expression (ask "EXPRESSION" "PARACHUTE" result))
-        (value (ask "VALUE" "PARACHUTE" result)))
-    (case status
-      (:passed (note-passed))
-      (:skipped (note-skipped))
-      (:failed
-       (let ((error (and (typep value 'error)
-                         (assoc value (run-conditions *test-run*) :test #'eq))))
-         (if error
-             (note-failure name :kind :error :form (list expression) :condition value)
-             (note-failure name
-                           :form (list expression)
-                           :place (cdr (assoc result *parachute-checks*))
-                           :expected (when (kind-p result "COMPARISON-RESULT" "PARACHUTE")
-                                       (format nil "~a ~a"
-                                               (shown-in-result (ask "COMPARISON" "PARACHUTE" result))
-                                               (shown-in-result (ask "EXPECTED" "PARACHUTE" result))))
-                           :actual (when (kind-p result "VALUE-RESULT" "PARACHUTE")
-                                     (actual-text (shown-in-result value) (ask "EXPECTED" "PARACHUTE" result)
-                                                  value))
-                           :reason (ask "DESCRIPTION" "PARACHUTE" result))))))))
+(defun take-parachute-check (check name status)
+  (let ((form (list (ask "EXPRESSION" "PARACHUTE" check)))
+        (value (ask "VALUE" "PARACHUTE" check))
+        (expected (ask "EXPECTED" "PARACHUTE" check)))
+    (cond ((eq status :passed) (note-passed))
+          ((eq status :skipped) (note-skipped))
+          ((not (eq status :failed)))
+          ((and (typep value 'error) (assoc value (run-conditions *test-run*) :test #'eq))
+           (note-failure name :kind :error :form form :condition value))
+          (t
+           (note-failure name
+                         :form form
+                         :place (cdr (assoc check *parachute-checks*))
+                         :expected (when (kind-p check "COMPARISON-RESULT" "PARACHUTE")
+                                     (format nil "~a ~a" (shown-in-result (ask "COMPARISON" "PARACHUTE" check))
+                                             (shown-in-result expected)))
+                         :actual (when (kind-p check "VALUE-RESULT" "PARACHUTE")
+                                   (actual-text expected value))
+                         :reason (ask "DESCRIPTION" "PARACHUTE" check))))))
 
-(defun walk-parachute-results (parent name visit)
-  "Call VISIT with each result below PARENT, the name of its test and its status, once; results are both in their parent and in
-the report. Parachute gives a status to what it skips by a parent with that status, and then marks the parts as passed."
-  (declare (type function visit))
-  (let ((seen '()))
-    (labels ((walk (parent name forced)
-               (loop for result across (or (ask "RESULTS" "PARACHUTE" parent) #())
-                     do (let ((forced (or (ask "CHILD-STATUS" "PARACHUTE" parent) forced))
-                              (name (if (kind-p result "TEST-RESULT" "PARACHUTE")
-                                        (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" result))
-                                        name)))
-                          (unless (or (eq result parent) (member result seen :test #'eq))
-                            (push result seen)
-                            (when (kind-p result "PARENT-RESULT" "PARACHUTE")
-                              (walk result name forced))
-                            (funcall visit result (or name "") (or forced (ask "STATUS" "PARACHUTE" result))))))))
-      (walk parent name nil))))
+(defun take-parachute-parent (parent name status noted)
+  "Take the result PARENT, which has parts; NOTED are the conditions that occurred. If it failed and none of its parts did, it
+failed itself: an error outside every check."
+  (let ((parts (ask "RESULTS" "PARACHUTE" parent)))
+    (flet ((failed-p (result) (eq :failed (ask "STATUS" "PARACHUTE" result))))
+      (cond ((and (eq status :skipped) (zerop (length parts)))
+             (note-skipped))
+            ((and (not (eq status :skipped)) (failed-p parent) (notany #'failed-p parts))
+             (let ((description (ask "DESCRIPTION" "PARACHUTE" parent)))
+               (note-failure name
+                             :kind (if noted :error :failed)
+                             :reason description
+                             :condition (car (find-if (lambda (entry)
+                                                        (let ((message (getf (cdr entry) :message "")))
+                                                          (and (stringp description)
+                                                               (string/= message "")
+                                                               (search message description))))
+                                                      noted)))))))))
 
 (defun take-parachute-report (report)
-  (let ((noted (run-conditions *test-run*)))
-    (walk-parachute-results
-     report nil
-     (lambda (result name status)
-       (cond
-         ((not (kind-p result "PARENT-RESULT" "PARACHUTE"))
-          (take-parachute-result result name status))
-         ((eq :skipped status)
-          (when (zerop (length (ask "RESULTS" "PARACHUTE" result)))
-            (note-skipped)))
-         (t
-           ;; If none of its parts failed, it failed itself: an error outside every check.
-           (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
-                      (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
-                              (ask "RESULTS" "PARACHUTE" result)))
-             (note-failure name
-                           :kind (if noted :error :failed)
-                           :reason (ask "DESCRIPTION" "PARACHUTE" result)
-                           :condition (parachute-condition result noted)))))))))
-
-(defun parachute-condition (result conditions)
-  "Return the element of CONDITIONS that the description of RESULT is about, or NIL."
-  (let ((description (ask "DESCRIPTION" "PARACHUTE" result)))
-    (and (stringp description)
-         (car (find-if (lambda (entry)
-                         (let ((message (getf (cdr entry) :message)))
-                           (and message (plusp (length message)) (search message description))))
-                       conditions)))))
+  "Take each result below REPORT once; it is both in its parent and in the report. Parachute gives a status to what it skips by
+a parent with that status, and then marks the parts as passed."
+  (let ((seen (list report))
+        (noted (run-conditions *test-run*)))
+    (labels ((take-parts (parent test-name status)
+               (loop with forced = (or (ask "CHILD-STATUS" "PARACHUTE" parent) status)
+                     for part across (or (ask "RESULTS" "PARACHUTE" parent) #())
+                     for name = (if (kind-p part "TEST-RESULT" "PARACHUTE")
+                                    (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" part))
+                                    test-name)
+                     for its-status = (or forced (ask "STATUS" "PARACHUTE" part))
+                     unless (member part seen :test #'eq)
+                       do (push part seen)
+                          (cond ((kind-p part "PARENT-RESULT" "PARACHUTE")
+                                 (take-parts part name forced)
+                                 (take-parachute-parent part (or name "") its-status noted))
+                                (t
+                                 (take-parachute-check part (or name "") its-status))))))
+      (take-parts report nil nil))))
 
 (define-framework "Parachute" '("PARACHUTE")
   :names (lambda ()
@@ -479,7 +446,6 @@ the report. Parachute gives a status to what it skips by a parent with that stat
                 :actual (actual-values-text (ask "EXPECTED" package failure) (ask "ACTUAL" package failure))))
 
 (defun call-lisp-unit2-test (name body)
-  (declare (type function body))
   (note-test "lisp-unit2" name)
   (handler-bind
       ((condition

@@ -27,10 +27,6 @@
 (defvar *test-run* nil
   "The current run of tests, or NIL.")
 
-(defun run-total (run)
-  (+ (run-tests run) (run-passed run) (run-failed run) (run-errors run) (run-skipped run)
-     (run-known run)))
-
 ;;; Events from frameworks
 
 (defun shown-package ()
@@ -67,12 +63,6 @@ and the line of the file; or NIL."
       (map-frames #'take (signalling-frame) +frames-walked+)
       nil)))
 
-(defun text-in-result (object)
-  (cond ((stringp object)
-         (subseq object 0 (min +failure-text-limit+ (length object))))
-        ((null object) nil)
-        (t (shown-in-result object))))
-
 (defun note-found (count)
   "Note that COUNT tests are about to run."
   (let ((run *test-run*))
@@ -96,8 +86,8 @@ and the line of the file; or NIL."
 (defun note-passed (&optional (count 1))
   (incf (run-passed *test-run*) count))
 
-(defun note-skipped (&optional (count 1))
-  (incf (run-skipped *test-run*) count))
+(defun note-skipped ()
+  (incf (run-skipped *test-run*)))
 
 (defun note-failure (name &key (kind :failed) reason form expected actual condition place)
   "Note that a check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
@@ -108,7 +98,8 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
       (:error (incf (run-errors run)))
       (:known (incf (run-known run))))
     (when (< (length (run-failures run)) +failures-named+)
-      (push (append (list :test (text-in-result (if (stringp name) name (shown-in-result name (shown-package))))
+      (push (append (list :test (text-or-nil (if (stringp name) name (shown-in-result name (shown-package)))
+                                             +failure-text-limit+)
                           :kind kind)
                     (when (< (length (run-failures run)) +failures-detailed+)
                       (append (when form
@@ -116,7 +107,7 @@ failure the suite expects. FORM is a list of the form, if it is known; EXPECTED,
                               (list :place place
                                     :expected expected
                                     :actual actual
-                                    :reason (text-in-result reason))
+                                    :reason (text-or-nil reason +failure-text-limit+))
                               (when condition
                                 (condition-part condition)))))
             (run-failures run)))))
@@ -170,7 +161,6 @@ in any other way runs the rest of the tests without further reports."
 
 (defun call-noting-conditions (function &optional (ordinary (constantly nil)))
   "Call FUNCTION, the body of a test. Note an error that it does not handle, unless ORDINARY is true of it."
-  (declare (type function function ordinary))
   (handler-bind ((error (lambda (condition)
                           (unless (funcall ordinary condition)
                             (note-condition condition)))))
@@ -197,31 +187,26 @@ that would load the definition, and with it the system, again."
 (defun load-for-testing (name)
   "Load the system NAME and those that contain its tests; return the names of the latter."
   (asdf:load-system name)
-  (let ((seen '()))
-    (labels ((walk (name)
-               (dolist (test-name (test-systems-of name))
-                 (unless (or (member test-name seen :test #'string=)
-                             (not (named-like-tests-p test-name)))
-                   (push test-name seen)
-                   (asdf:load-system test-name)
-                   (when (< (length seen) 50)
-                     (walk test-name))))))
-      (walk name))
-    (nreverse seen)))
+  (loop with names = (test-systems-of name)
+        with loaded = '()
+        while (and names (< (length loaded) 50))
+        do (let ((test-name (pop names)))
+             (when (and (not (member test-name loaded :test #'string=))
+                        (named-like-tests-p test-name))
+               (asdf:load-system test-name)
+               (push test-name loaded)
+               (setf names (append (test-systems-of test-name) names))))
+        finally (return (nreverse loaded))))
 
 (defun names-test-p (text name)
   "True if TEXT denotes the test NAME, with or without its package."
-  (let ((colon (position #\: text :from-end t)))
-    (cond ((symbolp name)
-           (if (and colon (plusp colon))
-               (let ((package (find-package (string-upcase (string-right-trim
-                                                            ":" (subseq text 0 (1+ colon)))))))
-                 (and package
-                      (eq package (symbol-package name))
-                      (string-equal (subseq text (1+ colon)) (symbol-name name))))
-               (string-equal (string-left-trim ":" text) (symbol-name name))))
-          ((stringp name) (string-equal text name))
-          (t (string-equal text (shown-in-result name))))))
+  (if (symbolp name)
+      (multiple-value-bind (package symbol) (split-name text)
+        (and (string-equal symbol (symbol-name name))
+             ;; :NAME means it in any package.
+             (or (member package '(nil "KEYWORD") :test #'equal)
+                 (eq (symbol-package name) (or (find-package package) :none)))))
+      (string-equal text (if (stringp name) name (shown-in-result name)))))
 
 (defun own-systems (names)
   "List the systems NAMES and those of the same definitions that they depend on."
@@ -268,7 +253,8 @@ is read in, or NIL if that is not known."
 (defun all-tests (frameworks)
   "List (FRAMEWORK . NAME) for the tests of FRAMEWORKS."
   (loop for framework in frameworks
-        append (loop for name in (framework-test-names framework)
+        append (loop for name in (handler-case (funcall (framework-names framework))
+                                   (error () '()))
                      collect (cons framework name))))
 
 (defun owner-of-test (test frameworks)
@@ -337,7 +323,7 @@ Refuse if there are none."
 (defun run-system-tests (name test-systems named frameworks)
   "Test the system NAME. If it does not define how, run the tests in the files of it and TEST-SYSTEMS, and return true."
   (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
-  (when (zerop (run-total *test-run*))
+  (when (loop for (nil count) on (run-counts *test-run*) by #'cddr always (zerop count))
     (run-chosen-tests (remove-if-not (lambda (test) (of-system-p (cdr test) named))
                                      (all-tests (remove-if-not (lambda (framework)
                                                                  (used-by-p framework (cons name test-systems)))
@@ -351,22 +337,13 @@ Refuse if there are none."
                             collect name)
         do (note-found (length names))
            (call-with-frameworks (list framework)
-                                 (lambda () (funcall (the function (framework-run framework)) names)))
+                                 (lambda () (funcall (framework-run framework) names)))
         finally (return (and tests t))))
 
 (defun run-counts (run)
   (list :tests (run-tests run)
         :passed (run-passed run) :failed (run-failed run) :errors (run-errors run)
         :skipped (run-skipped run) :known (run-known run)))
-
-(defun test-run-parts (run name fallback)
-  (append (run-counts run)
-          (list :system name
-                :framework (run-framework run)
-                :fallback fallback
-                :verdict (run-verdict run)
-                :deleted (run-deleted run)
-                :failures (reverse (run-failures run)))))
 
 (defun run-tests-of-system (name text title)
   "Run the tests of the system NAME, or those that TEXT denotes, with the framework TITLE or any loaded one.
@@ -393,9 +370,17 @@ Return true if all of the framework's tests were run because the system does not
           (lambda ()
             (evaluate-form-by
              (lambda ()
-               (load-definition path)
+               (when path
+                 (asdf:load-asd path))
                (setf *test-run* (make-test-run :stops count))
                (setf fallback (run-tests-of-system name test framework))
                (run-counts *test-run*))))))
        arguments
-       (lambda () (test-run-parts *test-run* name fallback))))))
+       (lambda ()
+         (list* :system name
+                :framework (run-framework *test-run*)
+                :fallback fallback
+                :verdict (run-verdict *test-run*)
+                :deleted (run-deleted *test-run*)
+                :failures (reverse (run-failures *test-run*))
+                (run-counts *test-run*)))))))

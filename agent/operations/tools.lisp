@@ -22,11 +22,12 @@
 (defstruct (parameter (:copier nil))
   "ENTRY is what the server is told. CHOICES is a list of (TEXT . VALUE): what the client sends and what the function
 receives."
-  (name "" :type simple-string)
   (key :none :type symbol)
-  (is-number nil)
   (choices '() :type list)
   (entry '() :type list))
+
+(defun parameter-name (parameter)
+  (first (parameter-entry parameter)))
 
 (define-session-variable *tools* '()
   "The tools of this image, in the order in which they were first defined. Never changed in place.")
@@ -46,15 +47,10 @@ receives."
   "Return the name that clients use for the tool NAME."
   (concatenate 'string "user-" name))
 
-(defun tool-names ()
-  "List the names that clients use for the tools."
-  (loop for tool in *tools*
-        collect (full-name (tool-name tool))))
-
 (defun outer-name (designator what)
   "Return the lower-case name that clients use for DESIGNATOR."
   (let ((name (typecase designator
-                (string (coerce designator '(simple-array character (*))))
+                (string (common-string designator))
                 ((and symbol (not null)) (string-downcase (symbol-name designator)))
                 (t (refuse-tool "The name of ~a must be a symbol, not ~s." what designator)))))
     (unless (and (<= 1 (length name) +longest-name+)
@@ -69,7 +65,7 @@ receives."
 (defun text-of (text longest what)
   (unless (typep text '(or string null))
     (refuse-tool "~a must be a string, not ~s." what text))
-  (let ((text (coerce (or text "") '(simple-array character (*)))))
+  (let ((text (common-string (or text ""))))
     (when (> (length text) longest)
       (refuse-tool "~a has ~:d characters; ~:d are allowed." what (length text) longest))
     text))
@@ -78,7 +74,7 @@ receives."
 
 (defun choice (member)
   (let ((text (typecase member
-                (string (coerce member '(simple-array character (*))))
+                (string (common-string member))
                 (symbol (string-downcase (symbol-name member)))
                 (t (refuse-tool "A choice must be a string or a symbol, not ~s." member)))))
     (unless (and (<= 1 (length text) +longest-name+) (every #'graphic-char-p text))
@@ -91,9 +87,6 @@ receives."
       (refuse-tool "A type (member ...) must have 1 to ~d choices." +most-choices+))
     (mapcar #'choice members)))
 
-(defconstant +widest-bound+ (expt 2 53)
-  "What the server takes for a missing maximum, and negated for a missing minimum.")
-
 (defun finite-double (number)
   "Return NUMBER as a double float, or NIL if it is infinite or too large for one."
   (ignore-errors
@@ -101,21 +94,19 @@ receives."
      (and (<= (abs double) most-positive-double-float)
           double))))
 
-(defun bound-part (key bound)
-  "Return (KEY TEXT) for BOUND of a type, as a session writes it; the empty list for none."
-  (unless (or (member bound '(* nil)) (finite-double bound))
-    (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound))
-  (let ((*read-default-float-format* 'double-float))
-    (cond ((integerp bound) (list key (format nil "~d" bound)))
-          ((realp bound) (list key (format nil "~f" (coerce bound 'double-float))))
-          (t '()))))
-
 (defun number-parts (type minimum maximum)
-  "Return the part of a parameter's entry about the bounds of TYPE."
-  (prog1 (append (bound-part :minimum minimum) (bound-part :maximum maximum))
-    (unless (< (finite-double (if (realp minimum) minimum (- +widest-bound+)))
-               (finite-double (if (realp maximum) maximum +widest-bound+)))
-      (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))))
+  "Return the part of a parameter's entry about the bounds of TYPE. The server takes a missing one for -2^53 or 2^53."
+  (flet ((double-of (bound missing)
+           (or (finite-double (if (member bound '(* nil)) missing bound))
+               (refuse-tool "A bound must be * or a number that is a finite double float, not ~s." bound)))
+         (part (key bound)
+           (let ((*read-default-float-format* 'double-float))
+             (cond ((integerp bound) (list key (format nil "~d" bound)))
+                   ((realp bound) (list key (format nil "~f" (finite-double bound))))
+                   (t '())))))
+    (unless (< (double-of minimum (- (expt 2 53))) (double-of maximum (expt 2 53)))
+      (refuse-tool "The bounds of ~s are in the wrong order. A missing one is -2^53 or 2^53." type))
+    (append (part :minimum minimum) (part :maximum maximum))))
 
 (defun type-parts (type)
   "Return the kind of TYPE, as a session writes it, the part of a parameter's entry about it, and its choices."
@@ -167,9 +158,7 @@ receives."
   (let ((name (outer-name variable "a parameter"))
         (text (text-of description +longest-description+ "A description")))
     (multiple-value-bind (kind parts choices) (type-parts type)
-      (make-parameter :name name
-                      :key (intern (symbol-name variable) "KEYWORD")
-                      :is-number (member kind '(:integer :number))
+      (make-parameter :key (intern (symbol-name variable) "KEYWORD")
                       :choices choices
                       :entry (append (list name kind)
                                      (if required (list :required t) '())
@@ -213,7 +202,6 @@ reply; any other value is printed. Returns the name that clients see."
 
 (defun change-tools (function)
   "Replace the set of tools by the result of calling FUNCTION on it."
-  (declare (type function function))
   (call-locked (lambda ()
                  (setf *tools* (funcall function *tools*)
                        *tools-told* nil))))
@@ -222,9 +210,9 @@ reply; any other value is printed. Returns the name that clients see."
   (let ((tool (make-tool :name name :parameters parameters :function function
                          :documentation (text-of (or documentation "") +longest-documentation+
                                                  "The documentation of a tool"))))
-    (unless (member name *tools* :key #'tool-name :test #'string=)
-      (when (>= (length *tools*) +most-tools+)
-        (refuse-tool "There are ~d tools already; cl-mcp:remove-tool removes one." +most-tools+)))
+    (unless (or (member name *tools* :key #'tool-name :test #'string=)
+                (< (length *tools*) +most-tools+))
+      (refuse-tool "There are ~d tools already; cl-mcp:remove-tool removes one." +most-tools+))
     (change-tools (lambda (tools)
                     (if (member name tools :key #'tool-name :test #'string=)
                         (substitute tool name tools :key #'tool-name :test #'string=)
@@ -249,14 +237,6 @@ reply; any other value is printed. Returns the name that clients see."
   "List the names of the tools that DEFINE-TOOL has made, as clients see them."
   (mapcar (lambda (tool) (full-name (tool-name tool))) *tools*))
 
-(defun chosen (tool key value)
-  "Return what the function of TOOL receives under KEY for VALUE, which may be the text of a choice."
-  (let* ((parameter (find key (tool-parameters tool) :key #'parameter-key))
-         (choice (and parameter
-                      (stringp value)
-                      (assoc value (parameter-choices parameter) :test #'string=))))
-    (if choice (cdr choice) value)))
-
 (defun cl-mcp:call-tool (name &rest arguments)
   "Call the tool NAME with ARGUMENTS as keywords, as a client would:
 (call-tool \"deploy\" :target \"web\")."
@@ -264,10 +244,13 @@ reply; any other value is printed. Returns the name that clients see."
     (unless tool
       (error "There is no tool ~a." name))
     (apply (tool-function tool)
+           ;; The text of a choice stands for its value.
            (loop for (key . rest) on arguments by #'cddr
+                 for parameter = (find key (tool-parameters tool) :key #'parameter-key)
+                 for choice = (and parameter (assoc (first rest) (parameter-choices parameter) :test #'equal))
                  collect key
                  when rest
-                   collect (chosen tool key (first rest))))))
+                   collect (if choice (cdr choice) (first rest))))))
 
 ;;; Reporting tools to the server
 
@@ -290,7 +273,7 @@ reply; any other value is printed. Returns the name that clients see."
 
 (defun argument-value (parameter value)
   "Return the argument of CALL-TOOL for VALUE, which came over the wire."
-  (if (parameter-is-number parameter)
+  (if (member (second (parameter-entry parameter)) '(:integer :number))
       (with-standard-io-syntax
         (let ((*read-eval* nil)
               (*read-default-float-format* 'double-float))
@@ -301,8 +284,7 @@ reply; any other value is printed. Returns the name that clients see."
   "Return the form that calls TOOL with ARGUMENTS, a list of (NAME VALUE)."
   (list* 'cl-mcp:call-tool (tool-name tool)
          (loop for (name value) in arguments
-               for parameter = (find name (tool-parameters tool)
-                                     :key #'parameter-name :test #'string=)
+               for parameter = (find name (tool-parameters tool) :key #'parameter-name :test #'string=)
                when parameter
                  append (let ((value (argument-value parameter value)))
                           (list (parameter-key parameter)
