@@ -64,17 +64,19 @@ class SavingAndRestoring(saves.Saves):
         self.restore(other)
         check(other)
 
-    def test_the_directory_of_a_session_is_saved_with_it(self):
+    def test_the_directory_of_a_session_is_saved_with_it_and_hooks_that_print_or_fail_do_not_keep_it_from_starting(self):
         folder = os.path.realpath(self.folder())
         mcp.write(os.path.join(folder, "theirs.asd"), '(asdf:defsystem "theirs")')
         self.s.call("create-session", name="elsewhere", directory=folder)
-        self.s.evaluate("1", session="elsewhere")
+        self.s.evaluate("(progn (push (lambda () (print :collected)) sb-ext:*after-gc-hooks*) (push (lambda () (error \"hook\")) sb-ext:*after-gc-hooks*)"
+                        " (push (lambda () (print :begun)) sb-ext:*init-hooks*) (defvar *kept* 41))", session="elsewhere")
         self.save(session="elsewhere")
         self.s.close()
         other = self.server()
         where = "(list (sb-posix:getcwd) (namestring *default-pathname-defaults*) (asdf:component-name (asdf:find-system \"theirs\")))"
         there = '("%s" "%s/" "theirs")' % (folder, folder)
-        self.restore(other, name="elsewhere")
+        self.assertIn("Restored session elsewhere", self.restore(other, name="elsewhere").text)
+        self.assertValue(other.evaluate("*kept*", session="elsewhere"), "41")
         self.assertIn("directory %s" % folder, other.call("list-sessions").text)
         self.assertValue(other.evaluate(where, session="elsewhere"), there)
         other.call("reset-session", session="elsewhere")
@@ -171,14 +173,6 @@ class SavingAndRestoring(saves.Saves):
         mcp.wait_until(lambda: not self.images(), 10, "the end of the image")
         self.assertOperational()
 
-    def test_hooks_that_print_or_fail_while_a_process_starts_do_not_keep_it_from_starting(self):
-        self.s.evaluate("(progn (push (lambda () (print :collected)) sb-ext:*after-gc-hooks*) (push (lambda () (error \"hook\")) sb-ext:*after-gc-hooks*)"
-                        " (push (lambda () (print :begun)) sb-ext:*init-hooks*) (defvar *kept* 41))")
-        self.assertFalse(self.save().is_error)
-        reply = self.restore()
-        self.assertIn("Restored session default", reply.text)
-        self.assertEvaluates("*kept*", "41")
-
 
 class Named(saves.Saves):
     """Saves have names; they can be listed and deleted."""
@@ -192,7 +186,7 @@ class Named(saves.Saves):
         self.assertOneSave("before")
         self.assertRefuses(self.s.call("restore-session", name="default"), "no saved session named default")
         self.s.evaluate("(incf *n*)")
-        self.save()
+        saves.copy_saved(self.state, "default")
         self.assertRegex(self.s.call("list-sessions").text, r"\n2 saved sessions \(see restore-session\):\n- default, saved \S+Z\n- before, saved \S+Z$")
         text = self.restore(name="before").text
         self.assertIn("Restored session before, the state after evaluation 1.", text)
@@ -203,7 +197,9 @@ class Named(saves.Saves):
         self.assertValue(self.s.evaluate("*n*", session="before"), "1")
 
     def test_a_save_is_deleted(self):
-        self.copy_saved("default", "other")
+        self.copy_saved("default")
+        for name, text in (("other.json", '{"name": "other", "image": "other-1-2-3.core"}'), ("other-1-2-3.core", "")):
+            mcp.write(os.path.join(self.state, name), text)
         self.restore()
         reply = self.s.call("delete-save", name="default")
         self.assertIn("Deleted the saved session default. The running session of that name continues.", reply.text)
