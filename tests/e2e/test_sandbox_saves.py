@@ -6,7 +6,7 @@ import platform
 import unittest
 
 import mcp
-from test_sandbox import EACCES, PRELUDE, READ, WRITE, WRITES_IMAGE, Sandbox
+from test_sandbox import EACCES, PRELUDE, WRITE, WRITES_IMAGE, Sandbox
 
 RESTORED = "\n\n[Session]\nRestored session %s, the state after evaluation 1. A save holds neither checkpoints nor errors."
 
