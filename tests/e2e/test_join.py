@@ -71,14 +71,15 @@ class NobodyThere(mcp.TestCase):
         self.assertNotJoined(client, "another secret than that of %s" % os.path.join(home, ".sly-secret"))
         self.assertEqual(["secret of .slime-secret", "secret of .sly-secret"], seen)
 
-    def test_silence_is_reported_within_seconds(self):
-        client = self.start_server("--attach", self.serve(lambda connection: connection.recv(1)).address)
-        self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
-
-    def test_slynk_too_can_read_what_is_asked_first(self):
+    def test_silence_is_reported_within_seconds_and_slynk_too_can_read_what_is_asked_first(self):
         seen = []
-        client = self.start_server("--attach", self.serve(lambda connection: seen.append(joining.read_packet(connection))).address)
-        self.assertNotJoined(client)
+
+        def serve(connection):
+            seen.append(joining.read_packet(connection))
+            connection.recv(1)
+
+        client = self.start_server("--attach", self.serve(serve).address)
+        self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
         # Its reader knows lists, strings, symbols, numbers and quotes, and no other macro characters.
         outside_strings = re.sub(r'"(?:[^"\\]|\\.)*"', "", seen[0], flags=re.S)
         self.assertNotRegex(outside_strings, "[#`,;|]")
