@@ -1659,15 +1659,9 @@ class Tools(AgentTest):
         reply = self.ok("(cl-mcp:define-tool x ((y (number 1/3 1d300)) (z (integer * 5))) (list y z))")
         self.assertEqual([float(entry[-3]) for entry in reply.tools[0][2]], [1e300, 5.0])
 
-    def test_names_are_completed_the_shortest_first(self):
-        self.ok("(defpackage :shop (:use :cl) (:export #:buy-all #:buy)) (defvar shop::|buy Mixed| 1) (defvar shop::buyer 2)")
+    def test_the_first_hundred_of_the_names_that_complete_one_are_sent_and_all_are_counted(self):
         complete = lambda type, prefix, **more: self.session.ask("complete-names", type=type, prefix=prefix, **more)
-        self.assertEqual(complete("symbols", "BU", package="shop").names, ["buy", "buy-all"])
-        self.assertEqual(complete("symbols", "buye", package="SHOP").names, ["buyer"])
-        self.assertEqual(complete("symbols", "|buy m", package="shop").names, ["|buy Mixed|"])
-        self.assertEqual(complete("packages", "sho").names, ["shop"])
         self.assertIn("asdf", complete("systems", "asd").names)
-        self.assertIsNone(complete("symbols", "x", package="no-such-package").names)
         reply = complete("symbols", "", package="cl")
         self.assertEqual((len(reply.names), reply.total), (100, 978))
         complete("symbols", "nobody-has-interned-this")
