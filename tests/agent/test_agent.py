@@ -22,8 +22,8 @@ CORE = os.environ.get("CL_MCP_AGENT_CORE")
 SBCL = os.environ.get("CL_MCP_SBCL", "sbcl")
 
 
-def start(**options):
-    return driver.start(CORE, SBCL, **options)
+def start():
+    return driver.start(CORE, SBCL)
 
 
 def write(path, text=""):
@@ -677,11 +677,6 @@ class Errors(AgentTest):
         self.assertRegex(self.fails('(compile-file "%s")' % path).hint,
                          r"^Did you mean LENGTH \(function\)\?\nThis happened while compiling %s:(2:1|3:3)\.$" % path)
 
-    def test_a_variable_given_a_value_without_a_definition_is_reported_once(self):
-        self.assertEqual([["WARNING", "undefined variable: TYPO", ":1:1", "(SETF TYPO 1)"]], self.ok("(setf typo 1)").lists("warnings"))
-        self.assertEqual([], self.ok("(setf typo 2) (list typo)").lists("warnings"))
-        self.assertEqual([], self.ok("(defvar *defined*) (setf *defined* 2)").lists("warnings"))
-
     def test_a_form_that_begins_within_a_line_has_its_column(self):
         path = self.file_with("(defun a (x) x) (defun b () (list nowhere))\n; \u00e9\n#| \u00e9 |# (defun c (x) x) (defun d () (list nothing))\n")
         warnings = self.ok('(load "%s")' % path).lists("warnings")
@@ -715,19 +710,6 @@ class Errors(AgentTest):
         self.assertEqual(("refused", "The restart use-value needs a value: pass a form as the argument value."), (reply.status, reply.sentence))
         self.assertEqual(["(3)"], self.session.ask("invoke-restart", restart="use-value", value="3").values)
 
-    def test_a_restart_that_is_shown_as_retry_evaluates_again(self):
-        path = self.file_with('(defvar *n* 0)\n(when (= 1 (incf *n*)) (error "once"))\n')
-        self.session.evaluate('(load "%s")' % path)
-        self.assertEqual("ok", self.session.ask("invoke-restart", restart="retry").status)
-        self.values("*n*", "2")
-
-    def test_a_readtable_that_was_spoilt_is_named(self):
-        self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
-        for code in ("(+ 1 2)", "(a)"):
-            with self.subTest(code=code):
-                self.assertIn("The session's readtable does not read ( as the standard one does. rollback-session",
-                              self.fails(code).hint)
-
     def test_a_readtable_that_was_spoilt_beside_threads_is_left_by_a_reset(self):
         self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
         self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
@@ -740,13 +722,6 @@ class Errors(AgentTest):
         self.assertEqual(self.session.ask("abort").status, "ok")
         self.assertEqual(self.session.ask("frames").status, "refused")
         self.assertEqual(self.session.ask("abort").status, "ok")
-
-    def test_an_error_while_unwinding_is_reported_to_the_abort(self):
-        self.session.evaluate('(unwind-protect (error "first") (error "second"))')
-        reply = self.session.ask("abort")
-        self.assertEqual((reply.status, reply.message), ("error", "second"))
-        self.assertEqual(self.session.ask("abort").status, "ok")
-        self.values("1", "1")
 
     def test_cleanup_that_has_to_be_stopped_leaves_no_error_behind(self):
         identifier, token = self.session.start_evaluation("(unwind-protect (loop) (loop))")
@@ -1513,43 +1488,6 @@ class Definitions(AgentTest):
         self.ok('(sb-ext:unlock-package :cl) (defun find-symbol (&rest all) (error "no")) (defun position (&rest all) (error "no")) (defun fboundp (&rest all) (error "no"))')
         self.assertEqual(self.entry("f")["evaluation"], 7)
         self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="f").references], ["G"])
-
-
-class Systems(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.directory)
-        self.addCleanup(driver.close_everything)
-        self.write("deep/down/mysystem.asd",
-                   '(defsystem "mysystem" :components ((:file "package") (:file "code")))')
-        self.write("deep/down/package.lisp", "(defpackage :mysystem (:use :cl) (:export #:run))")
-        self.write("deep/down/code.lisp",
-                   '(in-package :mysystem)\n\n(defun run (x)\n  (1+ (car x)))\n(princ "loading")\n')
-        self.write("other.asd", '(defsystem "other")')
-
-    def write(self, name, text):
-        write(os.path.join(self.directory, name), text)
-
-    def start(self, **warm):
-        environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.directory, "cache"))
-        self.zygote = start(directory=self.directory, environment=environment)
-        self.warm = self.zygote.ask("warm", **warm)
-        self.session = self.zygote.fork()
-
-    def test_a_system_below_the_directory_is_loaded_with_progress(self):
-        self.start()
-        reply = self.session.ask("load-system", system="mysystem")
-        self.assertEqual((reply.status, reply.loaded, reply.already), ("ok", ["mysystem"], None), reply)
-        self.assertIn([0, "progress", "message", "compiling mysystem/package.lisp (0 % done)"], self.session.events)
-        self.assertEqual(reply.stdout, "loading")
-        reply = self.session.ask("load-system", system="mysystem")
-        self.assertEqual((reply.lists("loaded"), reply.already), ([], True))
-        reply = self.session.evaluate("(mysystem:run 1)")
-        self.assertTrue(reply.frames[0][1].endswith("/deep/down/code.lisp:4"), reply.frames)
-        self.session.ask("abort")
-        definitions = self.session.ask("list-definitions", type="all")
-        self.assertEqual(definitions.systems, ["mysystem"])
-        self.assertEqual(definitions.lists("functions") + definitions.lists("packages"), [])
 
 
 class Inspection(AgentTest):

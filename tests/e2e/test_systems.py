@@ -223,6 +223,7 @@ class Loading(Systems):
         self.assertIn("shop was already loaded; force: true reloads it.", client.call("load-system", system="shop", wait=60).text)
         self.assertRegex(client.call("load-system", system="shop", force=True, wait=60).text, r"^Loaded shop\.\nSystems loaded: shop\n")
         self.assertValue(client.evaluate("(shop:total '(1 2))"), "3")
+        self.assertRegex(client.evaluate("(shop:total '(1 :two))").text, r"\(SHOP:TOTAL \(1 :TWO\)\) at \S+/shop\.lisp:\d+\n")
         self.assertIn('(asdf:load-system "shop")', client.call("session-history").text)  # as it can be evaluated again
 
     def test_a_load_that_never_ends_meets_its_time_limit(self):
