@@ -118,6 +118,10 @@ class SavingAndRestoring(saves.Saves):
             self.s.evaluate(code)
         self.s.call("rollback-session", to="1")
         self.s.evaluate("(defun kept () 1)")
+        self.s.evaluate("(defvar *chosen* (restart-case (error \"x\") (use-value (v) v)))")
+        self.assertValue(self.restart("USE-VALUE", value="7"), "*CHOSEN*")
+        self.s.evaluate("(progn (defvar *starts* 0) (cl-mcp:on-start counted (incf *starts*)))")
+        handle = re.search(r"(?m)^Handle: (h\d+)$", self.s.call("inspect-object", code="(list 1 2)").text).group(1)
         self.save()
         first, files = self.images(), self.files()
         # With threads it is refused, with the reason.
@@ -142,7 +146,9 @@ class SavingAndRestoring(saves.Saves):
         self.restore()
         self.assertEqual(history, self.s.call("session-history").text)
         self.assertEqual(code, self.s.call("session-history", format="lisp").text)
-        self.assertEvaluates("*n*", "2")
+        self.assertEvaluates("(list *n* *chosen* *starts*)", "(2 7 1)")
+        self.assertIn("No object has the handle", self.s.call("inspect-object", handle=handle).text)
+        self.assertRegex(self.s.call("find-definition", name="kept").text, r"evaluation 4\n\(defun kept \(\) 1\)")
 
     def test_the_later_begun_of_two_saves_counts_although_it_is_written_sooner(self):
         self.s.evaluate("(defvar *n* 1)")
