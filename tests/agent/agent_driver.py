@@ -362,7 +362,7 @@ def reap(pid, limit):
     return None
 
 
-def start(core, sbcl="sbcl", heap_mib=512, configure=True, directory="/", environment=None):
+def start(core, sbcl):
     """Start a zygote."""
     channel, theirs = socket.socketpair()
     output, output_write = os.pipe()
@@ -375,10 +375,9 @@ def start(core, sbcl="sbcl", heap_mib=512, configure=True, directory="/", enviro
         os.dup2(error_write, 2)
         os.dup2(theirs.fileno(), 3)
         os.closerange(4, 256)
-        arguments = [sbcl, "--core", core, "--noinform", "--disable-ldb", "--dynamic-space-size",
-                     str(heap_mib), "--end-runtime-options"]
+        arguments = [sbcl, "--core", core, "--noinform", "--disable-ldb", "--dynamic-space-size", "512", "--end-runtime-options"]
         try:
-            os.execvpe(sbcl, arguments, environment or os.environ)
+            os.execvp(sbcl, arguments)
         finally:
             os._exit(127)
     theirs.close()
@@ -386,8 +385,7 @@ def start(core, sbcl="sbcl", heap_mib=512, configure=True, directory="/", enviro
     os.close(error_write)
     process = Process(channel, output, error, pid)
     process.hello = process.receive()
-    if configure:
-        assert process.ask("configure", server_pid=os.getpid(), directory=directory).status == "ok"
+    assert process.ask("configure", server_pid=os.getpid(), directory="/").status == "ok"
     return process
 
 

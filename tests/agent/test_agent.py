@@ -22,8 +22,8 @@ CORE = os.environ.get("CL_MCP_AGENT_CORE")
 SBCL = os.environ.get("CL_MCP_SBCL", "sbcl")
 
 
-def start(**options):
-    return driver.start(CORE, SBCL, **options)
+def start():
+    return driver.start(CORE, SBCL)
 
 
 def write(path, text=""):
@@ -313,11 +313,6 @@ class Processes(AgentTest):
         self.session.interrupt(running[1])
         self.assertEqual("interrupt", self.session.answer(running[0]).kind)
 
-    def test_a_child_that_user_code_forks_stays_out_of_the_conversation(self):
-        reply = self.ok("(let ((pid (sb-posix:fork))) (if (zerop pid) 0 pid))")
-        self.assertNotEqual(reply.values, ["0"])
-        self.values("(sb-posix:waitpid 0 0) (+ 1 2)", "3")
-
     def test_every_process_ends_with_the_server(self):
         # A busy one, too: it does not look at its channel.
         program = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
@@ -350,11 +345,6 @@ class Processes(AgentTest):
         for _ in range(3):
             self.assertEqual(self.session.receive().values, ["3"])
 
-    def test_a_request_may_be_large(self):
-        text = "x" * 3_000_000
-        self.values(f'(length "{text}")', "3000000")
-        self.values("1", "1")
-
     def test_timers_run_between_requests(self):
         self.ok("(defvar *rang* nil)"
                 "(sb-ext:schedule-timer (sb-ext:make-timer (lambda () (setf *rang* t) (princ :rang) (finish-output))) 0.02)")
@@ -363,13 +353,6 @@ class Processes(AgentTest):
 
 
 class Evaluation(AgentTest):
-    def test_values_of_the_last_form_are_returned(self):
-        self.values("(+ 1 2)", "3")
-        self.values("1 (values 2 'three \"four\")", "2", "THREE", '"four"')
-        self.values("(values)")
-        self.values("")
-        self.values("; nothing but a comment\n#| and another |#")
-
     def test_forms_are_read_one_at_a_time(self):
         reply = self.ok("(defpackage :app (:use :cl)) (in-package :app) (defun f () 'here) (f)")
         self.assertEqual((reply.values, reply.package), (["HERE"], "APP"))
@@ -694,11 +677,6 @@ class Errors(AgentTest):
         self.assertRegex(self.fails('(compile-file "%s")' % path).hint,
                          r"^Did you mean LENGTH \(function\)\?\nThis happened while compiling %s:(2:1|3:3)\.$" % path)
 
-    def test_a_variable_given_a_value_without_a_definition_is_reported_once(self):
-        self.assertEqual([["WARNING", "undefined variable: TYPO", ":1:1", "(SETF TYPO 1)"]], self.ok("(setf typo 1)").lists("warnings"))
-        self.assertEqual([], self.ok("(setf typo 2) (list typo)").lists("warnings"))
-        self.assertEqual([], self.ok("(defvar *defined*) (setf *defined* 2)").lists("warnings"))
-
     def test_a_form_that_begins_within_a_line_has_its_column(self):
         path = self.file_with("(defun a (x) x) (defun b () (list nowhere))\n; \u00e9\n#| \u00e9 |# (defun c (x) x) (defun d () (list nothing))\n")
         warnings = self.ok('(load "%s")' % path).lists("warnings")
@@ -732,19 +710,6 @@ class Errors(AgentTest):
         self.assertEqual(("refused", "The restart use-value needs a value: pass a form as the argument value."), (reply.status, reply.sentence))
         self.assertEqual(["(3)"], self.session.ask("invoke-restart", restart="use-value", value="3").values)
 
-    def test_a_restart_that_is_shown_as_retry_evaluates_again(self):
-        path = self.file_with('(defvar *n* 0)\n(when (= 1 (incf *n*)) (error "once"))\n')
-        self.session.evaluate('(load "%s")' % path)
-        self.assertEqual("ok", self.session.ask("invoke-restart", restart="retry").status)
-        self.values("*n*", "2")
-
-    def test_a_readtable_that_was_spoilt_is_named(self):
-        self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
-        for code in ("(+ 1 2)", "(a)"):
-            with self.subTest(code=code):
-                self.assertIn("The session's readtable does not read ( as the standard one does. rollback-session",
-                              self.fails(code).hint)
-
     def test_a_readtable_that_was_spoilt_beside_threads_is_left_by_a_reset(self):
         self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
         self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
@@ -757,13 +722,6 @@ class Errors(AgentTest):
         self.assertEqual(self.session.ask("abort").status, "ok")
         self.assertEqual(self.session.ask("frames").status, "refused")
         self.assertEqual(self.session.ask("abort").status, "ok")
-
-    def test_an_error_while_unwinding_is_reported_to_the_abort(self):
-        self.session.evaluate('(unwind-protect (error "first") (error "second"))')
-        reply = self.session.ask("abort")
-        self.assertEqual((reply.status, reply.message), ("error", "second"))
-        self.assertEqual(self.session.ask("abort").status, "ok")
-        self.values("1", "1")
 
     def test_cleanup_that_has_to_be_stopped_leaves_no_error_behind(self):
         identifier, token = self.session.start_evaluation("(unwind-protect (loop) (loop))")
@@ -1533,43 +1491,6 @@ class Definitions(AgentTest):
         self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="f").references], ["G"])
 
 
-class Systems(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.directory)
-        self.addCleanup(driver.close_everything)
-        self.write("deep/down/mysystem.asd",
-                   '(defsystem "mysystem" :components ((:file "package") (:file "code")))')
-        self.write("deep/down/package.lisp", "(defpackage :mysystem (:use :cl) (:export #:run))")
-        self.write("deep/down/code.lisp",
-                   '(in-package :mysystem)\n\n(defun run (x)\n  (1+ (car x)))\n(princ "loading")\n')
-        self.write("other.asd", '(defsystem "other")')
-
-    def write(self, name, text):
-        write(os.path.join(self.directory, name), text)
-
-    def start(self, **warm):
-        environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.directory, "cache"))
-        self.zygote = start(directory=self.directory, environment=environment)
-        self.warm = self.zygote.ask("warm", **warm)
-        self.session = self.zygote.fork()
-
-    def test_a_system_below_the_directory_is_loaded_with_progress(self):
-        self.start()
-        reply = self.session.ask("load-system", system="mysystem")
-        self.assertEqual((reply.status, reply.loaded, reply.already), ("ok", ["mysystem"], None), reply)
-        self.assertIn([0, "progress", "message", "compiling mysystem/package.lisp (0 % done)"], self.session.events)
-        self.assertEqual(reply.stdout, "loading")
-        reply = self.session.ask("load-system", system="mysystem")
-        self.assertEqual((reply.lists("loaded"), reply.already), ([], True))
-        reply = self.session.evaluate("(mysystem:run 1)")
-        self.assertTrue(reply.frames[0][1].endswith("/deep/down/code.lisp:4"), reply.frames)
-        self.session.ask("abort")
-        definitions = self.session.ask("list-definitions", type="all")
-        self.assertEqual(definitions.systems, ["mysystem"])
-        self.assertEqual(definitions.lists("functions") + definitions.lists("packages"), [])
-
-
 class Inspection(AgentTest):
     def inspect(self, **arguments):
         return self.session.ask("inspect", **arguments)
@@ -1658,20 +1579,15 @@ class Tools(AgentTest):
         self.assertEqual(self.call("nothing").status, "refused")
 
     def test_definitions_that_make_no_sense_are_errors(self):
-        for code in ("(cl-mcp:define-tool 3 ())", '(cl-mcp:define-tool "A b" ())', "(cl-mcp:define-tool x (y))",
-                     "(cl-mcp:define-tool x ((y octet)))", "(cl-mcp:define-tool x ((session string)))",
+        for code in ("(cl-mcp:define-tool 3 ())", "(cl-mcp:define-tool x (y))",
                      "(cl-mcp:define-tool x ((y string) . 3))", "(cl-mcp:define-tool x #1=((y string) . #1#))",
-                     "(cl-mcp:define-tool x ((y (integer 5 1))))", "(cl-mcp:define-tool x ((y string 7)))",
+                     "(cl-mcp:define-tool x ((y string 7)))",
                      "(cl-mcp:define-tool x ((y (member))))", "(cl-mcp:define-tool x ((y (member . #1=(a . #1#)))))",
                      "(cl-mcp:define-tool x ((y string) (y string)))", "(cl-mcp:define-tool x ((nil string)))",
                      "(cl-mcp:define-tool x (&optional (y string)))",
-                     '(cl-mcp:define-tool x ((y string "d" 1)) y)',
-                     "(eval `(cl-mcp:define-tool x () ,(make-string 2000) 1))",
-                     "(eval `(cl-mcp:define-tool x ,(loop for i below 11 collect `(,(intern (format nil \"P~a\" i)) string)) 1))"):
+                     '(cl-mcp:define-tool x ((y string "d" 1)) y)'):
             reply = self.fails(code, "ERROR")
             self.assertNotIn("tools", reply.fields, code)
-        self.fails("(dotimes (i 65) (eval `(cl-mcp:define-tool ,(format nil \"t~a\" i) () 1)))", None, "64 tools")
-        self.values("(length (cl-mcp:list-tools))", "64")
 
     def test_bounds_are_those_that_the_server_takes(self):
         for type in ("(number 0 #.(/ (expt 10 400) 3))", "(integer 0 #.(expt 10 400))", "(number nil 1 2)",
@@ -1682,15 +1598,9 @@ class Tools(AgentTest):
         reply = self.ok("(cl-mcp:define-tool x ((y (number 1/3 1d300)) (z (integer * 5))) (list y z))")
         self.assertEqual([float(entry[-3]) for entry in reply.tools[0][2]], [1e300, 5.0])
 
-    def test_names_are_completed_the_shortest_first(self):
-        self.ok("(defpackage :shop (:use :cl) (:export #:buy-all #:buy)) (defvar shop::|buy Mixed| 1) (defvar shop::buyer 2)")
+    def test_the_first_hundred_of_the_names_that_complete_one_are_sent_and_all_are_counted(self):
         complete = lambda type, prefix, **more: self.session.ask("complete-names", type=type, prefix=prefix, **more)
-        self.assertEqual(complete("symbols", "BU", package="shop").names, ["buy", "buy-all"])
-        self.assertEqual(complete("symbols", "buye", package="SHOP").names, ["buyer"])
-        self.assertEqual(complete("symbols", "|buy m", package="shop").names, ["|buy Mixed|"])
-        self.assertEqual(complete("packages", "sho").names, ["shop"])
         self.assertIn("asdf", complete("systems", "asd").names)
-        self.assertIsNone(complete("symbols", "x", package="no-such-package").names)
         reply = complete("symbols", "", package="cl")
         self.assertEqual((len(reply.names), reply.total), (100, 978))
         complete("symbols", "nobody-has-interned-this")

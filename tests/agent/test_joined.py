@@ -1,4 +1,5 @@
-"""The agent inside an image that a person runs: agent/joined/, through Swank, without the server."""
+"""The agent inside an image that a person runs: agent/joined/, through Swank, without the server. What a client of the server
+sees of it as well is in tests/e2e/test_join.py."""
 
 import hashlib
 import os
@@ -204,14 +205,6 @@ class Joined(unittest.TestCase):
         self.sessions.remove(session)
         return session.close()
 
-    def test_an_evaluation_has_values_and_output(self):
-        session = self.join()
-        reply = session.evaluate('(format t "one~%two") (format *error-output* "three") (values (shop:price 1) "a\\"\n")')
-        self.assertEqual(reply.values, ["2", '"a\\"\n"'])
-        session.printed("one\ntwo")
-        session.printed("three")
-        self.assertEqual(session.evaluate("*").values, ["2"])
-
     def test_each_line_arrives_while_the_code_runs(self):
         session = self.join()
         identifier = session.begin("evaluate", evaluation=1, code='(progn (dotimes (n 500) (format t "line ~d~%" n)) (loop))')
@@ -220,54 +213,11 @@ class Joined(unittest.TestCase):
         session.end(identifier)
         self.assertEqual("".join(f"line {n}\n" for n in range(500)), session.output)
 
-    def test_definitions_are_shared_with_the_person(self):
-        session = self.join()
-        session.evaluate("(defun shared () 1)")
-        self.assertEqual(self.person.evaluate("(shared)"), "1")
-        self.person.evaluate("(defun shared () 2)")
-        self.assertEqual(session.evaluate("(shared)").values, ["2"])
-
-    def test_the_package_the_readtable_and_stars_are_the_sessions_own(self):
-        session, other = self.join(), self.join()
-        self.assertEqual(session.evaluate("(in-package :shop)").package, "SHOP")
-        self.assertEqual(session.evaluate("(price 2)").values, ["3"])
-        session.evaluate("(setf *print-base* 16 *readtable* (copy-readtable nil)) (set-macro-character #\\! (constantly 7))")
-        self.assertEqual(session.evaluate("(list ! *print-base*)").values, ["(7 16)"])
-        self.assertEqual(other.evaluate("(list (package-name *package*) *print-base*)").values,
-                         ['("COMMON-LISP-USER" 10)'])
-        self.assertEqual(self.person.evaluate("(list (package-name *package*) *print-base*)"),
-                         '("COMMON-LISP-USER" 10)')
-
-    def test_errors_stand_in_their_threads(self):
-        session = self.join()
-        session.evaluate("(defun quarter (x) (let ((y (* 2 x))) (/ y 0)))")
-        reply = session.evaluate("(quarter 4)")
-        self.assertEqual((reply.status, reply.type), ("error", "DIVISION-BY-ZERO"))
-        self.assertEqual(reply.frames[0][0], "(/ 8 0)" if reply.frames[0][0].startswith("(/") else "(QUARTER 4)")
-        number = reply.standing
-        frames = session.request("frames", standing=number, count=10, locals=True).frames
-        place = next(index for index, frame in enumerate(frames) if frame[0] == "(QUARTER 4)")
-        self.assertIn(["X", "4"], frames[place][2:])
-        self.assertEqual(session.request("evaluate-in-frame", standing=number, frame=place, code="(+ x 1)").values, ["5"])
-        self.assertEqual(session.evaluate("(+ 1 2)").values, ["3"])
-        again = session.request("return-from-frame", standing=number, frame=place, value="(* 10 x)")
-        self.assertEqual(again.values, ["40"])
-
     def test_at_most_five_errors_stand(self):
         session = self.join()
         replies = [session.evaluate("(car 1)") for index in range(6)]
         self.assertEqual(replies[5].ended_errors, [replies[0].standing])
         self.assertEqual(self.leave(session), 5)
-
-    def test_an_evaluation_is_interrupted(self):
-        session = self.join()
-        identifier = session.begin("evaluate", code='(princ "on") (finish-output) (loop)', evaluation=1)
-        session.printed("on")
-        self.assertEqual(session.control("interrupt", identifier), "ok")
-        reply = session.end(identifier)
-        self.assertEqual(reply.kind, "interrupt")
-        self.assertTrue(reply.standing)
-        self.assertEqual(session.evaluate("3").values, ["3"])
 
     def test_a_session_ends_if_nobody_collects_its_messages(self):
         self.leave(self.join())
@@ -298,37 +248,6 @@ class Joined(unittest.TestCase):
             reply = session.evaluate(form)
             self.assertEqual((form, reply.status, reply.type), (form, "error", "SIMPLE-ERROR"))
             self.assertIn("a person runs", reply.message)
-
-    def test_what_no_interrupt_ends_is_given_up(self):
-        session = self.join()
-        identifier = session.begin("evaluate", evaluation=1, code='(sb-sys:without-interrupts (princ "on")'
-                                   ' (finish-output) (loop until (eql *told* :stop) do (sb-thread:thread-yield)))')
-        session.printed("on")
-        session.control("interrupt", identifier)
-        session.control("interrupt", identifier)
-        self.assertEqual(session.control("give-up", identifier), "left")
-        reply = session.end(identifier)
-        self.assertEqual((reply.type, reply.left), ("TIMEOUT", True))
-        self.assertIn("evaluation", reply.still_running)
-        self.assertEqual(session.evaluate("(setf *told* :stop)").values, [":STOP"])
-
-    def test_a_look_up_is_answered_while_code_runs(self):
-        session = self.join()
-        identifier = session.begin("evaluate", code='(princ "on") (finish-output) (loop)', evaluation=1)
-        session.printed("on")
-        session.deliver("(900 :look :request (:describe-symbol :name \"shop:price\" :package \"CL-USER\" :token 900))")
-        self.assertTrue(session.end(900).found)
-        session.deliver("(901 :look :request (:running-frames :count 5 :token 901))")
-        self.assertEqual(session.end(901).outcome, "done")
-        session.control("interrupt", identifier)
-        session.end(identifier)
-
-    def test_errors_of_the_program_open_in_the_persons_debugger(self):
-        session = self.join()
-        session.evaluate('(sb-thread:make-thread (lambda () (error "in the shop")) :name "till")')
-        thread = self.person.debugger("in the shop")
-        session.is_told("in the shop")
-        self.person.leave_debugger(thread)
 
     def stand(self, session, code="(let ((price 7)) (error \"sold out at ~a\" price))"):
         """Have a thread of the program fail; return the number of the thread for the person, and the agent's entry."""
@@ -406,18 +325,6 @@ class Joined(unittest.TestCase):
         self.person.leave_debugger(thread)
         replies = (session.evaluate("(sleep 0.05)") for _ in range(200))
         self.assertTrue(any(entry["number"] in getattr(reply, "ended_errors", []) for reply in replies))
-
-    def test_the_person_sees_the_agent_and_the_agent_the_person(self):
-        session = self.join(client="claude")
-        session.evaluate("(list 4711)")
-        self.assertIn("claude", self.person.event("background-message", lambda event: "4711" in event[1])[1])
-        self.person.request('(swank:interactive-eval "(list 815)")')
-        session.is_told("The person evaluated (list 815)")
-        silent = self.join(client="silent", announce=False)
-        silent.evaluate("(list 4712)")
-        session.evaluate("(list 4713)")
-        self.person.event("background-message", lambda event: "4713" in event[1])
-        self.assertFalse([event for event in self.person.events if "4712" in str(event)])
 
     def test_leaving_leaves_the_image_as_it_was(self):
         self.leave(self.join())             # the agent itself and what it requires stay

@@ -40,6 +40,8 @@ LISPS = {
     "ecl": ("(ext:install-bytecodes-compiler)\n", ["ecl", "--norc", "--load"]),
     "abcl": ("", ["abcl", "--noinform", "--noinit", "--load"]),
 }
+# What is compiled once and runs once is not worth Java's slower compiler, nor several threads that collect.
+VARIABLES = {"abcl": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}}
 
 
 def why_not(lisp="sbcl"):
@@ -70,8 +72,7 @@ class Image:
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
             f.write(start.replace("swank", server).replace("FORMS", forms))
-        environment = mcp.clean_environment()
-        environment["HOME"] = home or folder
+        environment = mcp.clean_environment(HOME=home or folder, **VARIABLES.get(lisp, {}))
         self.process = subprocess.Popen(
             [*command, path],
             # As from a terminal where nobody types: some Lisps end with their input.

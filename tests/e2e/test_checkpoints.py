@@ -311,17 +311,6 @@ class History(Checkpoints):
         self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertGives("(list *before* *n* (a) (fboundp 'b))", "(1 0 1 NIL)")
 
-    def test_it_is_kept_with_a_save(self):
-        self.s.evaluate("(defun a () 1) (error \"x\") (defun b () 2)")
-        self.s.evaluate("(defvar *a* (restart-case (error \"x\") (use-value (v) v)))")
-        self.s.evaluate("(defvar *lost* 1) (setf *lost* 2)")
-        self.assertValue(self.restart("USE-VALUE", value="7"), "*A*")
-        self.assertFalse(self.s.call("save-session").is_error)
-        before = self.s.call("session-history", format="lisp").text
-        self.assertFalse(self.s.call("restore-session", name="default").is_error)
-        self.assertEqual(before, self.s.call("session-history", format="lisp").text)
-        self.assertGives("(list (a) *a* *lost* (fboundp 'b))", "(1 7 1 NIL)")
-
 
 class TimeTravel(Checkpoints):
     def count_to(self, n):

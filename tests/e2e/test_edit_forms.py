@@ -60,12 +60,6 @@ class EditForms(mcp.TestCase):
     def test_a_patch_changes_just_the_text(self):
         self.assertChanged(self.patch("defun", "price", '"("\n  x', '")"\n  (list x)'), TEXT.replace('"("\r\n  x', '")"\r\n  (list x)'))
 
-    def test_what_is_only_shown_is_not_said_to_wait_for_loading(self):
-        reply = self.edit("defvar", "*a*", "replace", "(defvar *a* 10)", **{"dry-run": True})
-        self.assertChanged(reply, TEXT)
-        self.assertTrue(reply.text.startswith("Not written (dry-run): "), reply.text)
-        self.assertTrue(reply.text.endswith("\nWithout dry-run, the change is written."), reply.text)
-
     def test_a_fence_of_markdown_around_the_content_is_named(self):
         fenced = "```lisp\n(defvar *a* 10)\n```\n"
         for reply in (self.edit("defvar", "*a*", "replace", fenced), self.lisp.call("validate-syntax", code=fenced)):

@@ -22,8 +22,8 @@ from mcp_http import Session
 OWN = "10.77.0.1"
 NAMES = ["lisp-%d" % n for n in range(10)]
 ADDRESSES = {"lisp-%d" % n: "10.77.0.%d" % (10 + n) for n in range(12)}
-SECONDS = int(os.environ.get("CL_MCP_FLEET_SECONDS", 12))
-SESSIONS = int(os.environ.get("CL_MCP_FLEET_SESSIONS", 16))
+SECONDS = int(os.environ.get("CL_MCP_FLEET_SECONDS", 6))
+SESSIONS = int(os.environ.get("CL_MCP_FLEET_SESSIONS", 8))
 IS_LONG = SECONDS >= 90
 # A save takes one to two seconds of a processor. What moves, drains or has its time for a save is saved, so the more sessions there are,
 # the more time is between such events: for 500 sessions, two processors manage one event in ten seconds.
@@ -164,6 +164,13 @@ class Scaling(Base):
         homes = self.start()
         return [key for key in self.KEYS if homes[key] == node]
 
+    def start_with_one(self, node):
+        """The session that is left on this one, which is to end: each that it has is saved."""
+        key, *others = self.start_with(node)
+        for other in others:
+            self.fleet.ask("ann", "close-session", other)
+        return key
+
     def at(self, node):
         return next(client for client in self.legacy if client.id.startswith(node + "-"))
 
@@ -205,7 +212,7 @@ class Scaling(Base):
 
     def test_a_node_is_drained_and_comes_back(self):
         f = self.fleet
-        key = self.start_with("lisp-1")[0]
+        key = self.start_with_one("lisp-1")
         client = self.at("lisp-1")
         f.ask("ann", "create-session", name="unused")
         f.ask("ann", "evaluate-lisp", key, code="(incf *n*)")
@@ -229,7 +236,7 @@ class Scaling(Base):
 
     def test_a_session_that_cannot_be_saved_is_lost_when_its_node_is_drained(self):
         f = self.fleet
-        key = self.start_with("lisp-1")[0]
+        key = self.start_with_one("lisp-1")
         f.ask("ann", "evaluate-lisp", key, code="(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
         f.nodes.pop("lisp-1").end(wait=60)
         text, _ = self.hear(key)
@@ -445,7 +452,7 @@ class Random(Base):
             os.kill(f.nodes[long_paused].pid, signal.SIGSTOP)
             resumes = time.monotonic() + 75
         try:
-            while time.monotonic() < end:
+            while time.monotonic() < end or len(events) < len(what):
                 event = what[len(events) % len(what)] if len(events) < len(what) else chance.choice(what)
                 if event == "add" and len(self.present) == len(ADDRESSES):
                     event = "remove"

@@ -11,7 +11,7 @@ import mcp
 import mcp_http
 from mcp_http import Session, legacy, modern, text_of
 
-SECONDS = 8
+SECONDS = 5
 CLIENTS = 200
 
 

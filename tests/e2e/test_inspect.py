@@ -131,13 +131,6 @@ class Handles(Inspecting):
         self.assertNotEqual(handle, other)
         self.assertStale(other)
 
-    def test_a_session_that_is_restored_has_no_handles(self):
-        handle = self.handle_of(self.shown("*p*"))
-        self.assertFalse(self.s.call("save-session").is_error)
-        self.assertFalse(self.s.call("restore-session", name="default").is_error)
-        self.assertStale(handle)
-        self.assertEvaluates("(point-y *p*)", '"why"')
-
     def test_the_oldest_handles_go_and_keep_no_garbage(self):
         self.s.evaluate("(defvar *weak* nil)")
         first = self.handle_of(self.shown("(let ((l (list 1))) (setf *weak* (sb-ext:make-weak-pointer l)) l)"))

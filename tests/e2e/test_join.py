@@ -71,14 +71,15 @@ class NobodyThere(mcp.TestCase):
         self.assertNotJoined(client, "another secret than that of %s" % os.path.join(home, ".sly-secret"))
         self.assertEqual(["secret of .slime-secret", "secret of .sly-secret"], seen)
 
-    def test_silence_is_reported_within_seconds(self):
-        client = self.start_server("--attach", self.serve(lambda connection: connection.recv(1)).address)
-        self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
-
-    def test_slynk_too_can_read_what_is_asked_first(self):
+    def test_silence_is_reported_within_seconds_and_slynk_too_can_read_what_is_asked_first(self):
         seen = []
-        client = self.start_server("--attach", self.serve(lambda connection: seen.append(joining.read_packet(connection))).address)
-        self.assertNotJoined(client)
+
+        def serve(connection):
+            seen.append(joining.read_packet(connection))
+            connection.recv(1)
+
+        client = self.start_server("--attach", self.serve(serve).address)
+        self.assertNotJoined(client, "it does not answer", "there is no ~/.slime-secret")
         # Its reader knows lists, strings, symbols, numbers and quotes, and no other macro characters.
         outside_strings = re.sub(r'"(?:[^"\\]|\\.)*"', "", seen[0], flags=re.S)
         self.assertNotRegex(outside_strings, "[#`,;|]")
@@ -146,13 +147,17 @@ class Evaluating(ImageTest):
         self.assertEqual(["stdout", "stderr"], [name for name in report.sections if name.startswith("std")])
         self.assertEqual(["5 "], [self.s.evaluate("(read-line)", stdin="5 ").values[0].strip('"')])
 
-    def test_the_package_and_the_star_variables_are_the_sessions_own(self):
+    def test_the_package_the_readtable_and_the_star_variables_are_the_sessions_own(self):
         person = self.person()
         self.s.evaluate("(defpackage :of-the-agent (:use :cl))")
         self.s.evaluate("(in-package :of-the-agent)")
         self.assertEvaluates("(values (package-name *package*) *)", '"OF-THE-AGENT"', "#<PACKAGE \"OF-THE-AGENT\">")
         self.assertIn("COMMON-LISP-USER", person.evaluate("(package-name *package*)"))
         self.assertIn("COMMON-LISP-USER", person.evaluate("(package-name (symbol-value '*package*))"))
+        self.s.evaluate("(setf *print-base* 16 *readtable* (copy-readtable nil)) (set-macro-character #\\! (constantly 7))")
+        self.assertEvaluates("(list ! *print-base*)", "(7 16)")
+        self.assertEqual("10", person.evaluate("*print-base*"))
+        self.assertEqual("NIL", person.evaluate("(values (get-macro-character #\\!))"))
 
     def test_both_see_the_same_definitions(self):
         person = self.person()
@@ -202,6 +207,7 @@ class Evaluating(ImageTest):
         running = self.s.start_call("evaluate-lisp", code="(loop until *stop* do (sleep 0.01) finally (return :stopped))")
         mcp.wait_until(lambda: "running for" in self.s.call("session-info").text, 10, "the evaluation to run")
         self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)
+        self.assertIn("(EVAL (LOOP", self.s.call("get-backtrace").text)
         person = self.person()
         person.evaluate("(setf *stop* t)")
         self.assertValue(running.reply(), ":STOPPED")

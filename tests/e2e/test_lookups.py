@@ -255,16 +255,6 @@ class Session(mcp.SessionTest):
         self.assertDefinedBy("helper", 3, "(defun helper () 4)")
         self.assertDefinedBy("g", 4, ";; invoke-restart RETRY, error 1\n(defun g () (helper))")
 
-    def test_a_saved_session_knows_it(self):
-        state = self.folder()
-        client = self.start_server("--tools=full", "--state-dir", state)
-        client.evaluate('(defun f () "kept")')
-        self.assertFalse(client.call("save-session", wait=120).is_error)
-        client.close()
-        client = self.start_server("--tools=full", "--state-dir", state)
-        self.assertFalse(client.call("restore-session", name="default", wait=60).is_error)
-        self.assertIn('evaluation 1\n(defun f () "kept")', client.call("find-definition", name="f").text)
-
     def test_definitions_of_a_file_belong_to_the_file(self):
         path = self.file("(in-package :cl-user)\n\n(defun from-file ()\n  :yes)\n", "code.lisp")
         for compiled in (False, True):

@@ -244,7 +244,9 @@ def printed(expected):
     return expected if isinstance(expected, str) else "%d" % expected
 
 
-RESTORED = "\n\n[Session]\nRestored session %s, the state after evaluation 1. A save holds neither checkpoints nor errors."
+READ = '(with-open-file (in "kept.txt") (values (read-line in)))'
+WRITE = '(with-open-file (out "kept.txt" :direction :output :if-exists :supersede) (write-line "x" out) :written)'
+WRITES_IMAGE = "(call 2 (sb-ext:native-namestring sb-ext:*core-pathname*) 1)"
 
 
 class Sandbox(mcp.TestCase):
@@ -280,6 +282,43 @@ class Sandbox(mcp.TestCase):
     def assertRefused(self, says, *options, program=None, under=(), **variables):
         env = mcp.clean_environment(HOME=self.home, **variables)
         return self.assertDoesNotStart(says, "--sandbox", *options, program=program, under=under, env=env, cwd=self.project)
+
+    def assertEvaluatesIn(self, client, code, value):
+        self.assertEqual("=> " + value, client.evaluate(code).text)
+
+    def assertConfined(self, client):
+        """A Lisp that was started from an image is in the sandbox and reads no image but its own."""
+        client.evaluate(PRELUDE)
+        self.write(os.path.join(self.home, ".local/state/other.core"))
+        self.assertEvaluatesIn(client, '(call 2 "%s/file" 1)' % self.out, "-13")
+        self.assertEvaluatesIn(client, '(reads "%s/.local/state/other.core")' % self.home, ":DENIED")
+        self.assertEvaluatesIn(client, WRITES_IMAGE, str(EACCES))
+
+    def create(self, client, name, **arguments):
+        return self.assertSucceeds(client.call("create-session", name=name, **arguments)).text
+
+    def assertReadOnly(self, client, session):
+        """It reads the project, and writes neither there nor elsewhere."""
+        self.write(os.path.join(self.project, "kept.txt"), "kept\n")
+        self.assertEqual('=> "kept"', client.evaluate(READ, session=session).text)
+        self.assertErrorReport(client.evaluate(WRITE, session=session), "FILE-ERROR")
+        client.evaluate(PRELUDE, session=session)
+        self.assertEqual("=> -13", client.evaluate('(call 2 "%s/file" 1)' % self.out, session=session).text)
+        self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/.ssh/id")' % self.home, session=session).text)
+
+    def make_directories(self, *paths):
+        for path in paths:
+            os.mkdir(path)
+            self.write(os.path.join(path, "kept.txt"), "kept\n")
+        return paths
+
+    def assertWritesOnlyIn(self, client, session, directory, *others):
+        client.evaluate(PRELUDE, session=session)
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session=session).text)
+        self.assertEqual("x\n", mcp.read(os.path.join(directory, "kept.txt")))
+        for other in others:
+            self.assertEqual("=> %d" % EACCES, client.evaluate('(call 2 "%s/kept.txt" 1)' % other, session=session).text)
+            self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/kept.txt")' % other, session=session).text)
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
@@ -447,9 +486,6 @@ class Work(Sandbox):
         self.assertErrorReport(report, "FILE-ERROR")
         self.assertIn("The session has the sandbox read-only", report.text)
 
-    def assertEvaluatesIn(self, client, code, value):
-        self.assertEqual("=> " + value, client.evaluate(code).text)
-
     def test_each_denied_operation_names_it(self):
         client = self.start("workspace", "--network", "off")
         client.evaluate("(progn (require :sb-posix) (require :sb-bsd-sockets))")
@@ -518,64 +554,10 @@ class Work(Sandbox):
         self.assertIn(client.evaluate(place).value, places)
         client.destroy()
 
-    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
-    def test_sessions_are_saved_and_restored(self):
-        client = self.start("workspace")
-        client.evaluate("(defvar *x* (list 1 2))")
-        self.assertSucceeds(client.call("save-session"))
-        client.evaluate("(setf *x* nil)")
-        self.assertSucceeds(client.call("restore-session", name="default"))
-        self.assertEvaluatesIn(client, "*x*", "(1 2)")
-        self.assertConfined(client)
-
-    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
-    def test_sessions_persist(self):
-        client = self.start("read-only", "--persist")
-        client.evaluate("(defvar *x* (list 1 2))")
-        client.close()
-        client = self.start("read-only", "--persist")
-        self.assertEvaluatesIn(client, "*x*", "(1 2)" + RESTORED % "default")
-        self.assertConfined(client)
-        client.destroy()  # what it would save at its end is of no use
-
-    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
-    def test_sessions_are_suspended(self):
-        client = self.start("workspace", "--idle-timeout", "1")
-        client.evaluate("(defvar *x* (list 1 2))")
-        mcp.wait_until(lambda: "suspended" in client.call("list-sessions").text, 60, "the session is suspended")
-        resumed = client.evaluate("*x*").text
-        self.assertIn("=> (1 2)", resumed)
-        self.assertIn("suspended", resumed)
-        self.assertConfined(client)
-
-    def assertConfined(self, client):
-        """A Lisp that was started from an image is in the sandbox and reads no image but its own."""
-        client.evaluate(PRELUDE)
-        self.write(os.path.join(self.home, ".local/state/other.core"))
-        self.assertEvaluatesIn(client, '(call 2 "%s/file" 1)' % self.out, "-13")
-        self.assertEvaluatesIn(client, '(reads "%s/.local/state/other.core")' % self.home, ":DENIED")
-        # The image of a suspended session is gone.
-        opened = client.evaluate("(call 2 (sb-ext:native-namestring sb-ext:*core-pathname*) 1)").text
-        self.assertIn(opened, ("=> %d" % EACCES, "=> -2"))
-
-    def test_a_file_put_in_place_of_a_draft_is_not_taken(self):
-        client = self.start("workspace")
-        client.evaluate(PRELUDE)
-        drafts = self.drafts()
-        key = os.path.join(self.home, ".ssh/id")
-        client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while sleep 0.01; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
-        saved = client.call("save-session")
-        self.assertTrue(saved.is_error, saved.text)
-        self.assertIn("was not saved", saved.text)
-        for top, folders, files in os.walk(os.path.dirname(drafts)):
-            for name in files if top != drafts else []:
-                self.assertFalse(os.path.islink(os.path.join(top, name)), name)
-        self.assertEqual("secret", mcp.read(key))
-
-    def test_an_image_that_another_session_has_open_is_not_taken(self):
+    def test_sessions_are_saved_unless_another_has_the_image_open_and_are_restored(self):
         client = self.start("workspace")
         client.call("create-session", name="other")
-        client.evaluate("(defvar *x* 1)")
+        client.evaluate("(defvar *x* (list 1 2))")
         hold = "while sleep 0.01; do for f in %s/*.core; do test -s $f && exec sleep 1000 %s$f; done; done"
         for way in ("<", ">>"):
             start = '(sb-ext:process-pid (sb-ext:run-program "/bin/sh" (list "-c" "%s") :wait nil))' % (hold % (self.drafts(), way))
@@ -587,6 +569,10 @@ class Work(Sandbox):
             state = os.path.join(self.home, ".local/state/cl-mcp-server")
             self.assertEqual([], [name for name in os.listdir(state) + os.listdir(self.drafts()) if ".core" in name])
         self.assertSucceeds(client.call("save-session"))
+        client.evaluate("(setf *x* nil)")
+        self.assertSucceeds(client.call("restore-session", name="default"))
+        self.assertEvaluatesIn(client, "*x*", "(1 2)")
+        self.assertConfined(client)
 
     def test_the_temporary_directory_goes_with_the_server_or_with_the_next(self):
         kept = os.path.join(self.home, "other")
@@ -687,25 +673,9 @@ class ServersOwn(Sandbox):
             self.assertOperational(self.start("workspace", "--http", "127.0.0.1:0", "--stdio", *options))
 
 
-READ = '(with-open-file (in "kept.txt") (values (read-line in)))'
-WRITE = '(with-open-file (out "kept.txt" :direction :output :if-exists :supersede) (write-line "x" out) :written)'
-
-
 @unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
 class OfASession(Sandbox):
     """A sandbox that create-session asks for."""
-
-    def create(self, client, name, **arguments):
-        return self.assertSucceeds(client.call("create-session", name=name, **arguments)).text
-
-    def assertReadOnly(self, client, session):
-        """It reads the project, and writes neither there nor elsewhere."""
-        self.write(os.path.join(self.project, "kept.txt"), "kept\n")
-        self.assertEqual('=> "kept"', client.evaluate(READ, session=session).text)
-        self.assertErrorReport(client.evaluate(WRITE, session=session), "FILE-ERROR")
-        client.evaluate(PRELUDE, session=session)
-        self.assertEqual("=> -13", client.evaluate('(call 2 "%s/file" 1)' % self.out, session=session).text)
-        self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/.ssh/id")' % self.home, session=session).text)
 
     def test_it_holds_where_the_server_has_none(self):
         client = self.start("off")
@@ -772,64 +742,6 @@ class OfASession(Sandbox):
         client.call("reset-session", session="strict")
         self.assertReadOnly(client, "strict")
 
-    def test_it_outlasts_a_suspension(self):
-        client = self.start("off", "--idle-timeout", "1")
-        self.create(client, "strict", sandbox="read-only")
-        client.evaluate("(defvar *x* 1)", session="strict")
-        mcp.wait_until(lambda: "strict: suspended" in client.call("list-sessions").text, 60, "the session is suspended")
-        self.assertIn("=> 1", client.evaluate("*x*", session="strict").text)
-        self.assertReadOnly(client, "strict")
-
-    def test_it_is_saved_with_the_session(self):
-        client = self.start("off")
-        self.create(client, "strict", sandbox="read-only")
-        client.evaluate("(defvar *x* 1)", session="strict")
-        self.assertSucceeds(client.call("save-session", session="strict"))
-        client.call("close-session", session="strict")
-        # A session of that name that is not confined is so from the restore on.
-        self.create(client, "strict")
-        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="strict").text)
-        self.assertSucceeds(client.call("restore-session", name="strict"))
-        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
-        self.assertReadOnly(client, "strict")
-        client.close()
-        client = self.start("workspace")
-        self.assertSucceeds(client.call("restore-session", name="strict"))
-        self.assertReadOnly(client, "strict")
-        # It is not started in a sandbox that this server does not know.
-        description = os.path.join(self.home, ".local/state/cl-mcp-server/strict.json")
-        text = mcp.read(description)
-        self.write(description, text.replace('"sandbox": "read-only"', '"sandbox": "stricter"'))
-        self.assertIsError(client.call("restore-session", name="strict"), "cannot be started in its sandbox: there is no sandbox stricter")
-
-    def test_it_persists(self):
-        client = self.start("off", "--persist")
-        self.create(client, "strict", sandbox="read-only")
-        client.evaluate("(defvar *x* 1)", session="strict")
-        client.close()
-        client = self.start("off", "--persist", "--tools", "full")
-        # Before anything is evaluated there, too.
-        self.write(os.path.join(self.project, "a.lisp"), "(defun a () 1)\n")
-        refused = client.call("edit-form", path="a.lisp", kind="defun", name="a", content="(defun a () 2)", session="strict")
-        self.assertEqual("The session has the sandbox read-only: no file is edited for it.", refused.text)
-        self.assertEqual("=> 1" + RESTORED % "strict", client.evaluate("*x*", session="strict").text)
-        self.assertReadOnly(client, "strict")
-        client.destroy()  # what it would save at its end is of no use
-
-    def make_directories(self, *paths):
-        for path in paths:
-            os.mkdir(path)
-            self.write(os.path.join(path, "kept.txt"), "kept\n")
-        return paths
-
-    def assertWritesOnlyIn(self, client, session, directory, *others):
-        client.evaluate(PRELUDE, session=session)
-        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session=session).text)
-        self.assertEqual("x\n", mcp.read(os.path.join(directory, "kept.txt")))
-        for other in others:
-            self.assertEqual("=> %d" % EACCES, client.evaluate('(call 2 "%s/kept.txt" 1)' % other, session=session).text)
-            self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/kept.txt")' % other, session=session).text)
-
     def test_its_workspace_is_its_directory(self):
         inside, beside = self.make_directories(os.path.join(self.project, "a"), os.path.join(self.project, "b"))
         outside, = self.make_directories(os.path.join(self.home, "worktree"))
@@ -869,45 +781,3 @@ class OfASession(Sandbox):
             self.assertIn("is not in %s, the working directory of the sandbox workspace. A session in a sandbox may only have a directory in it." % self.project, refused.text)
         refused = self.start("off").call("create-session", name="wide", directory=self.home, sandbox="workspace")
         self.assertIn("holds your home directory", refused.text)
-
-    def test_a_link_in_the_place_of_its_directory_leads_nowhere(self):
-        inside, = self.make_directories(os.path.join(self.project, "a"))
-        outside, = self.make_directories(os.path.join(self.home, "worktree"))
-        for directory in (inside, outside):
-            self.write(os.path.join(directory, "a.lisp"), "(defun a () 1)\n")
-        client = self.start("workspace", "--tools", "full")
-        self.create(client, "a", directory="a")
-        client.evaluate("(defvar *x* 1)", session="a")
-        self.assertFalse(client.call("save-session", session="a").is_error)
-        client.evaluate(PRELUDE)
-        self.assertEqual("=> (0 0)", client.evaluate('(list (call 82 "a" "moved") (call 88 "%s" "a"))' % outside).text)
-        moved = os.path.join(self.project, "moved")
-
-        def assert_kept_out():
-            client.evaluate(PRELUDE, session="a")
-            for code, value in (('(reads "%s/kept.txt")', ":DENIED"), ('(call 2 "%s/kept.txt" 1)', EACCES)):
-                self.assertEqual("=> %s" % value, client.evaluate(code % outside, session="a").text)
-
-        edit = {"path": "a.lisp", "kind": "defun", "name": "a", "content": "(defun a () 2)", "session": "a"}
-        client.call("edit-form", edit)
-        self.assertEqual("(defun a () 1)\n", mcp.read(os.path.join(outside, "a.lisp")))
-        self.assertEqual("(defun a () 2)\n", mcp.read(os.path.join(moved, "a.lisp")))
-        assert_kept_out()
-        client.call("reset-session", session="a")
-        assert_kept_out()
-        self.assertIsError(client.call("restore-session", name="a"), "%s is not a directory, or is reached through a symbolic link." % inside)
-
-    def test_a_save_does_not_widen_it(self):
-        inside, = self.make_directories(os.path.join(self.project, "a"))
-        outside, = self.make_directories(os.path.join(self.home, "worktree"))
-        client = self.start("off")
-        for name, directory in (("in", inside), ("out", outside)):
-            self.create(client, name, directory=directory, sandbox="workspace")
-            client.evaluate("(defvar *x* 1)", session=name)
-            self.assertFalse(client.call("save-session", session=name).is_error)
-        client.close()
-        client = self.start("workspace")
-        self.assertIsError(client.call("restore-session", name="out"), "cannot be started in its sandbox: %s is not in %s" % (outside, self.project))
-        self.assertFalse(client.call("restore-session", name="in").is_error)
-        self.assertEqual("=> 1", client.evaluate("*x*", session="in").text)
-        self.assertWritesOnlyIn(client, "in", inside, outside)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import unittest
 
 import mcp
@@ -64,17 +63,19 @@ class SavingAndRestoring(saves.Saves):
         self.restore(other)
         check(other)
 
-    def test_the_directory_of_a_session_is_saved_with_it(self):
+    def test_the_directory_of_a_session_is_saved_with_it_and_hooks_that_print_or_fail_do_not_keep_it_from_starting(self):
         folder = os.path.realpath(self.folder())
         mcp.write(os.path.join(folder, "theirs.asd"), '(asdf:defsystem "theirs")')
         self.s.call("create-session", name="elsewhere", directory=folder)
-        self.s.evaluate("1", session="elsewhere")
+        self.s.evaluate("(progn (push (lambda () (print :collected)) sb-ext:*after-gc-hooks*) (push (lambda () (error \"hook\")) sb-ext:*after-gc-hooks*)"
+                        " (push (lambda () (print :begun)) sb-ext:*init-hooks*) (defvar *kept* 41))", session="elsewhere")
         self.save(session="elsewhere")
         self.s.close()
         other = self.server()
         where = "(list (sb-posix:getcwd) (namestring *default-pathname-defaults*) (asdf:component-name (asdf:find-system \"theirs\")))"
         there = '("%s" "%s/" "theirs")' % (folder, folder)
-        self.restore(other, name="elsewhere")
+        self.assertIn("Restored session elsewhere", self.restore(other, name="elsewhere").text)
+        self.assertValue(other.evaluate("*kept*", session="elsewhere"), "41")
         self.assertIn("directory %s" % folder, other.call("list-sessions").text)
         self.assertValue(other.evaluate(where, session="elsewhere"), there)
         other.call("reset-session", session="elsewhere")
@@ -83,39 +84,16 @@ class SavingAndRestoring(saves.Saves):
         self.addCleanup(os.rename, folder + "-gone", folder)
         self.assertIsError(other.call("restore-session", name="elsewhere"), "The saved session elsewhere cannot be started: its directory %s does not exist." % folder)
 
-    def test_the_session_continues_while_it_is_saved_and_nothing_of_that_is_in_the_save(self):
-        self.s.evaluate("(defvar *n* 1)")
-        # A save is of its place in the queue.
-        first = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.3) (setf *n* 2))")
-        save = self.s.start_call("save-session")
-        last = self.s.start_call("evaluate-lisp", code="(setf *n* 3)")
-        self.assertValue(first.reply(), "2")
-        self.assertValue(last.reply(), "3")
-        pid = self.pid()
-        self.wait_for_image()
-        self.assertEvaluates("(incf *n*)", "4")
-        self.assertEqual(pid, self.pid())
-        self.assertEvaluates("(defvar *later* 3)", "*LATER*")
-        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
-        self.assertEvaluates("*n*", "4")
-        self.assertFalse(self.s.call("reset-session").is_error)
-        self.assertEvaluates("(boundp '*n*)", "NIL")
-        self.assertFalse(save.is_answered, "the session was saved before everything else was answered")
-        self.assertSucceeds(save.reply(), "the state after evaluation 2.")
-        self.restore()
-        history = self.s.call("session-history").text
-        for code in ("(defvar *n* 1)", "(progn (sleep 0.3) (setf *n* 2))"):
-            self.assertIn(code, history)
-        for code in ("*later*", "(setf *n* 3)", "exit"):
-            self.assertNotIn(code, history)
-        self.assertEvaluates("(list *n* (boundp '*later*))", "(2 NIL)")
-
     @unittest.skipIf(mcp.SANITIZED, "writes images of 13 MB; the plain build does")
     def test_saving_again_keeps_one_image_and_the_newer_state(self):
         for code in ("(defvar *n* 1)", "(defun undone () 1)", "(error \"no definition\")"):
             self.s.evaluate(code)
         self.s.call("rollback-session", to="1")
         self.s.evaluate("(defun kept () 1)")
+        self.s.evaluate("(defvar *chosen* (restart-case (error \"x\") (use-value (v) v)))")
+        self.assertValue(self.restart("USE-VALUE", value="7"), "*CHOSEN*")
+        self.s.evaluate("(progn (defvar *starts* 0) (cl-mcp:on-start counted (incf *starts*)))")
+        handle = re.search(r"(?m)^Handle: (h\d+)$", self.s.call("inspect-object", code="(list 1 2)").text).group(1)
         self.save()
         first, files = self.images(), self.files()
         # With threads it is refused, with the reason.
@@ -140,89 +118,9 @@ class SavingAndRestoring(saves.Saves):
         self.restore()
         self.assertEqual(history, self.s.call("session-history").text)
         self.assertEqual(code, self.s.call("session-history", format="lisp").text)
-        self.assertEvaluates("*n*", "2")
-
-    def test_the_later_begun_of_two_saves_counts_although_it_is_written_sooner(self):
-        self.s.evaluate("(defvar *n* 1)")
-        first = self.s.start_call("save-session")
-        image = self.wait_for_image()
-        held = self.writer(image)
-        os.kill(held, signal.SIGSTOP)
-        self.assertEvaluates("(setf *n* 2)", "2")
-        second = self.s.start_call("save-session")
-        later = self.writer(self.wait_for_image(beside=[image]))
-        mcp.wait_until(lambda: not mcp.is_alive(later), 60, "the end of the one that was begun later")
-        self.assertFalse(first.is_answered or second.is_answered)
-        os.kill(held, signal.SIGCONT)
-        self.assertIn("the state after evaluation 1.", first.reply(wait=90).text)
-        self.assertIn("the state after evaluation 2.", second.reply(wait=90).text)
-        self.assertOneSave()
-        self.restore()
-        self.assertEvaluates("*n*", "2")
-        self.assertIn("(setf *n* 2)", self.s.call("session-history").text)
-
-    def test_a_session_closed_while_it_is_saved_leaves_nothing(self):
-        self.s.call("create-session", name="short")
-        self.s.evaluate("(defvar *n* 1)", session="short")
-        pending = self.s.start_call("save-session", session="short")
-        self.wait_for_image()
-        self.s.call("close-session", session="short")
-        self.assertRefuses(pending.reply(), "closed")
-        mcp.wait_until(lambda: not self.images(), 10, "the end of the image")
-        self.assertOperational()
-
-    def test_hooks_that_print_or_fail_while_a_process_starts_do_not_keep_it_from_starting(self):
-        self.s.evaluate("(progn (push (lambda () (print :collected)) sb-ext:*after-gc-hooks*) (push (lambda () (error \"hook\")) sb-ext:*after-gc-hooks*)"
-                        " (push (lambda () (print :begun)) sb-ext:*init-hooks*) (defvar *kept* 41))")
-        self.assertFalse(self.save().is_error)
-        reply = self.restore()
-        self.assertIn("Restored session default", reply.text)
-        self.assertEvaluates("*kept*", "41")
-
-
-class Named(saves.Saves):
-    """Saves have names; they can be listed and deleted."""
-
-    def test_a_save_of_another_name_is_a_session_of_that_name(self):
-        self.s.evaluate("(defvar *n* 1)")
-        self.assertIn("No sessions yet", self.server().call("list-sessions").text)
-        self.s.call("checkpoint-session", name="one")
-        text = self.save(name="before").text
-        self.assertIn("Saved session before, the state after evaluation 1.", text)
-        self.assertOneSave("before")
-        self.assertRefuses(self.s.call("restore-session", name="default"), "no saved session named default")
-        self.s.evaluate("(incf *n*)")
-        self.save()
-        self.assertRegex(self.s.call("list-sessions").text, r"\n2 saved sessions \(see restore-session\):\n- default, saved \S+Z\n- before, saved \S+Z$")
-        text = self.restore(name="before").text
-        self.assertIn("Restored session before, the state after evaluation 1.", text)
-        self.assertIn("\nNamed checkpoints, which this save does not hold: one (evaluation 1).", text)
-        self.assertRegex(text, r"\nPass its name as session to other tools\.$")
-        self.assertNotIn("Discarded", text, "there was no session of that name")
-        self.assertEvaluates("*n*", "2")
-        self.assertValue(self.s.evaluate("*n*", session="before"), "1")
-
-    def test_a_save_is_deleted(self):
-        self.copy_saved("default", "other")
-        self.restore()
-        reply = self.s.call("delete-save", name="default")
-        self.assertIn("Deleted the saved session default. The running session of that name continues.", reply.text)
-        self.assertOneSave("other")
-        self.assertEvaluates("*n*", "2")
-        self.assertRefuses(self.s.call("delete-save", name="default"), "There is no saved session named default")
-        for name in ("../other", "other.json", "", "/other"):
-            self.assertTrue(self.s.call("delete-save", name=name).is_error)
-        self.assertOneSave("other")
-        self.assertEqual("Deleted the saved session other.", self.s.call("delete-save", name="other").text)
-        self.assertEqual([], self.files())
-
-    def test_names_that_no_session_can_have_are_refused(self):
-        self.s.evaluate("1")
-        for name in ("a/b", "", "../x", "x" * 65, "a b"):
-            self.assertRefuses(self.s.call("save-session", name=name), "1 to 64 characters")
-        for name in ("a b.json", ".json", "x" * 100 + ".json"):
-            open(os.path.join(self.state, name), "w").close()
-        self.assertNotIn("saved session", self.s.call("list-sessions").text)
+        self.assertEvaluates("(list *n* *chosen* *starts*)", "(2 7 1)")
+        self.assertIn("No object has the handle", self.s.call("inspect-object", handle=handle).text)
+        self.assertRegex(self.s.call("find-definition", name="kept").text, r"evaluation 4\n\(defun kept \(\) 1\)")
 
 
 class Restored(saves.Saves):

@@ -3,56 +3,13 @@
 import os
 import re
 import signal
-import time
 import unittest
 
 import mcp
 
 
-class Survival(mcp.TestCase):
-    def assertProcessDied(self, code, *types, message=None, wait=60, **named):
-        """The report of a death, and a session that works at once and says honestly that it began anew."""
-        self.assertFalse(self.s.evaluate("(defparameter *kept* 42)").is_error)
-        report = self.s.evaluate('(progn (format t "printed before~%%") (finish-output)) %s' % code, wait=wait, **named)
-        self.assertTrue(report.is_error, report.text)
-        self.assertIn(report.error_type, types, report.text)
-        self.assertEqual("printed before", report.stdout.split("\n")[0], report.text)
-        if message:
-            self.assertRegex(report.message, message)
-        self.assertNotEqual("", report.session, report.text)
-        started = time.monotonic()
-        self.assertOperational()
-        self.assertLess(time.monotonic() - started, 5 * mcp.STRETCH)
-        self.assertHonest(report)
-        return report
-
-    def assertHonest(self, report):
-        """What the report says of the session is what is the case."""
-        kept = self.s.evaluate("(boundp '*kept*)").value == "T"
-        if kept:
-            self.assertNotRegex(report.session, r"(?i)\bgone\b|\blost\b")
-        else:
-            self.assertRegex(report.session, r"(?i)gone|lost|fresh|restart|anew|new")
-
-
-class Signals(Survival):
-    """What code does to its own process, and what becomes of it, is a table: hostile/."""
-
-    def test_the_report_of_a_death_names_what_ended_the_process_and_has_what_was_printed(self):
-        for code, died, message in (
-            ("(sb-ext:exit)", "PROCESS-EXITED", "(?i)exit"),
-            ("(sb-ext:exit :code 3)", "PROCESS-EXITED", "3"),
-            ("(sb-ext:exit :code 4 :abort t)", "PROCESS-EXITED", "4"),
-            ('(alien-funcall (extern-alien "_exit" (function void int)) 11)', "PROCESS-EXITED", "11"),
-            ("(sb-posix:kill (sb-posix:getpid) 9)", "PROCESS-KILLED", "SIGKILL|signal 9"),
-            ('(progn (alien-funcall (extern-alien "signal" (function unsigned-long int unsigned-long)) 11 0)'
-             ' (alien-funcall (extern-alien "raise" (function int int)) 11))', "PROCESS-KILLED", "SIGSEGV|signal 11"),
-        ):
-            with self.subTest(code):
-                self.assertProcessDied(code, died, message=message)
-        # SBCL takes the signal itself: it says so and exits.
-        report = self.assertProcessDied('(alien-funcall (extern-alien "abort" (function void)))', "PROCESS-KILLED", "PROCESS-EXITED")
-        self.assertRegex(report.text, r"SIGABRT|signal 6")
+class Signals(mcp.TestCase):
+    """What code does to its own process, and what becomes of it, is a table: hostile/. What the report says is in test_session.c."""
 
     def test_kill_9_of_the_zygote(self):
         self.s.evaluate("(defparameter *kept* 42)")
@@ -69,7 +26,7 @@ class Signals(Survival):
         self.assertOperational()
 
 
-class Exhaustion(Survival):
+class Exhaustion(mcp.TestCase):
     options = ("--max-heap", "512")  # which is filled in a quarter of the time
 
     @unittest.skipIf(mcp.SANITIZED, "what it tests is in the Lisp; the plain build does")
@@ -102,7 +59,7 @@ class Exhaustion(Survival):
                 self.assertOperational()
 
 
-class OverAndOver(Survival):
+class OverAndOver(mcp.TestCase):
     def test_the_death_of_one_session_does_not_touch_another(self):
         self.s.call("create-session", name="stays")
         self.s.evaluate("(defparameter *mine* 1)", session="stays")

@@ -223,6 +223,7 @@ class Loading(Systems):
         self.assertIn("shop was already loaded; force: true reloads it.", client.call("load-system", system="shop", wait=60).text)
         self.assertRegex(client.call("load-system", system="shop", force=True, wait=60).text, r"^Loaded shop\.\nSystems loaded: shop\n")
         self.assertValue(client.evaluate("(shop:total '(1 2))"), "3")
+        self.assertRegex(client.evaluate("(shop:total '(1 :two))").text, r"\(SHOP:TOTAL \(1 :TWO\)\) at \S+/shop\.lisp:\d+\n")
         self.assertIn('(asdf:load-system "shop")', client.call("session-history").text)  # as it can be evaluated again
 
     def test_a_load_that_never_ends_meets_its_time_limit(self):
@@ -360,7 +361,7 @@ class Testing(Systems):
         client.evaluate("(sb-thread:terminate-thread *thread*)")
 
     def test_a_test_that_never_ends_meets_the_time_limit_and_can_be_cancelled(self):
-        client = self.project(suite("endless", "rt", '(deftest fails (error "first") 1)\n(deftest loops (loop) 1)\n'))
+        client = self.project(suite("endless", "rt", '(deftest fails (error "first") 1)\n(deftest loops (loop (sleep 0.1)) 1)\n'))
         client.call("load-system", system="rt", wait=120)
         report = client.call("run-tests", system="endless", timeout=3, wait=60)
         self.assertErrorReport(report, "TIMEOUT")

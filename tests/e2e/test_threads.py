@@ -678,13 +678,6 @@ class Hooks(mcp.SessionTest):
         self.s.call("rollback-session", to="-1")
         self.assertEvaluates("*connection*", ":OPEN")
 
-    def test_when_a_save_is_restored(self):
-        self._server = self.start_server("--state-dir", self.folder())
-        self.register("start")
-        self.assertFalse(self.s.call("save-session").is_error)
-        self.assertFalse(self.s.call("restore-session", name="default").is_error)
-        self.assertEvaluates("(list *connection* *count*)", "(:AGAIN 1)")
-
     def test_a_thread_that_is_gone_after_a_crash_is_started_again(self):
         self.s.evaluate("""(defvar *server* nil)
         (defun start-server () (setf *server* (sb-thread:make-thread (lambda () (sleep 1000)) :name "server")))

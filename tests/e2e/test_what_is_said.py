@@ -188,7 +188,7 @@ class Degenerate(mcp.SessionTest):
     def test_a_name_of_a_megabyte_is_cut(self):
         self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
         self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")
-        report = self.s.evaluate("(funcall *name* 80)")
+        report = self.s.evaluate("(funcall *name* 20)")
         self.assertErrorReport(report)
         self.assertRegex(report.text, r"\n0: \(Q{100,200}\.\.\. ")
         self.assertLess(len(report.text), 10000)

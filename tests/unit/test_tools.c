@@ -10,7 +10,6 @@
 #include "strbuf_test.h"
 #include "tools/registry.h"
 #include "tools/toolbox.h"
-#include "tools/listing.h"
 
 static size_t count_sentences(const char *text)
 {
@@ -70,38 +69,6 @@ TEST(every_schema_makes_sense)
                 assert_true(a->minimum <= 0 && a->maximum <= 0);
         }
     }
-}
-
-TEST(every_listed_schema_is_what_strict_clients_accept)
-{
-    struct err err;
-    json_t *listing = listing_of("full", &err), *tool;
-    assert_non_null(listing);
-    assert_int_equal(json_array_size(listing), registry_count());
-    size_t i;
-    json_array_foreach(listing, i, tool) {
-        static const char *const refused[] = {"oneOf", "anyOf", "allOf", "$schema", "$ref"};
-        const json_t *schema = json_object_get(tool, "inputSchema"), *required;
-        for (size_t n = 0; n < sizeof refused / sizeof refused[0]; n++)
-            assert_null(json_object_get(schema, refused[n]));
-        size_t n;
-        json_array_foreach(json_object_get(schema, "required"), n, required)
-            assert_non_null(
-                json_object_get(json_object_get(schema, "properties"), json_string_value(required)));
-        assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
-        assert_true(json_is_object(json_object_get(schema, "properties")));
-        const char *key;
-        json_t *property;
-        json_object_foreach(json_object_get(schema, "properties"), key, property) {
-            const char *type = json_string_value(json_object_get(property, "type"));
-            assert_non_null(type);
-            assert_non_null(strstr("string integer number boolean array", type));
-            if (strcmp(type, "array") == 0)
-                assert_non_null(json_object_get(property, "items"));
-            assert_non_null(json_object_get(property, "description"));
-        }
-    }
-    json_decref(listing);
 }
 
 TEST(read_only_tools_are_not_destructive)

@@ -79,7 +79,7 @@ CASES = [
     case("an environment of nothing", "(progn %s :cleared)" % c("clearenv", "int"), outcome=value(":CLEARED")),
     case("the lowest priority", "(progn %s :nice)" % c("nice", "int", "int", "19"), outcome=value(":NICE")),
     case("it is its own tracer", "(progn %s :traced)" % c("ptrace", "long", "int", "0", "int", "0", "int", "0", "int", "0"), outcome=value(":TRACED")),
-    case("memory locked", "(progn %s :locked)" % c("mlockall", "int", "int", "1"), timeout=60, outcome=value(":LOCKED")),
+    case("memory locked", "(progn %s :locked)" % c("mlockall", "int", "int", "1"), timeout=60, options=("--max-heap", "128"), outcome=value(":LOCKED")),
     case("another personality", "(progn %s :other)" % c("personality", "int", "unsigned-long", "#x0040000"), outcome=value(":OTHER")),
     case("SIGCHLD ignored", "(progn %s :ignored)" % c("signal", "unsigned-long", "int", "17", "unsigned-long", "1"), outcome=value(":IGNORED")),
 ]
