@@ -5,7 +5,6 @@ Nothing is lost, nothing is mixed up, and in the end nothing is left: processes,
 import re
 import threading
 import time
-import unittest
 
 import mcp
 import mcp_http
@@ -135,7 +134,6 @@ class Legacy(Client):
         self.client.delete()
 
 
-@unittest.skipIf(mcp.SANITIZED, "the plain build bears the load")
 class Load(mcp_http.TestCase):
     def memory(self, server):
         """Bytes of the server's own heap."""
