@@ -1,27 +1,12 @@
-;;;; Builds the agent's core:
+;;;; Builds the agent's core from the agent's files, concatenated in the order of files.txt, with this file at the end:
 ;;;;
-;;;;     sbcl --noinform --no-sysinit --no-userinit --non-interactive --load build.lisp -- OUT.core
-;;;;
-;;;; files.txt, beside this file, lists the agent's files in order. Alternatively, concatenate them
-;;;; in that order, with this file at the end, and pass the result to --load.
+;;;;     sbcl --noinform --no-sysinit --no-userinit --non-interactive --load AGENT.lisp -- OUT.core
 
 (cl:in-package #:common-lisp-user)
 
 (setf *compile-print* nil
       *compile-verbose* nil
       *load-verbose* nil)
-
-(unless (find-package "CL-MCP-AGENT")
-  (let ((here (or *load-truename* *default-pathname-defaults*)))
-    (handler-bind ((style-warning (lambda (condition)
-                                    (format *error-output* "~&~a: ~a~%" (type-of condition) condition)
-                                    (muffle-warning condition)))
-                   (warning #'error))
-      (with-open-file (list (merge-pathnames "files.txt" here))
-        (with-compilation-unit ()
-          (loop for name = (read-line list nil)
-                while name
-                do (load (merge-pathnames name here))))))))
 
 (in-package #:cl-mcp-agent)
 

@@ -82,7 +82,7 @@ never have many."
            (append (remove ,name *kinds* :key #'kind-name :test #'string=)
                    (list (make-kind
                           :name ,name
-                          :test (lambda (,object) ,test)
+                          :test (lambda (,object) (declare (ignorable ,object)) ,test)
                           :facts (lambda (,object) (declare (ignorable ,object)) ,facts)
                           ,@(if fixed
                                 `(:count (lambda (,object) (length ,fixed))
