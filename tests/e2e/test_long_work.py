@@ -326,7 +326,7 @@ class Samples(mcp.TestCase):
         self.begin()
         self.s.evaluate('(defvar *spinner* (sb-thread:make-thread (lambda () (outer 7)) :name "spinner"))')
         mcp.wait_until(lambda: "(SPIN 7)" in self.s.call("get-backtrace", thread="spinner").text, 10, "the thread to begin")
-        for _ in range(2000):
+        for _ in range(600):
             text = self.s.call("get-backtrace", thread="spinner").text
             frames = [frame for frame in mcp.frames_in(text) if not re.search("TRUNCATE|FLOOR", frame)]
             self.assertEqual(["(SPIN 7)", "(OUTER 7)"], frames, text)
