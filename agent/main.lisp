@@ -62,25 +62,27 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
 (defun serve-error (condition kind &optional more)
   "Report CONDITION, and MORE, as the reply to the current request and serve inside its context. Never returns.
 While unwinding to the top level, do not serve: carry the report there and continue to unwind."
-  (let ((part (and *before-report* (funcall (the function *before-report*) kind)))
-        (frame (signalling-frame))
-        (id *id*)
-        ;; After the stack is exhausted, it has room for the agent's printing but not for the user's.
-        (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
-    (when *pending*
-      (note-stray-condition condition "the cleanup of an earlier error")
-      (throw 'top-level nil))
-    (call-apart-from-program
-     (lambda ()
-       (let* ((*guard* nil)
-              (*aside* nil)
-              (*evaluating* nil)
-              (*capture* (make-capture))
-              (*last-frames* '())
-              (message (append (report-or-minimal id kind condition frame) part more)))
-         (cond (*leaving* (leave message))
-               (*settles* (throw 'settled (append message '(:settled t)))))
-         (serve-inside condition frame message (null more)))))))
+  (call-atomically
+   (lambda ()
+     (let ((part (and *before-report* (funcall (the function *before-report*) kind)))
+           (frame (signalling-frame))
+           (id *id*)
+           ;; After the stack is exhausted, it has room for the agent's printing but not for the user's.
+           (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
+       (when *pending*
+         (note-stray-condition condition "the cleanup of an earlier error")
+         (throw 'top-level nil))
+       (call-apart-from-program
+        (lambda ()
+          (let* ((*guard* nil)
+                 (*aside* nil)
+                 (*evaluating* nil)
+                 (*capture* (make-capture))
+                 (*last-frames* '())
+                 (message (append (report-or-minimal id kind condition frame) part more)))
+            (cond (*leaving* (leave message))
+                  (*settles* (throw 'settled (append message '(:settled t)))))
+            (serve-inside condition frame message (null more)))))))))
 
 (define-session-variable *heap-was-filled* nil
   "True from the report of a full heap until what filled it can be freed: when the error has been unwound.")
@@ -127,14 +129,17 @@ restart continues."
   "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
   (catch 'aside
     (let ((*aside* (list *guard*)))
-      (funcall function))))
+      (if (and *reporting* (null *guard*))
+          (call-without-handlers function) ; those of the agent are for its own errors
+          (funcall function)))))
 
 (defun fails-aside-p (condition)
   "True if what CALL-ASIDE runs has failed with CONDITION. It has not if the agent prints there for another thread, or if
-CONDITION is meant to end what the agent does for the program, as that of a WITH-TIMEOUT is; but no report of an error."
+CONDITION is meant to end what the agent does for the program, as that of a WITH-TIMEOUT is. One around an error is not meant
+to end its report, or what is done at the error later."
   (and (consp *aside*)
        (eq (first *aside*) *guard*)
-       (or *reporting* (not (time-limit-passed-p condition)))))
+       (or *reporting* *error-condition* (not (time-limit-passed-p condition)))))
 
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."

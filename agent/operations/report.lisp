@@ -99,7 +99,10 @@ NIL, :STOPPED, :INTERRUPTED or the condition that ended it; and how many charact
                     (start-capture capture keep stop)
                     (catch capture
                       (let ((*guard* capture))
-                        (funcall function capture))
+                        (if *reporting*
+                            ;; What the agent handles while it makes a report are its own errors.
+                            (call-without-handlers (lambda () (funcall function capture)))
+                            (funcall function capture)))
                       nil))))
     (multiple-value-bind (text count) (capture-text capture)
       (values text outcome count))))
