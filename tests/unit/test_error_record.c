@@ -99,6 +99,7 @@ static const char crash[] =
     "Heap exhausted, game over.\n"
     "\n"
     "   0: fp=0x7f3344556677 pc=0x5200abcd Foreign function (null)\n"
+    "   0: fp=0x7f3344556677 pc=0x5200abce (LAMBDA (CL-MCP-AGENT::CONTEXT) :IN CL-MCP-AGENT::MAKE-ROOM)\n"
     "   1: fp=0x7f3344556678 pc=0x5349f00d (FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE)\n"
     "   2: fp=0x7f3344556679 pc=0x5349f00e COMMON-LISP-USER::FILL-IT\n"
     "no frame: fp=1\n";

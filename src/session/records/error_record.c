@@ -119,7 +119,8 @@ static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
     return true;
 }
 
-/* The frames below EVAL are the agent's. Returns how many frames were written. */
+/* The frames below EVAL are the agent's, and so are functions inside its own, as of handlers of faults.
+ * Returns how many frames were written. */
 static size_t write_crash_frames(struct strbuf *out, const char *text)
 {
     static const char agent[] = "CL-MCP-AGENT::";
@@ -127,9 +128,10 @@ static size_t write_crash_frames(struct strbuf *out, const char *text)
     size_t n = 0, len;
     while (text != NULL && n < MOST_CRASH_FRAMES &&
            (text = last_words_next_frame(text, &name, &len)) != NULL) {
-        if (len >= sizeof agent - 1 && memcmp(name, agent, sizeof agent - 1) == 0)
+        const char *agents = memmem(name, len, agent, sizeof agent - 1);
+        if (agents == name)
             break;
-        n += len > 0 && write_crash_frame(out, name, len);
+        n += len > 0 && agents == NULL && write_crash_frame(out, name, len);
     }
     return n;
 }
