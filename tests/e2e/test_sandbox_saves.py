@@ -23,7 +23,6 @@ class Images(Sandbox):
         self.assertIn(text, said)
         self.write(path, said.replace(text, other))
 
-    @unittest.skipIf(mcp.SANITIZED, "the others take the same way through the server")
     def test_sessions_that_are_suspended_persist(self):
         options = ("read-only", "--persist", "--idle-timeout", "1")
         client = self.start(*options)
