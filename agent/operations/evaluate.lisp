@@ -388,7 +388,11 @@ of the last three evaluations, which * and its like keep."
                     repeat +values-kept+
                     collect (or (weak-reference value) (constantly (list value)))))
         *earlier-values*)
-  (let ((end (nthcdr (if (weak-reference nil) (1- +evaluations-kept+) 2) *earlier-values*)))
+  (let* ((weak (weak-reference nil))
+         ;; Walking a thousand conses takes as long as the rest of a short evaluation.
+         (end (if (and weak (plusp (mod number 100)))
+                  '()
+                  (nthcdr (if weak (1- +evaluations-kept+) 2) *earlier-values*))))
     (when end
       (setf (rest end) '()))))
 
