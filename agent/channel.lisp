@@ -7,10 +7,18 @@
 
 (defun frame-length ()
   "Decode the eight hexadecimal digits at the start of *INPUT*."
-  (let ((length (ignore-errors (parse-integer (decode-string 0 +frame-header-length+ 0) :radix 16))))
-    (if (and length (<= 0 length +frame-limit+))
-        length
-        (end-process 73))))
+  (let ((length 0))
+    (declare (type (unsigned-byte 32) length))
+    (loop for index below +frame-header-length+
+          do (let* ((octet (aref *input* index))
+                    (digit (cond ((<= 48 octet 57) (- octet 48))
+                                 ((<= 97 octet 102) (- octet 87))
+                                 (t (end-process 73)))))
+               (declare (type (unsigned-byte 4) digit))
+               (setf length (logior digit (logand #xffffffff (ash length 4))))))
+    (when (> length +frame-limit+)
+      (end-process 73))
+    length))
 
 (defun receive-until (end)
   "Read until there are END octets in *INPUT*, and not one more: what lies behind them in the channel, with its
