@@ -126,7 +126,7 @@ restart continues."
           (note-ended number))))))
 
 (defun call-aside (function)
-  "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
+  "Call FUNCTION, which interrupts work of the agent: its error is noted in the inbox and ends FUNCTION alone."
   (catch 'aside
     (let ((*aside* (list *guard*)))
       (if (and *reporting* (null *guard*))

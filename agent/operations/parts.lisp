@@ -104,7 +104,7 @@ never have many."
           (and (nthcdr count texts) (- (length texts) count))))
 
 (defun enumerated (texts)
-  "Return TEXTS with commas between them, or NIL if there are none."
+  "Join TEXTS with commas; return NIL if there are none."
   (and texts (format nil "~{~a~^, ~}" texts)))
 
 (defun kind-of (object)

@@ -62,7 +62,7 @@ thread would fail."
     numbers))
 
 (defun kind-of-descriptor (descriptor)
-  "Return the type of the file that DESCRIPTOR is open for, as in its mode, or NIL. 0 is none: an event queue, a timer."
+  "Return the bits of DESCRIPTOR's mode that tell the type of its file, 0 for an event queue or a timer; NIL if it is closed."
   (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
     (declare (ignore device node))
     (and ok (logand mode #o170000))))

@@ -73,8 +73,8 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
 
 (defun read-with-places (text)
   "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends. Reading has no side effects:
-it uses the agent's readtable and a package of its own, which is always there, because in a joined image threads of the person's
-walk all packages, and fail at one that has been deleted."
+it uses the agent's readtable, and a package that the agent keeps. If that were made and deleted each time, threads of the person
+whose image is joined would fail while they walk all packages."
   (let* ((package (find-package "CL-MCP-READ"))
          (*package* package)
          (*read-eval* nil)

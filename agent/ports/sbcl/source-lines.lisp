@@ -137,8 +137,8 @@ comments, and how many characters of its line come before POSITION; or NIL."
     (format nil "~a~@[:~d~]" native (and readable position (line-at native position)))))
 
 (defun unchanged-source (place)
-  "Return the name of the file of PLACE, which has a position there, as the system writes it, or NIL if there is none, it cannot
-be read, or it is not what was loaded."
+  "Return the name of PLACE's file as the system writes it; NIL if PLACE has no position, or if the file cannot be read or has
+changed since it was loaded."
   (let ((native (and (getf place :position) (readable-source (getf place :file)))))
     (if (and native (not (source-changed-p native (getf place :created))))
         native
