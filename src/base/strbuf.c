@@ -27,7 +27,7 @@ void strbuf_fini(struct strbuf *b)
 
 void strbuf_clear(struct strbuf *b)
 {
-    b->len = 0;
+    b->len = b->settled = 0;
     b->is_overflown = false;
     if (b->bytes != NULL)
         b->bytes[0] = '\0';
@@ -143,6 +143,7 @@ void strbuf_consume(struct strbuf *b, size_t len)
     if (len == 0)
         return;
     b->len -= len;
+    b->settled -= len < b->settled ? len : b->settled;
     memmove(b->bytes, b->bytes + len, b->len);
     b->bytes[b->len] = '\0';
 }

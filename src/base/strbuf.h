@@ -16,6 +16,7 @@ struct strbuf {
     size_t len;        /* bytes in use, without the NUL */
     size_t capacity;   /* bytes allocated */
     size_t limit;      /* maximum len; 0 for no cap */
+    size_t settled;    /* how many of the first bytes report/section.c has checked */
     bool is_overflown; /* something did not fit and was omitted */
 };
 

@@ -11,16 +11,17 @@
 #include "report/warnings.h"
 
 static const struct {
-    const char *kind, *heading;
+    const char *kind;
+    enum heading heading;
 } kinds[] = {
-    {"ERROR", "[Errors]"},
-    {"WARNING", "[Warnings]"},
-    {"STYLE-WARNING", "[Style warnings]"},
-    {"NOTE", "[Notes]"},
+    {"ERROR", HEADING_ERRORS},
+    {"WARNING", HEADING_COMPILER_WARNINGS},
+    {"STYLE-WARNING", HEADING_STYLE_WARNINGS},
+    {"NOTE", HEADING_NOTES},
 };
 
 /* The diagnostics of one kind, each with the sub-form that it is about. */
-static void add_kind(struct strbuf *out, const struct sexp *notes, const char *kind, const char *heading)
+static void add_kind(struct strbuf *out, const struct sexp *notes, const char *kind, enum heading heading)
 {
     bool is_first = true;
     for (size_t i = 0; i < sexp_count(notes); i++) {

@@ -173,7 +173,7 @@ static bool is_repeated(const struct sexp *restarts, size_t n)
 
 static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
 {
-    section_begin(out, "[Restarts]");
+    section_begin(out, HEADING_RESTARTS);
     size_t start = out->len;
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
@@ -218,7 +218,7 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
         if (is_in_message(r, sexp_nth(slots, i)))
             continue;
         if (start == 0) {
-            section_begin(out, "[Slots]");
+            section_begin(out, HEADING_SLOTS);
             start = out->len;
         }
         if (out->len - start > MOST_SLOTS_BYTES) {
@@ -232,17 +232,17 @@ static void add_slots(struct strbuf *out, const struct error_record *r, const st
 
 void report_condition(struct strbuf *out, const struct error_record *r)
 {
-    section_begin(out, NULL);
+    section_begin(out, HEADING_ERROR);
     size_t len = strlen(r->message);
     size_t shown_len = utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
-    strbuf_addf(out, "[ERROR] %s\n", r->type);
+    strbuf_addf(out, "%s\n", r->type);
     strbuf_add(out, r->message, shown_len);
     if (shown_len < len)
         strbuf_addf(out, "\n[… %s%s", text_grouped(len - shown_len).text,
                     r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
     section_end(out);
     if (sexp_count(error_record_frames(r)) > 0 || error_record_total_frames(r) != 0)
-        section_begin(out, "[Backtrace]");
+        section_begin(out, HEADING_BACKTRACE);
     size_t shown = report_frames(out, error_record_frames(r), INLINE_FRAMES, MOST_FRAMES_BYTES);
     add_left_out(out, r, shown, r->sequence > 0 ? "; see get-backtrace" : "");
     const struct sexp *restarts = error_record_restarts(r);
@@ -253,7 +253,12 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
     if (sexp_count(slots) > 0 && !is_of_asdf)
         add_slots(out, r, slots);
-    reply_fill(out, r->condition, "{hint?\n\n[Hint]\n{hint}}");
+    size_t hint_len;
+    const char *hint = sexp_string(reply_get(r->condition, "hint"), &hint_len);
+    if (hint != NULL && hint_len > 0) {
+        section_begin(out, HEADING_HINT);
+        strbuf_add(out, hint, hint_len);
+    }
     section_end(out);
     if (r->sequence > 0)
         strbuf_addf(out, "\n\n(error %d)", r->sequence);

@@ -10,18 +10,20 @@
 #include "report/section.h"
 
 static const struct {
-    const char *key, *heading, *separator;
+    const char *key;
+    enum heading heading;
+    const char *separator;
 } kinds[] = {
-    {"functions", "[Functions]", " "},
-    {"variables", "[Variables]", " = "},
-    {"macros", "[Macros]", " "},
-    {"compiler-macros", "[Compiler Macros]", " "},
-    {"setf-expanders", "[Setf Expanders]", ""},
-    {"types", "[Types]", " "},
-    {"classes", "[Classes]", " "},
-    {"methods", "[Methods]", " "},
-    {"tools", "[User Tools]", ""},
-    {"packages", "[Packages]", ""},
+    {"functions", HEADING_FUNCTIONS, " "},
+    {"variables", HEADING_VARIABLES, " = "},
+    {"macros", HEADING_MACROS, " "},
+    {"compiler-macros", HEADING_COMPILER_MACROS, " "},
+    {"setf-expanders", HEADING_SETF_EXPANDERS, ""},
+    {"types", HEADING_TYPES, " "},
+    {"classes", HEADING_CLASSES, " "},
+    {"methods", HEADING_METHODS, " "},
+    {"tools", HEADING_USER_TOOLS, ""},
+    {"packages", HEADING_PACKAGES, ""},
 };
 
 #define SYSTEMS_SHOWN 20 /* beside other kinds: a library loads many */
@@ -45,7 +47,7 @@ static void add_systems(struct strbuf *out, const struct sexp *reply)
     size_t count = sexp_count(systems), shown = is_alone || count < SYSTEMS_SHOWN ? count : SYSTEMS_SHOWN;
     if (count == 0)
         return;
-    section_begin(out, "[Loaded Systems]");
+    section_begin(out, HEADING_LOADED_SYSTEMS);
     for (size_t i = 0; i < shown; i++)
         reply_fill(out, sexp_nth(systems, i), i == 0 ? "{}" : ", {}");
     if (shown < count)

@@ -1,6 +1,5 @@
 /*
- * Responsible for the report of an evaluation. Its sections have a fixed order, so that a reader finds them
- * even if the user's own output looks like a heading.
+ * Responsible for the report of an evaluation. Its sections have a fixed order.
  */
 #include "report/report.h"
 
@@ -11,7 +10,7 @@
 #include "report/section.h"
 #include "report/warnings.h"
 
-static void add_capture(struct strbuf *out, const char *heading, struct session *s, struct capture *c,
+static void add_capture(struct strbuf *out, enum heading heading, struct session *s, struct capture *c,
                         size_t most)
 {
     if (c->total == 0)
@@ -136,7 +135,7 @@ void report_session_note(struct strbuf *out, const struct error_record *r)
 {
     if (r->session_note == NULL)
         return;
-    section_begin(out, "[Session]");
+    section_begin(out, HEADING_SESSION);
     strbuf_addf(out, "%s\n", r->session_note);
     section_end(out);
 }
@@ -157,7 +156,7 @@ static void add_earlier(struct strbuf *out, const struct sexp *reply)
 
 static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
         strbuf_adds(out, "; Earlier values: ");
         add_earlier(out, o->reply);
@@ -222,11 +221,11 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
     if (!session_notices(o->session)->is_held) {
         struct capture *between = session_between(o->session);
         if (!capture_is_blank(between))
-            add_capture(out, "[output between calls]", o->session, between, max_output);
+            add_capture(out, HEADING_BETWEEN, o->session, between, max_output);
         capture_fini(between);
     }
-    add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
-    add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
+    add_capture(out, HEADING_STDOUT, o->session, o->output[WORKER_STDOUT], max_output);
+    add_capture(out, HEADING_STDERR, o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply, max_output);
     note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
     if (o->kind == OUTCOME_ERROR)

@@ -65,7 +65,7 @@ static void add_background_errors(struct strbuf *out, struct session *s)
         n++;
     if (n == count)
         return;
-    section_begin(out, "[Background errors]");
+    section_begin(out, HEADING_BACKGROUND_ERRORS);
     for (n = count; n-- > 0;)
         add_background_error(out, s, n);
     strbuf_adds(out, "get-backtrace with the number as index shows all frames and variables.");
@@ -75,7 +75,7 @@ static void add_background_errors(struct strbuf *out, struct session *s)
 }
 
 /* The section of the notices that a person has staged, or of the others, which begin with ${note}. */
-static void add_notices(struct strbuf *out, const char *heading, const char *note,
+static void add_notices(struct strbuf *out, enum heading heading, const char *note,
                         const struct notices *notices, bool is_staged)
 {
     if (note != NULL) {
@@ -102,7 +102,7 @@ void report_news(struct strbuf *out, struct session *s, const char *note)
     struct notices *notices = session_notices(s);
     if (!notices->is_held)
         add_background_errors(out, s);
-    add_notices(out, "[Session]", note, notices, false);
-    add_notices(out, "[From the person]", NULL, notices, true);
+    add_notices(out, HEADING_SESSION, note, notices, false);
+    add_notices(out, HEADING_PERSON, NULL, notices, true);
     notices_clear(notices);
 }

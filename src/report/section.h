@@ -1,5 +1,5 @@
 /*
- * Sections of a report: a heading, text, one blank line between two sections. Private to this folder.
+ * Sections of a reply: a heading, text, one blank line between two sections.
  */
 #ifndef REPORT_SECTION_H
 #define REPORT_SECTION_H
@@ -10,9 +10,47 @@
 struct sexp;
 struct strbuf;
 
-/* section_begin(out, heading): append a blank line unless ${out} is empty, and the heading (NULL for none) on
- * a separate line. */
-void section_begin(struct strbuf *out, const char *heading);
+/* All headings that a reply can have, with what ends each. */
+/* clang-format off */
+#define HEADINGS(X) \
+    X(BACKGROUND_ERRORS, "[Background errors]\n")  X(BACKTRACE, "[Backtrace]\n")        \
+    X(BETWEEN, "[output between calls]\n")         X(CLASSES, "[Classes]\n")            \
+    X(COMPILER_MACROS, "[Compiler Macros]\n")      X(COMPILER_WARNINGS, "[Warnings]\n") \
+    X(ERROR, "[ERROR] ")                           X(ERRORS, "[Errors]\n")              \
+    X(FUNCTIONS, "[Functions]\n")                  X(HINT, "[Hint]\n")                  \
+    X(LOADED_SYSTEMS, "[Loaded Systems]\n")        X(MACROS, "[Macros]\n")              \
+    X(METHODS, "[Methods]\n")                      X(NOTES, "[Notes]\n")                \
+    X(OTHER_CLIENTS, "[Other clients]\n")          X(PACKAGES, "[Packages]\n")          \
+    X(PERSON, "[From the person]\n")               X(RESTARTS, "[Restarts]\n")          \
+    X(RESULT, "Result:\n")                         X(SESSION, "[Session]\n")            \
+    X(SETF_EXPANDERS, "[Setf Expanders]\n")        X(SLOTS, "[Slots]\n")                \
+    X(STDERR, "[stderr]\n")                        X(STDOUT, "[stdout]\n")              \
+    X(STYLE_WARNINGS, "[Style warnings]\n")        X(SYNTAX, "[Syntax]\n")              \
+    X(TIMING, "Timing:\n")                         X(TYPES, "[Types]\n")                \
+    X(USER_TOOLS, "[User Tools]\n")                X(VARIABLES, "[Variables]\n")        \
+    X(WARNINGS, "[warnings]\n")
+/* clang-format on */
+
+#define HEADING_NAME(name, text) HEADING_##name,
+enum heading { HEADING_NONE, HEADINGS(HEADING_NAME) HEADING_COUNT };
+#undef HEADING_NAME
+
+/* section_begin(out, heading): mark the text in ${out} as section_mark() does, then append a blank line
+ * unless it is empty, and the heading. */
+void section_begin(struct strbuf *out, enum heading heading);
+
+/*
+ * section_mark(out):
+ * Put "| " before each heading in brackets that begins a line and was not written by section_begin(): the
+ * text is the program's, and the reader would take it for a section. A line begins after each character that
+ * Unicode, a terminal or a language calls the end of one, and blanks and characters without a shape before
+ * the heading do not hide it. Every text for a client goes through this once. The text must not be moved from
+ * one buffer to another before, except by section_add_marked().
+ */
+void section_mark(struct strbuf *out);
+
+/* section_add_marked(out, text): append ${text}, which was marked; its headings remain. */
+void section_add_marked(struct strbuf *out, const struct strbuf *text);
 
 /* section_end(out): remove the newline at the end. */
 void section_end(struct strbuf *out);

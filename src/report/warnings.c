@@ -323,7 +323,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     struct strbuf some = {0}, all = {0};
     size_t left_out = add_all(&some, &warnings, &inline_extent);
     if (some.len > 0 || lost > 0)
-        section_begin(out, "[warnings]");
+        section_begin(out, HEADING_WARNINGS);
     if (left_out > 0 || some.len > most) {
         struct capture c;
         capture_init(&c);

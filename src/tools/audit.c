@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/section.h"
 
 #define LONGEST_STRING ((size_t)64 << 10)
 #define MOST_ARGUMENTS ((size_t)1 << 20) /* bytes, as JSON */
@@ -25,6 +26,7 @@ struct audit {
     int file;
     char *path;
     bool redacts, has_failed;
+    bool marks;   /* audit_shown() */
     bool is_torn; /* the file ends with a part of a line */
 };
 
@@ -83,6 +85,8 @@ static json_t *string_content(const struct audit *a, const char *text, size_t le
         strbuf_add(&b, text, shown);
     if (shown < len)
         strbuf_addf(&b, "[... %zu bytes more]", len - shown);
+    if (a->marks)
+        section_mark(&b);
     json_t *content = json_stringn_nocheck(strbuf_string(&b), b.len);
     strbuf_fini(&b);
     return content;
@@ -112,18 +116,21 @@ static json_t *content_of(const struct audit *a, const json_t *value, size_t mos
     if (!json_is_object(value))
         return json_incref((json_t *)(uintptr_t)value);
     json_t *object = json_object();
-    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+    json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+        struct audit of_member = *a;
+        of_member.marks = a->marks && strcmp(name, "code") != 0;
         json_object_set_new_nocheck(object, name,
                                     a->redacts && is_credential(value, name, member)
                                         ? json_string(REDACTED)
-                                        : content_of(a, member, most));
+                                        : content_of(&of_member, member, most));
+    }
     return object;
 }
 
-json_t *audit_redacted(const json_t *value)
+json_t *audit_shown(const json_t *value, bool redacts)
 {
-    static const struct audit redacting = {.redacts = true};
-    return content_of(&redacting, value, SIZE_MAX);
+    const struct audit reader = {.redacts = redacts, .marks = true};
+    return content_of(&reader, value, SIZE_MAX);
 }
 
 static json_t *arguments_content(const struct audit *a, const json_t *arguments)

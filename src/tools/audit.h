@@ -36,9 +36,11 @@ void audit_free(struct audit *a);
  * open and the failure is logged. */
 void audit_reopen(struct audit *a);
 
-/* audit_redacted(value): a copy whose strings contain nothing that looks like a credential; given.
- * ${value} is the server's own, so its depth is bounded. */
-json_t *audit_redacted(const json_t *value);
+/* audit_shown(value, redacts): a copy for a client; given. Lines of its strings that look like a section of a
+ * reply are marked (report/section.h), except in a member "code", which a reader may evaluate again; with
+ * ${redacts}, nothing that looks like a credential is left. ${value} is the server's own, so its depth is
+ * bounded. */
+json_t *audit_shown(const json_t *value, bool redacts);
 
 /* audit_record(a, call): write a line; ${call} is borrowed. */
 void audit_record(struct audit *a, const struct audit_call *call);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "report/section.h"
 #include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/evaluation_wait.h"
@@ -15,7 +16,7 @@
 static void add_ended(struct strbuf *out, struct session *s, const struct evaluation *e)
 {
     strbuf_addf(out, "Evaluation %llu has ended after %.1f s.\n\n", (unsigned long long)e->number, e->took_s);
-    strbuf_add(out, e->text.bytes, e->text.len);
+    section_add_marked(out, &e->text);
     if (s != NULL)
         evaluations_tell_less(s, e->number);
 }

@@ -116,7 +116,7 @@ static json_t *begin_event(struct log *log, const char *kind, uint64_t evaluatio
 
 static void end_event(struct log *log, struct session *s, json_t *event)
 {
-    json_t *shown = log->all->redacts ? audit_redacted(event) : json_incref(event);
+    json_t *shown = audit_shown(event, log->all->redacts);
     char *text = json_dumps(shown, JSON_COMPACT | JSON_REAL_PRECISION(12));
     CHECK(text != NULL);
     event_log_add(&log->kept, 0, ++log->last, text, strlen(text));

@@ -45,6 +45,7 @@ static void run(struct tool_call *call)
         else
             strbuf_adds(&call->text, topics[i].text);
     }
+    call->text.settled = call->text.len; /* all of it is the server's own: lines may begin with a heading */
     call_finish(call);
 }
 

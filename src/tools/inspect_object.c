@@ -29,7 +29,7 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
     const char *of = total < 0 ? "very many" : all.text;
     if (total == 0)
         return;
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     if (count == 0) {
         strbuf_addf(out, "There are no parts from %s on, of %s.", text_grouped(from).text, of);
         return;
@@ -50,7 +50,7 @@ static void add_inspection(struct tool_call *call, const struct outcome *o)
     struct strbuf *out = &call->text;
     const struct sexp *absent = reply_get(o->reply, "absent"), *not_set = reply_get(o->reply, "not-set");
     const struct sexp *failed = reply_get(o->reply, "failed");
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     if (sexp_string(absent, NULL) != NULL) {
         reply_add_string(out, absent);
     } else if (sexp_string(not_set, NULL) != NULL) {

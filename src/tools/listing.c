@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "tools/arguments.h"
+#include "tools/audit.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
 #include "tools/table.h"
@@ -111,7 +112,9 @@ static json_t *show(const struct tool *tool, bool is_whole, bool is_core)
 
 json_t *listing_of_tool(const struct tool *tool)
 {
-    return show(tool, true, true);
+    json_t *shown = show(tool, true, true), *marked = audit_shown(shown, false);
+    json_decref(shown);
+    return marked;
 }
 
 const char *const listing_sets[] = {

@@ -13,7 +13,7 @@
 static void add_generations(struct strbuf *out, const struct sexp *generations)
 {
     section_end(out);
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     strbuf_addf(out, "%15s\n", "bytes");
     reply_fill_each(out, generations, "{1:15}  {0}\n");
 }
@@ -23,7 +23,7 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
 {
     const struct sexp *types = reply_get(reply, "types");
     section_end(out);
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n",
                 has_image ? "" : ", without the initial image", is_collected ? "" : ", including garbage",
                 "bytes", "objects");

@@ -87,7 +87,8 @@ void others_tell(struct others *others, uint64_t client, const char *session, st
         count += is_news(&others->evaluated[i], client, session, since);
     if (count == 0)
         return;
-    strbuf_adds(out, "\n\n[Other clients]\nSince your last call another client evaluated in this session:");
+    section_begin(out, HEADING_OTHER_CLIENTS);
+    strbuf_adds(out, "Since your last call another client evaluated in this session:");
     /* Oldest first. */
     for (size_t i = 0; i < OTHERS_EVALUATIONS; i++) {
         const struct evaluated *e = &others->evaluated[(others->evaluations + i) % OTHERS_EVALUATIONS];

@@ -76,7 +76,7 @@ static void add_profile(struct tool_call *call, const struct outcome *o)
     struct strbuf *out = &call->text;
     bool is_alloc = call_is(call, "mode", "alloc"), is_time = call_is(call, "mode", "time");
     int64_t samples = reply_integer(o->reply, "samples");
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     reply_fill(out, o->reply, "Profile: {#samples sample}");
     if (is_alloc)
         strbuf_adds(out, ", one per 32 kB allocated");
@@ -101,7 +101,7 @@ static void add_profile(struct tool_call *call, const struct outcome *o)
                     is_alloc ? "allocates megabytes" : "takes a second",
                     is_alloc || is_time ? "" : "; if it waits, use mode: time");
     section_end(out);
-    section_begin(out, "Result:");
+    section_begin(out, HEADING_RESULT);
     report_values(out, o, call_max_output(call, o));
 }
 

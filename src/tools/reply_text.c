@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
@@ -45,11 +46,11 @@ void reply_text_record(const struct tool_call *call, const json_t *arguments, co
                                        });
 }
 
-static void redact_structured(struct tool_call *call)
+static void clean_structured(struct tool_call *call)
 {
-    if (!call->toolbox->redacts || call->structured == NULL)
+    if (call->structured == NULL)
         return;
-    json_t *structured = audit_redacted(call->structured);
+    json_t *structured = audit_shown(call->structured, call->toolbox->redacts);
     json_decref(call->structured);
     call->structured = structured;
 }
@@ -81,8 +82,9 @@ static void add_moment(struct tool_call *call)
     struct strbuf text = {0};
     if (call->moment == NULL)
         return;
+    section_mark(&call->text);
     strbuf_addf(&text, "(%s)\n", call->moment);
-    strbuf_add(&text, call->text.bytes, call->text.len);
+    section_add_marked(&text, &call->text);
     strbuf_fini(&call->text);
     call->text = text;
 }
@@ -140,5 +142,5 @@ void reply_text_complete(struct tool_call *call)
     add_moment(call);
     call_redact(call, &call->text);
     bound_text(call);
-    redact_structured(call);
+    clean_structured(call);
 }

@@ -27,7 +27,7 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
     call->is_error = o->kind == OUTCOME_ERROR;
     if (report_begin(&call->text, o, most)) {
         call->is_error = report_tests(&text, o->session, o->reply);
-        section_begin(&call->text, NULL);
+        section_begin(&call->text, HEADING_NONE);
         report_cut(&call->text, o->session, strbuf_string(&text), text.len, most);
     }
     report_end(&call->text, o);

@@ -38,7 +38,7 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e)
 
 /* Output that is too long is shown from near its end; the result will contain all of it. A character that is
  * not complete yet is shown when it is. */
-static void add_output(struct strbuf *out, const char *heading, const struct capture *c, uint64_t *seen,
+static void add_output(struct strbuf *out, enum heading heading, const struct capture *c, uint64_t *seen,
                        size_t most)
 {
     if (c->total < *seen)
@@ -65,7 +65,7 @@ static void add_output(struct strbuf *out, const char *heading, const struct cap
 /* Where it is. */
 static void add_frames(struct strbuf *out, const struct sexp *frames)
 {
-    section_begin(out, "[Backtrace]");
+    section_begin(out, HEADING_BACKTRACE);
     if (frames == NULL) {
         strbuf_adds(out, "(not known: the process did not react at once)");
     } else {
@@ -84,7 +84,7 @@ static void add_frames(struct strbuf *out, const struct sexp *frames)
 void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
                  uint64_t seen[2], const struct sexp *frames)
 {
-    static const char *const headings[] = {"[stdout]", "[stderr]"};
+    static const enum heading headings[] = {HEADING_STDOUT, HEADING_STDERR};
     size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
     struct strbuf where = {0};
     running_add_line(out, e);

@@ -30,7 +30,7 @@ void syntax_add_fault(struct strbuf *out, const char *directory, const char *pat
     struct err err;
     if (syntax_read(directory, path, strlen(path), &file, &err) &&
         syntax_has_fault(strbuf_string(&file.text), file.text.len, &result)) {
-        section_begin(out, "[Syntax]");
+        section_begin(out, HEADING_SYNTAX);
         strbuf_addf(out, "%s:\n", path);
         scan_explain(&result, file.text.bytes, file.text.len, out);
     }

@@ -69,7 +69,7 @@ static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
 
 static void add_one_run(struct strbuf *out, const struct sexp *run)
 {
-    section_begin(out, "Timing:");
+    section_begin(out, HEADING_TIMING);
     for (size_t i = 0; i < READINGS; i++) {
         strbuf_addf(out, "  %-9s  ", readings[i].name);
         add_reading(out, reading_of(run, i), readings[i].is_time, false, 0);
@@ -103,7 +103,7 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     enum { WIDTH = 20 };
     size_t count = sexp_count(runs);
     int64_t *values = xcalloc(count, sizeof *values);
-    section_begin(out, NULL);
+    section_begin(out, HEADING_NONE);
     int64_t calls = calls_of(sexp_nth(runs, 0)), real_time[5] = {0};
     strbuf_addf(out, "Timing: %zu runs", count);
     if (calls > 1)
@@ -137,7 +137,7 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
             add_many_runs(&call->text, runs);
         else
             add_one_run(&call->text, sexp_nth(runs, 0));
-        section_begin(&call->text, "Result:");
+        section_begin(&call->text, HEADING_RESULT);
         report_values(&call->text, o, call_max_output(call, o));
     }
     call_report_end(call, o);

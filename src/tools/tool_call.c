@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/redact.h"
+#include "report/section.h"
 
 bool call_takes(const struct tool_call *call, const char *name)
 {
@@ -67,6 +68,7 @@ int call_timeout_ms(const struct tool_call *call)
 void call_redact(const struct tool_call *call, struct strbuf *text)
 {
     struct strbuf shown;
+    section_mark(text);
     if (!call->toolbox->redacts || call->is_redacted)
         return;
     strbuf_init(&shown, text->limit);

@@ -67,8 +67,8 @@ const char *call_session_name(const struct tool_call *call);
 /* call_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
 int call_timeout_ms(const struct tool_call *call);
 
-/* call_redact(call, text): with --redact, leave out what looks like a credential. All text of a call goes
- * through it. */
+/* call_redact(call, text): mark the lines that only look like a section (report/section.h) and, with
+ * --redact, leave out what looks like a credential. All text of a call goes through it. */
 void call_redact(const struct tool_call *call, struct strbuf *text);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Any bytes as a reply of the Lisp: kept as an error's record and written in every report; and as what a
- * dying SBCL printed. Invariants: reports are JSON where they are data and valid UTF-8 where they are text.
+ * dying SBCL printed. Invariants: reports are JSON where they are data and valid UTF-8 where they are text,
+ * and have the headings that they have without any bracket in the input.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,14 +13,20 @@
 #include "base/utf8.h"
 #include "lisp/last_words.h"
 #include "report/report.h"
+#include "report/section.h"
+#include "../heading_lines.h"
 #include "fuzz_session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SHOWN 200 /* bytes of one output */
 
+static struct strbuf headings; /* of all texts for one input */
+
 static void check_text(struct strbuf *out)
 {
+    section_mark(out);
+    heading_lines_add(&headings, strbuf_string(out), out->len);
     CHECK(utf8_is_valid(strbuf_string(out), out->len));
     strbuf_clear(out);
 }
@@ -95,12 +102,9 @@ static void check_last_words(struct session *s, const char *text)
     strbuf_fini(&valid);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_all(struct session *s, const char *data, size_t size)
 {
-    static struct session *s; /* one for all: making a session's host reads files of the system */
-    if (s == NULL)
-        s = fuzz_session();
-    struct sexp_document *document = sexp_parse((const char *)data, size, NULL);
+    struct sexp_document *document = sexp_parse(data, size, NULL);
     if (document != NULL) {
         const struct sexp *reply = sexp_root(document);
         check_outcome(s, OUTCOME_OK, reply);
@@ -110,9 +114,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_record(s, r);
         check_outcome(s, OUTCOME_ERROR, r->condition);
     }
-    char *text = xmemdup0((const char *)data, size);
-    check_last_words(s, text);
-    free(text);
+    check_last_words(s, data);
     error_history_clear(&s->errors);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct session *s; /* one for all: making a session's host reads files of the system */
+    if (s == NULL)
+        s = fuzz_session();
+    char *text = xmemdup0((const char *)data, size);
+    check_all(s, text, size);
+    struct strbuf with_brackets = headings;
+    strbuf_init(&headings, 0);
+    for (size_t i = 0; i < size; i++)
+        text[i] = text[i] == '[' ? '{' : text[i];
+    check_all(s, text, size);
+    CHECK(strcmp(strbuf_string(&with_brackets), strbuf_string(&headings)) == 0);
+    strbuf_fini(&with_brackets);
+    strbuf_fini(&headings);
+    free(text);
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "session/output/capture.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,10 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         strbuf_addc(out, '\n');
     strbuf_addf(out, "[… %s of %s bytes left out; get-output ref %d …]\n",
                 text_grouped(c->total - n - (from - start)).text, text_grouped(c->total).text, ref);
+    for (n = start; n < from && !isgraph((unsigned char)bytes[n]); n++)
+        continue;
+    if (newline == NULL && n < from && bytes[n] == '[')
+        strbuf_adds(out, "…"); /* what follows was not the beginning of a line */
     utf8_repair(out, bytes + start, from - start);
     free(bytes);
     return true;
