@@ -40,7 +40,7 @@ static const struct figure beside_bare[] = {
     {"100 kB printed, 1,000 lines", EVALUATE("(bench-lines)", ",\"max-output\":200000"), "=> NIL",
      .bare = "(with-output-to-string (*standard-output*) (bench-lines))"},
     {"100 kB value, one string", EVALUATE("*bench-text*", ",\"max-output\":200000"), "xx", .bare = "*bench-text*"},
-    {"describe-last-error", CALL("describe-last-error", ""), "result", .bare = NULL},
+    {"the last error, described", CALL("list-errors", "\"index\":0"), "result", .bare = NULL},
     {"tools/list", "\"tools/list\"", "evaluate-lisp", MS(1)},
     {"ping", "\"ping\"", "\"result\"", .bare = NULL},
     {0}};
@@ -69,9 +69,11 @@ static const struct figure beside_a_loop[] = {
 static const struct figure lookups[] = {
     {"describe-symbol", CALL("describe-symbol", "\"name\":\"mapcar\""), "MAPCAR", MS(5)},
     {"find-definition", CALL("find-definition", "\"name\":\"ironclad:digest-sequence\""), "DIGEST-SEQUENCE", MS(5)},
-    {"who-calls", CALL("who-calls", "\"name\":\"ironclad:digest-length\""), "DIGEST-LENGTH", MS(5)},
-    {"find-methods", CALL("find-methods", "\"generic-function\":\"print-object\""), "PRINT-OBJECT", MS(5)},
-    {"complete-symbol", CALL("complete-symbol", "\"prefix\":\"ironclad:dig\""), "digest", MS(5)},
+    {"find-references, callers",
+     CALL("find-references", "\"name\":\"ironclad:digest-length\",\"relation\":\"callers\""), "DIGEST-LENGTH", MS(5)},
+    {"describe-symbol, methods", CALL("describe-symbol", "\"name\":\"print-object\",\"show\":\"methods\""), "PRINT-OBJECT", MS(5)},
+    {"apropos-search, completion",
+     CALL("apropos-search", "\"pattern\":\"ironclad:dig\",\"complete\":true"), "digest", MS(5)},
     {"session-info", CALL("session-info", ""), "Session", MS(5)},
     {"apropos-search, all packages", CALL("apropos-search", "\"pattern\":\"digest\""), "DIGEST", MS(50)},
     {0}};

@@ -53,14 +53,16 @@ static void measure_saves(struct bench *b)
     client_start(b, &server, b->server_path, "on", (const char *const[]){"--state-dir", directory, NULL});
     client_call(b, &server, EVALUATE(DEFINITIONS("\\\""), ""), "=> BENCH-LINES");
     for (int i = 0; i < SAVES; i++) {
-        samples_add(&saves, client_call(b, &server, CALL("save-session", ""), "Saved"));
+        samples_add(&saves,
+                    client_call(b, &server, CALL("checkpoint-session", "\"action\":\"save\""), "Saved"));
         samples_add(&restores,
-                    client_call(b, &server, CALL("restore-session", "\"name\":\"default\""), "Restored"));
+                    client_call(b, &server, CALL("create-session", "\"name\":\"default\",\"saved\":true"),
+                                "Restored"));
         samples_add(&after, client_call(b, &server, EVALUATE("(length *bench-text*)", ""), "=> 100000"));
     }
     table_times(&b->table, "On disk, a session of a few definitions", NULL);
-    samples_print(&saves, &b->table, "save-session", 2000);
-    samples_print(&restores, &b->table, "restore-session", 100);
+    samples_print(&saves, &b->table, "save", 2000);
+    samples_print(&restores, &b->table, "restore", 100);
     samples_print(&after, &b->table, "the evaluation after it", 0);
     peer_stop(&server);
     remove_tree(directory);

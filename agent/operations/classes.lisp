@@ -43,7 +43,7 @@ the same slot; each has an entry, the most specific first."
 
 (define-operation :class-info (&rest arguments)
   (call-with-named-symbol
-   arguments :class
+   arguments :name
    (lambda (symbol)
      (class-reply (class-meant symbol) arguments))))
 
@@ -103,23 +103,21 @@ the same slot; each has an entry, the most specific first."
         unless (and package (own-package-p package))
           append (all-methods-on-class ancestor)))
 
-(define-operation :find-methods (&rest arguments &key class inherited function)
-  (if class
-      (call-with-named-symbol
-       arguments :class
-       (lambda (symbol)
-         (let ((class (class-meant symbol)))
-           (methods-reply (name-text symbol)
-                          (remove-duplicates (append (all-methods-on-class class)
-                                                     (if inherited (inherited-methods class) '())))
-                          arguments))))
-      (call-with-named-symbol
-       (append (list :name function) arguments) :function
-       (lambda (symbol)
-         (let* ((name (if (setf-name-p function) `(setf ,symbol) symbol))
-                (function (function-named name)))
-           (unless (typep function 'generic-function)
-             (refuse-other-meaning symbol "a generic function"))
-           (methods-reply (name-text name) (methods-of-function function) arguments
-                          :arguments (lambda-list-text function)
-                          :combination (name-text (effective-order function '()))))))))
+(define-operation :find-methods (&rest arguments &key inherited)
+  (call-with-named-symbol
+   arguments :name
+   (lambda (symbol)
+     (let* ((name (function-called symbol arguments))
+            (function (function-named name))
+            (generic (typep function 'generic-function))
+            (class (and (symbolp name) (find-class name nil))))
+       (unless (or generic class)
+         (refuse-other-meaning symbol "a generic function or a class"))
+       (apply #'methods-reply (name-text name)
+              (remove-duplicates (append (and generic (methods-of-function function))
+                                         (and class (all-methods-on-class class))
+                                         (and class inherited (inherited-methods class))))
+              arguments
+              (and generic
+                   (list :arguments (lambda-list-text function)
+                         :combination (name-text (effective-order function '())))))))))

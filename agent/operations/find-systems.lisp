@@ -204,7 +204,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
   "Return a sentence if NAME, which names no system, looks like the name of a file."
   (let ((type (pathname-type (uiop:parse-native-namestring name))))
     (cond ((equalp type "lisp")
-           "This looks like the path of a file: load it with LOAD or the tool load-file.")
+           "This looks like the path of a file: load it with path in place of system.")
           ((or (equalp type "asd") (eql 0 (position #\/ name)))
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 
@@ -214,7 +214,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
     (let ((name (princ-to-string (asdf/find-component:missing-requires condition))))
       (or (file-as-system-hint name)
           (offer-systems name)
-          "list-systems lists the systems that are found here; quickload can download others."))))
+          "list-systems lists the systems that are found here; load-system with quicklisp: true can download others."))))
 
 (defun meant-system-name (name)
   "Return the system's actual name for NAME, which may be in upper case."

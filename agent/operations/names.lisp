@@ -151,8 +151,8 @@ another one, so they are printed with their packages."
   (ignore-errors (asdf:ensure-source-registry))
   (let ((system (find name (systems-in-sight) :test #'string-equal)))
     (cond ((member name '("QL" "QUICKLISP" "QUICKLISP-CLIENT") :test #'string-equal)
-           (format nil "Quicklisp is not loaded. The tool load-system loads a system of this machine~:[~;, quickload one ~
-                        of Quicklisp~]." (quicklisp-setup-file)))
+           (format nil "Quicklisp is not loaded. The tool load-system loads a system of this machine~:[~;, and with ~
+                        quicklisp: true one of Quicklisp~]." (quicklisp-setup-file)))
           (system
            (format nil "The system ~a is not loaded; the tool load-system loads it." system))
           (t (offer-systems name)))))

@@ -33,11 +33,15 @@
                                                 (values (method-signature object) :method)
                                                 (name-and-kind name))))))
 
-(defun specializing-methods (symbol)
-  "List (TEXT 1 PLACE) for the methods that specialize on the class SYMBOL names."
+(defun class-referrers (kind symbol)
+  "List (TEXT 1 PLACE) for the methods that specialize on the class SYMBOL names, or for its direct subclasses."
   (let ((class (find-class symbol nil)))
-    (loop for method in (and class (all-methods-on-class class))
-          collect (list (referrer-text method nil) 1 (place-of method)))))
+    (cond ((null class) '())
+          ((eq kind :specializes)
+           (loop for method in (all-methods-on-class class)
+                 collect (list (referrer-text method nil) 1 (place-of method))))
+          (t (loop for subclass in (direct-subclasses class)
+                   collect (list (class-name-text subclass) 1 (place-of subclass)))))))
 
 (defun referrer-key (referrer)
   "Return the text by which REFERRER is sorted: those of the session come first, then other code, then the Lisp."
@@ -60,29 +64,74 @@
             (incf (second last) (second referrer))
             (push (copy-list referrer) folded))))))
 
-(define-operation :find-references (&rest arguments &key kind)
+(defparameter *relations*
+  '(("callers" :calls :function :generic-function)
+    ("callees" :callees :function :generic-function :macro)
+    ("readers" :references :variable :constant)
+    ("binders" :binds :variable)
+    ("setters" :sets :variable)
+    ("users" :macroexpands :macro)
+    ("methods" :specializes :class :structure :condition)
+    ("subclasses" :subclasses :class :structure :condition))
+  "For each relation to a name: its kind, and the meanings that a name with this relation has.")
+
+(defun kinds-meant (relation meanings)
+  "List the kinds of RELATION, or of all relations that a name with MEANINGS can have. One without any may be called all the
+same."
+  (let ((meanings (or meanings '(:function))))
+    (loop for (name kind . suited) in *relations*
+          when (if relation
+                   (string-equal name relation)
+                   (intersection suited meanings))
+            collect kind)))
+
+(defun referrer-group (kind symbol name arguments)
+  "Return the wire form of what refers to NAME, which is SYMBOL or (SETF SYMBOL), by KIND."
+  (let ((found (fold-referrers (if (member kind '(:specializes :subclasses))
+                                   (class-referrers kind symbol)
+                                   (referrers kind name)))))
+    (list :kind kind
+          :total (length found)
+          :count (reduce #'+ found :key #'second)
+          :references (loop for (text count place name kind) in (part-of-list found arguments)
+                            collect (list* text count (if name (with-line place name kind) (place-part place)))))))
+
+(defun reference-group (kind symbol name arguments)
+  (if (eq kind :callees)
+      (callee-group symbol name arguments)
+      (referrer-group kind symbol name arguments)))
+
+(defun meanings-of-name (name)
+  "List what NAME, a symbol or (SETF SYMBOL), names."
+  (cond ((symbolp name) (meanings name))
+        ((fboundp name) '(:function))
+        (t '())))
+
+(define-operation :find-references (&rest arguments &key relation)
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)
-     (let* ((kind (intern-keyword kind))
-            (name (function-called symbol arguments))
-            (found (fold-referrers (if (eq kind :specializes)
-                                       (specializing-methods symbol)
-                                       (referrers kind name)))))
+     (let* ((name (function-called symbol arguments))
+            (meanings (meanings-of-name name))
+            (kinds (kinds-meant relation meanings))
+            (groups (if relation
+                        (list (reference-group (first kinds) symbol name arguments))
+                        (loop for kind in kinds
+                              ;; A Lisp that is joined may not know all of them.
+                              for group = (handler-case (reference-group kind symbol name arguments)
+                                            (refusal ()))
+                              when group
+                                collect group))))
        (list *id* :ok
              :name (name-text name)
-             :meanings (if (symbolp name)
-                           (meanings symbol)
-                           (if (fboundp name) '(:function) '()))
+             :meanings meanings
              :own (and (symbol-package symbol) (own-package-p (symbol-package symbol)) t)
-             :near (or (and (null found) (null (meanings symbol)) (not (fboundp name))
-                            (offer-symbols (remove symbol (near-symbols (symbol-name symbol)
-                                                                        #'symbol-meanings))))
+             :near (or (and (null meanings)
+                            (loop for group in groups
+                                  always (zerop (getf group :total)))
+                            (offer-symbols (remove symbol (near-symbols (symbol-name symbol) #'symbol-meanings))))
                        '())
-             :total (length found)
-             :count (reduce #'+ found :key #'second)
-             :references (loop for (text count place name kind) in (part-of-list found arguments)
-                               collect (list* text count (if name (with-line place name kind) (place-part place)))))))))
+             :groups groups)))))
 
 (defun callee-entry (name count)
   "Return the wire form of NAME, which is called COUNT times, with its kind and its place."
@@ -119,24 +168,23 @@
        (funcall function name (or (function-named name)
                                   (refuse-other-meaning symbol "a function")))))))
 
-(define-operation :list-callees (&rest arguments)
-  (call-with-named-function
-   arguments
-   (lambda (name function)
-     (let ((objects (if (typep function 'generic-function)
-                        (methods-of-function function)
-                        (list function))))
-       (multiple-value-bind (calls total) (callees-of objects '(:calls) arguments)
-         (list *id* :ok
-               :name (name-text name)
-               :kind (cond ((and (symbolp name) (macro-function name)) "macro")
-                           ((typep function 'generic-function) "generic function")
-                           (t "function"))
-               :methods (length objects)
-               :calls calls
-               :total total
-               :macroexpands (callees-of objects '(:macroexpands) arguments)
-               :references (callees-of objects '(:references :sets) arguments)))))))
+(defun callee-group (symbol name arguments)
+  "Return the wire form of what the function called NAME refers to. If there is none, refuse."
+  (let* ((function (or (function-named name)
+                       (refuse-other-meaning symbol "a function")))
+         (objects (if (typep function 'generic-function)
+                      (methods-of-function function)
+                      (list function))))
+    (multiple-value-bind (calls total) (callees-of objects '(:calls) arguments)
+      (list :kind :callees
+            :function (cond ((and (symbolp name) (macro-function name)) "macro")
+                            ((typep function 'generic-function) "generic function")
+                            (t "function"))
+            :methods (length objects)
+            :calls calls
+            :total total
+            :macroexpands (callees-of objects '(:macroexpands) arguments)
+            :references (callees-of objects '(:references :sets) arguments)))))
 
 ;;; The listing
 

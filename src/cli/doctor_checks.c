@@ -206,9 +206,11 @@ static void check_quicklisp(struct examination *x)
     if (is_fact(x, "quicklisp", "yes"))
         finding(x, VERDICT_GOOD, NULL, "loaded in every session by the init file");
     else if (is_in(getenv("HOME"), "quicklisp/setup.lisp"))
-        finding(x, VERDICT_GOOD, NULL, "installed in ~/quicklisp; the tool quickload loads it");
+        finding(x, VERDICT_GOOD, NULL,
+                "installed in ~/quicklisp; load-system with quicklisp: true loads from it");
     else
-        finding(x, VERDICT_NOTE, "Only the tool quickload needs it: https://www.quicklisp.org/beta/",
+        finding(x, VERDICT_NOTE,
+                "Only load-system with quicklisp: true needs it: https://www.quicklisp.org/beta/",
                 "not installed");
 }
 

@@ -150,11 +150,9 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
         return false;
     }
     if (!is_user_tool)
-        *arguments = arguments_check(*tool, given, &err);
-    if (*arguments != NULL) {
-        arguments_add_former(is_user_tool ? "" : asked, *arguments);
+        *arguments = arguments_check(*tool, registry_former(asked), given, &err);
+    if (*arguments != NULL)
         return true;
-    }
     if (request_revision(r)->argument_errors_are_results)
         tool_answer_error(r, err.message);
     else

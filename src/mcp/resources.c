@@ -385,7 +385,7 @@ bool methods_resources_read(struct request *r, const json_t *params)
     if (resource->longest > 0)
         json_object_set_new(variables, "max-output", json_integer(resource->longest));
     struct err err;
-    json_t *arguments = arguments_check(tool, variables, &err);
+    json_t *arguments = arguments_check(tool, registry_former(resource->tool), variables, &err);
     json_decref(variables);
     if (arguments == NULL)
         return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);

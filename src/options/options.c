@@ -76,6 +76,8 @@ static bool set_listing(struct options *o, const struct option_definition *optio
     if (listing == NULL)
         return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
     json_decref(listing);
+    if (listing_is_former_set(argument))
+        log_warning("--%s %s has no effect any more: there is one list of tools", option->name, argument);
     return set_text(o, option, argument, err);
 }
 
@@ -285,7 +287,7 @@ static const struct option_definition table[] = {
     {SANDBOX, "sandbox-best-effort", NULL, "Start even if this kernel cannot enforce all of --sandbox",
      FLAG(confinement.is_best_effort)},
 
-    {TOOLS, "tools", "SET", "Tools to list: core, standard, full, or names separated by commas", "standard",
+    {TOOLS, "tools", "NAMES", "Tools to list, separated by commas", "all",
      .set = set_listing, .place = offsetof(struct options, http.connection.listing), COMMON},
     {TOOLS, "structured", NULL, "Add structuredContent to evaluation results",
      FLAG(http.connection.wants_structured)},
@@ -442,7 +444,7 @@ bool options_parse(struct options *o, int argc, char **argv)
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
     *o = (struct options){.zygote.lisp = "sbcl",
-                          .http.connection = {.listing = "standard", .default_session = "default"},
+                          .http.connection = {.default_session = "default"},
                           .http.principals.access_tokens.user = "sub"};
     limits_init(&o->limits);
     for (size_t i = 0; i < TABLE_COUNT; i++)

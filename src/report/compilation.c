@@ -1,5 +1,5 @@
 /*
- * Responsible for the text of compile-form: the compiler's diagnostics.
+ * Responsible for the text of explain-form's compilation: the compiler's diagnostics.
  */
 #include "report/report.h"
 

@@ -239,7 +239,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     strbuf_add(out, r->message, shown_len);
     if (shown_len < len)
         strbuf_addf(out, "\n[… %s%s", text_grouped(len - shown_len).text,
-                    r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
+                    r->sequence > 0 ? " more bytes; list-errors with index shows them …]" : " more bytes …]");
     section_end(out);
     if (sexp_count(error_record_frames(r)) > 0 || error_record_total_frames(r) != 0)
         section_begin(out, HEADING_BACKTRACE);

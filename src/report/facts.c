@@ -22,7 +22,7 @@ static const char *const sentences[] = {
     [FACT_ENDED_IN_COPYING] = "The process ended while it was copied there.",
     [FACT_EVICTED] = "There was no room for its process any more.",
     [FACT_IMAGE_LEFT] = "The connection to its image has ended since, which unwinds what stood there.",
-    [FACT_LEFT_AT_ONCE] = "The Lisp had to leave it at once; describe-last-error and get-backtrace show its "
+    [FACT_LEFT_AT_ONCE] = "The Lisp had to leave it at once; list-errors and get-backtrace show its "
         "text.",
     [FACT_NEVER_RAN] = "It never ran.",
     [FACT_NOT_COPIED] = "The Lisp has left it, and no copy was made there.",
@@ -67,15 +67,15 @@ static const char *const sentences[] = {
         "in foreign code that blocks signals. The running code continues. Try again later; "
         "cancel-evaluation stops it.",
     [FACT_NEEDS_COPY] = "This needs a copy of the Lisp, which could not be made.",
-    [FACT_NO_CHECKPOINT] = "There is no such checkpoint; list-checkpoints lists them.",
+    [FACT_NO_CHECKPOINT] = "There is no such checkpoint; session-history with checkpoints: true lists them.",
     [FACT_NO_LONGER_ENTERABLE] = "This error can no longer be entered; list-errors shows which can.",
-    [FACT_NO_STATE] = "There is no checkpoint of the state after evaluation $1; list-checkpoints lists them.",
+    [FACT_NO_STATE] = "There is no checkpoint of the state after evaluation $1; session-history with checkpoints: true lists them.",
     [FACT_NO_STATE_NEAR] = "There is no checkpoint of the state after evaluation $1. The nearest is of the "
-        "state after evaluation $2; list-checkpoints lists them.",
+        "state after evaluation $2; session-history with checkpoints: true lists them.",
     [FACT_NO_STATE_BETWEEN] = "There is no checkpoint of the state after evaluation $1. The nearest are of "
-        "the states after evaluations $2 and $3; list-checkpoints lists them.",
+        "the states after evaluations $2 and $3; session-history with checkpoints: true lists them.",
     [FACT_NOT_RESTORED] = "The saved session $a could not be started. $b The session is empty now; "
-        "restore-session tries again.",
+        "create-session with saved: true tries again.",
     [FACT_OTHER_SBCL] = "Its image was perhaps written by another SBCL.",
     [FACT_THREADS_IN_THE_WAY] = "Threads of the program run (list-threads), so the session cannot be "
         "copied. To continue in the copy of this error would end them, and what was done since could not be "
@@ -121,7 +121,7 @@ static const char *const sentences[] = {
     [FACT_MEMORY_STATES] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "
         "MiB). Of its unnamed checkpoints only the newest was kept.",
     [FACT_NO_INPUT] = "The code's question was not answered in time: it has read end of file.",
-    [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless save-session is called.",
+    [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless checkpoint-session saves it (action: save).",
     [FACT_PERSON] = "$a",
     [FACT_STARTED] = "$a",
     [FACT_STREAMS_CLOSED] = "Open at the error and closed in the copy: $a.",

@@ -28,7 +28,7 @@ static void word_stop(const struct stop_facts *f, struct strbuf *out)
         strbuf_addf(
             out,
             " It reacted neither to two interrupts nor to being unwound, and nothing in a joined image is "
-            "killed: it still runs there, in the thread %.200s. interrupt-thread and kill-thread act on that "
+            "killed: it still runs there, in the thread %.200s. interrupt-thread acts on that "
             "thread with force: true.",
             f->still_running);
     else if (f->was_killed && f->is_joined)

@@ -67,7 +67,7 @@ const char *report_why_not(const struct error_record *r);
 const char *report_sentence(const struct fact *fact);
 void report_fact(const struct fact *fact, struct strbuf *out);
 
-/* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
+/* report_last_error(out, record): the text of list-errors with an index; ${record} may be NULL: no error. */
 void report_last_error(struct strbuf *out, const struct error_record *record);
 
 /* report_backtrace(out, record, from, count, locals): the text of get-backtrace. */
@@ -91,7 +91,7 @@ extern const struct session_wording report_wording;
  * none. */
 bool report_definitions(struct strbuf *out, const struct sexp *reply);
 
-/* report_compilation(out, reply): the text of compile-form from the agent's reply. */
+/* report_compilation(out, reply): the text of explain-form's compilation from the agent's reply. */
 void report_compilation(struct strbuf *out, const struct sexp *reply);
 
 /* report_tests_counted(reply): whether a known framework ran tests. report_tests(out, session, reply):

@@ -231,7 +231,7 @@ void session_note_announced(struct session *s, size_t n);
 bool session_has_limit(const struct session *s, enum limit limit);
 
 /* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
- * session_state_name(s): what list-sessions shows; strings are borrowed. */
+ * session_state_name(s): what session-info shows; strings are borrowed. */
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
 const char *session_package(const struct session *s); /* as the last reply reported it */

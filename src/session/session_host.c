@@ -48,12 +48,13 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->sessions = (struct quota){
         .most = options->most_sessions > 0 ? options->most_sessions : SESSION_HOST_MOST_SESSIONS,
         .holder = "The server",
-        .what = "sessions (--max-sessions); close-session ends one",
+        .what = "sessions (--max-sessions); reset-session with close: true ends one",
     };
     host->processes = (struct quota){
         .most = options->most_processes,
         .holder = "The server",
-        .what = "processes, copies of sessions included (--max-processes); close-session ends some",
+        .what = "processes, copies of sessions included (--max-processes); reset-session with close: true "
+                "ends some",
     };
     output_budget_init(&host->outputs, NULL, MOST_KEPT_BYTES);
     list_init(&host->owners);

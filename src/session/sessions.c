@@ -37,13 +37,13 @@ struct sessions *sessions_new(struct session_host *host, const struct sessions_o
         .parent = &host->sessions,
         .most = options->most_sessions,
         .holder = "You",
-        .what = "sessions; close-session ends one",
+        .what = "sessions; reset-session with close: true ends one",
     };
     all->processes = (struct quota){
         .parent = &host->processes,
         .most = options->most_processes,
         .holder = "You",
-        .what = "processes, copies of sessions included; close-session ends some",
+        .what = "processes, copies of sessions included; reset-session with close: true ends some",
     };
     output_budget_init(&all->outputs, &host->outputs, MOST_KEPT_BYTES);
     hash_table_init(&all->by_name);

@@ -24,16 +24,31 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         const char *other;
         const char *name;
     } synonyms[] = {
-        {"form", "code"},           {"expression", "code"},
-        {"input", "code"},          {"code", "form"},
-        {"expression", "form"},     {"symbol", "name"},
-        {"function", "name"},       {"file", "path"},
-        {"query", "pattern"},       {"name", "system"},
-        {"system-name", "system"},  {"name", "restart"},
-        {"name", "thread"},         {"name", "to"},
-        {"error", "index"},         {"file-path", "path"},
-        {"name", "session"},        {"old-string", "old-text"},
+        {"form", "code"},
+        {"expression", "code"},
+        {"input", "code"},
+        {"code", "form"},
+        {"expression", "form"},
+        {"symbol", "name"},
+        {"function", "name"},
+        {"file", "path"},
+        {"query", "pattern"},
+        {"name", "system"},
+        {"system-name", "system"},
+        {"name", "restart"},
+        {"name", "thread"},
+        {"name", "to"},
+        {"error", "index"},
+        {"file-path", "path"},
+        {"name", "session"},
+        {"old-string", "old-text"},
         {"new-string", "new-text"},
+        {"prefix", "pattern"},
+        {"class", "name"},
+        {"generic-function", "name"},
+        {"include-inherited", "inherited"},
+        {"value", "values"},
+        {"mode", "profile"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         if (registry_is_spelling(name, strlen(name), a->name))
@@ -139,6 +154,23 @@ static bool may_hold_nul(const struct tool_argument *a)
     return strcmp(a->name, "code") == 0 || strcmp(a->name, "value") == 0 || strcmp(a->name, "pattern") == 0;
 }
 
+/* The choice that is spelled, or that has this former name; NULL if there is none. */
+static const char *find_choice(const struct tool_argument *a, const char *given, size_t len)
+{
+    static const struct {
+        const char *former, *name;
+    } renamed[] = {{"reset", "clear"}, {"status", "list"}};
+    for (size_t i = 0; a->choices[i] != NULL; i++) {
+        if (registry_is_spelling(given, len, a->choices[i]))
+            return a->choices[i];
+        for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
+            if (strcmp(a->choices[i], renamed[k].name) == 0 &&
+                registry_is_spelling(given, len, renamed[k].former))
+                return a->choices[i];
+    }
+    return NULL;
+}
+
 static json_t *check_string(const struct tool_argument *a, const json_t *given, struct err *err)
 {
     /* Accept the number -1 for the text "-1": models send restarts and checkpoints that way. Code is never
@@ -151,11 +183,8 @@ static json_t *check_string(const struct tool_argument *a, const json_t *given, 
         return NULL;
     if (a->choices == NULL)
         return json_stringn(json_string_value(given), json_string_length(given));
-    for (size_t i = 0; a->choices[i] != NULL; i++) {
-        if (registry_is_spelling(json_string_value(given), json_string_length(given), a->choices[i]))
-            return json_string(a->choices[i]);
-    }
-    return reject(a, given, err);
+    const char *choice = find_choice(a, json_string_value(given), json_string_length(given));
+    return choice != NULL ? json_string(choice) : reject(a, given, err);
 }
 
 static json_t *check_list(const struct tool_argument *a, const json_t *given, struct err *err)
@@ -222,58 +251,103 @@ static void reject_unknown(const struct tool *tool, const char *name, struct err
 static bool check_required(const struct tool *tool, const json_t *checked, struct err *err)
 {
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
-        if (!a->is_required || json_object_get(checked, a->name) != NULL)
+        if (!a->is_required || a->excludes != NULL || json_object_get(checked, a->name) != NULL)
             continue;
         struct strbuf expected = {0};
         add_expectation(&expected, a);
-        err_set(err, ERR_INVALID, "Missing argument %s of %s: %s. %s", a->name, tool->name,
-                strbuf_string(&expected), a->description);
+        err_set(err, ERR_INVALID, "Missing argument %s of %s: %s.%s%s", a->name, tool->name,
+                strbuf_string(&expected), a->description[0] != '\0' ? " " : "", a->description);
         strbuf_fini(&expected);
         return false;
     }
     return true;
 }
 
-json_t *arguments_check(const struct tool *tool, const json_t *given, struct err *err)
+/* Of two arguments that exclude each other, one is enough. */
+static bool check_combinations(const struct tool *tool, const json_t *checked, struct err *err)
 {
-    json_t *checked = json_object();
-    /* jansson's iterator takes a pointer to non-const, and changes nothing. */
-    for (void *at = json_object_iter((json_t *)(uintptr_t)given); at != NULL;
-         at = json_object_iter_next((json_t *)(uintptr_t)given, at)) {
-        const char *name = json_object_iter_key(at);
-        const json_t *value = json_object_iter_value(at);
-        if (json_is_null(value))
-            continue;
-        const struct tool_argument *a = find_argument(tool, name);
-        json_t *good = NULL;
-        if (a == NULL)
-            reject_unknown(tool, name, err);
-        else if (json_object_get(checked, a->name) != NULL)
-            err_set(err, ERR_INVALID, "Argument %s is given twice, once as %s", a->name, name);
-        else
-            good = check_value(a, value, err);
-        if (good == NULL) {
-            json_decref(checked);
-            return NULL;
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        bool is_given = json_object_get(checked, a->name) != NULL;
+        if (a->excludes != NULL) {
+            bool is_other = json_object_get(checked, a->excludes) != NULL;
+            if (is_given ? is_other : a->is_required && !is_other)
+                return err_set(err, ERR_INVALID, "Pass either %s or %s.", a->name, a->excludes);
         }
-        json_object_set_new_nocheck(checked, a->name, good);
+        if (is_given && a->needs != NULL && json_object_get(checked, a->needs) == NULL)
+            return err_set(err, ERR_INVALID, "Argument %s goes with %s, which is missing.", a->name,
+                           a->needs);
     }
-    if (!check_required(tool, checked, err)) {
-        json_decref(checked);
-        return NULL;
-    }
-    return checked;
+    return true;
 }
 
-void arguments_add_former(const char *asked, json_t *checked)
+/* What the former name stands for. */
+static void add_former(const struct tool_former *former, json_t *checked)
 {
-    const struct tool_former *former = registry_former(asked);
-    struct err err;
-    if (former == NULL || former->argument == NULL || json_object_get(checked, former->argument) != NULL)
+    if (former == NULL || former->argument == NULL)
         return;
-    json_t *value = json_string(former->value);
-    json_t *good = check_value(find_argument(former->tool, former->argument), value, &err);
+    const struct tool_argument *a = find_argument(former->tool, former->argument);
+    if (json_object_get(checked, a->name) != NULL ||
+        (a->excludes != NULL && json_object_get(checked, a->excludes) != NULL))
+        return;
+    struct err err;
+    json_t *value = json_string(former->value), *good = check_value(a, value, &err);
     CHECK(good != NULL);
-    json_object_set_new(checked, former->argument, good);
+    json_object_set_new(checked, a->name, good);
     json_decref(value);
+}
+
+/* A former argument that was true or false, and the choice of another that it stands for; NULL: it is
+ * neither. */
+static const struct flag {
+    const char *name, *argument, *choice;
+} * find_flag(const struct tool *tool, const char *name)
+{
+    static const struct flag flags[] = {{"full", "show", "full-expansion"}, {"all", "show", "everywhere"}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (registry_is_spelling(name, strlen(name), flags[i].name) && find_argument(tool, name) == NULL &&
+            find_argument(tool, flags[i].argument) != NULL)
+            return &flags[i];
+    return NULL;
+}
+
+/* Check one argument that was sent as ${name}, and add it. */
+static bool check_argument(const struct tool *tool, const char *name, const json_t *value, json_t *checked,
+                           struct err *err)
+{
+    const struct flag *flag = find_flag(tool, name);
+    if (flag != NULL && json_is_false(value))
+        return true;
+    json_t *choice = flag != NULL && json_is_true(value) ? json_string(flag->choice) : NULL;
+    const struct tool_argument *a = find_argument(tool, choice != NULL ? flag->argument : name);
+    json_t *good = NULL;
+    if (a == NULL)
+        reject_unknown(tool, name, err);
+    else if (json_object_get(checked, a->name) != NULL)
+        err_set(err, ERR_INVALID, "Argument %s is given twice, once as %s", a->name, name);
+    else
+        good = check_value(a, choice != NULL ? choice : value, err);
+    if (good != NULL)
+        json_object_set_new_nocheck(checked, a->name, good);
+    json_decref(choice);
+    return good != NULL;
+}
+
+json_t *arguments_check(const struct tool *tool, const struct tool_former *former, const json_t *given,
+                        struct err *err)
+{
+    json_t *checked = json_object();
+    bool is_good = true;
+    /* jansson's iterator takes a pointer to non-const, and changes nothing. */
+    for (void *at = json_object_iter((json_t *)(uintptr_t)given); at != NULL && is_good;
+         at = json_object_iter_next((json_t *)(uintptr_t)given, at)) {
+        const json_t *value = json_object_iter_value(at);
+        if (!json_is_null(value))
+            is_good = check_argument(tool, json_object_iter_key(at), value, checked, err);
+    }
+    if (is_good)
+        add_former(former, checked);
+    if (is_good && check_required(tool, checked, err) && check_combinations(tool, checked, err))
+        return checked;
+    json_decref(checked);
+    return NULL;
 }

@@ -9,6 +9,8 @@
 #include "base/errors.h"
 #include "tools/tool.h"
 
+struct tool_former;
+
 /* The words for each enum argument_type: in a JSON schema, where user code declares a tool, and in a message
  * about a wrong value. */
 extern const struct argument_words {
@@ -16,20 +18,19 @@ extern const struct argument_words {
 } argument_words[ARGUMENT_STRING_LIST + 1];
 
 /*
- * arguments_check(tool, given, err):
+ * arguments_check(tool, former, given, err):
  * Check what a client sent against the tool's declaration: canonical names (case, `_` for `-`; form,
  * expression, input for code; system-name for system), numbers given as strings taken as numbers, required
  * ones present, types, bounds and choices.
  *
- * given       borrowed; an object, or NULL for none. A member that is null counts as absent.
- * Returns     given: a new object with canonical names; NULL with ${err} set to one sentence that names the
- *             argument, what was expected, and the nearest right name (ERR_INVALID)
+ * former      the former name by which it was called, whose argument is added unless the client sent it or
+ * one that excludes it; NULL: it was called by its own name given       borrowed; an object, or NULL for
+ * none. A member that is null counts as absent. Returns     given: a new object with canonical names; NULL
+ * with ${err} set to one sentence that names the argument, what was expected, and the nearest right name
+ * (ERR_INVALID)
  */
-json_t *arguments_check(const struct tool *tool, const json_t *given, struct err *err);
-
-/* arguments_add_former(asked, checked): if ${asked} is a tool's former name, add the argument that it
- * stands for to ${checked}, unless it was given. */
-void arguments_add_former(const char *asked, json_t *checked);
+json_t *arguments_check(const struct tool *tool, const struct tool_former *former, const json_t *given,
+                        struct err *err);
 
 /* arguments_is_bounded(a): are there a minimum and a maximum? */
 bool arguments_is_bounded(const struct tool_argument *a);

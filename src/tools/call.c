@@ -46,9 +46,12 @@ static void run(struct tool_call *call)
         tool->run(call);
         return;
     }
-    struct session *s = tool->operation != NULL ? call_begin_tool(call) : call_session(call);
-    if (s != NULL)
-        tool->run_in(call, s);
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    if (tool->operation != NULL)
+        call_begin_operation(call, tool->operation);
+    tool->run_in(call, s);
 }
 
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
@@ -171,16 +174,12 @@ static void write_argument(struct tool_call *call, const struct tool_argument *a
     }
 }
 
-struct session *call_begin_tool(struct tool_call *call)
+void call_begin_operation(struct tool_call *call, const char *operation)
 {
-    struct session *s = call_session(call);
-    if (s == NULL)
-        return NULL;
-    call_begin_request(call, call->tool->operation);
+    call_begin_request(call, operation);
     for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
         if (!a->is_servers)
             write_argument(call, a);
-    return s;
 }
 
 void call_write_asks(struct tool_call *call)
@@ -449,7 +448,8 @@ static bool may_wait(struct tool_call *call, const struct session *session,
     call_answer(
         call, true,
         "Too many evaluations wait: what was sent for them takes 128 MiB, which is the limit for all your "
-        "sessions together. This was not evaluated. list-evaluations shows them, cancel-evaluation "
+        "sessions together. This was not evaluated. evaluation-status with all: true shows them, "
+        "cancel-evaluation "
         "stops one.");
     return false;
 }

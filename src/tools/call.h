@@ -29,15 +29,14 @@ struct session *call_session(struct tool_call *call);
 bool call_find_session(struct tool_call *call, struct session **s);
 
 /*
- * call_begin_tool(call), call_begin_request(call, operation):
- * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(),
- * takes the operation from the call's tool and writes the arguments that the tool's rows send. The request is
- * sent by call_run() and its like, and is empty after that.
+ * call_begin_operation(call, operation), call_begin_request(call, operation):
+ * Begin a request for the agent in ${call->request}. The first also writes the arguments that the tool's rows
+ * send. The request is sent by call_run() and its like, and is empty after that.
  *
  * operation   of the agent, without the colon
  * Source      docs/agent-protocol.md
  */
-struct session *call_begin_tool(struct tool_call *call);
+void call_begin_operation(struct tool_call *call, const char *operation);
 void call_begin_request(struct tool_call *call, const char *operation);
 
 /*
@@ -131,16 +130,13 @@ size_t call_max_output(const struct tool_call *call, const struct outcome *outco
 bool call_report_begin(struct tool_call *call, const struct outcome *outcome, const char *key);
 void call_report_end(struct tool_call *call, const struct outcome *outcome);
 
-#define FORCE_ARGUMENT                                                                                       \
-    ARGUMENT("force", BOOLEAN, "In a joined Lisp: even if it is the person's.", .is_rare = true)
+#define FORCE_ARGUMENT ARGUMENT("force", BOOLEAN, "")
 
 /* The argument of every tool that reads or runs Lisp. */
-#define SESSION_ARGUMENT ARGUMENT("session", STRING, "Session.", .names_session = true, .is_servers = true)
+#define SESSION_ARGUMENT ARGUMENT("session", STRING, "", .names_session = true, .is_servers = true)
 #define ANY_TIMEOUT_ARGUMENT(...) ARGUMENT("timeout", NUMBER, __VA_ARGS__, .minimum = 0, .maximum = 86400)
-#define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.")
-#define RARE_TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("Time limit in seconds; 0: none.", .is_rare = true)
+#define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("")
 /* Of a tool that loads: it compiles, which takes more time than an evaluation has. */
-#define LOADING_TIMEOUT_ARGUMENT                                                                             \
-    ANY_TIMEOUT_ARGUMENT("Time limit in seconds, 0: none; default: the session's, at least 300.")
+#define LOADING_TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("")
 
 #endif

@@ -39,12 +39,9 @@ static void run(struct tool_call *call, struct session *s)
 
 const struct tool tool_cancel_evaluation = {
     .name = "cancel-evaluation",
-    .title = "Cancel the running evaluation",
-    .description = "Stop the running evaluation, or a waiting one; the session keeps its state.",
-    .search_hint = "stop, interrupt, kill",
+    .title = "Stop an evaluation",
+    .description = "Stop the running evaluation, or a waiting one.",
     .is_destructive = true,
-    .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
-                           .minimum = 1, .maximum = 1000000000),
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("evaluation", INTEGER, "", .minimum = 1, .maximum = 1000000000), SESSION_ARGUMENT},
     .run_in = run,
 };

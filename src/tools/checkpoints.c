@@ -1,12 +1,15 @@
 /*
- * checkpoint-session, list-checkpoints, delete-checkpoint, rollback-session: earlier states of a session.
+ * checkpoint-session and rollback-session: earlier states of a session.
  */
+#include "tools/checkpoints.h"
+
 #include <string.h>
 
 #include "base/text.h"
 #include "lisp/worker.h"
 #include "session/records/snapshots.h"
 #include "tools/look_up.h"
+#include "tools/saves.h"
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
@@ -43,7 +46,7 @@ static bool is_shown(const struct session *s, const struct snapshot *sn)
     return worker_state(sn->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;
 }
 
-static void list_checkpoints(struct tool_call *call, struct session *s)
+void checkpoints_list(struct tool_call *call, struct session *s)
 {
     const struct snapshots *all = session_snapshots(s);
     const struct snapshot *sn = NULL;
@@ -69,7 +72,9 @@ static void delete_checkpoint(struct tool_call *call, struct session *s)
     if (session_delete_checkpoint(s, name))
         call_answer(call, false, "Deleted the checkpoint %s. The session itself is unchanged.", name);
     else
-        call_answer(call, true, "There is no checkpoint named %s; list-checkpoints lists them.", name);
+        call_answer(call, true,
+                    "There is no checkpoint named %s; session-history with checkpoints: true lists them.",
+                    name);
 }
 
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
@@ -87,41 +92,45 @@ static void rollback_session(struct tool_call *call, struct session *s)
     look_up_request(call, s, OPERATION_ROLLBACK, call_string(call, "to", NULL), on_rolled_back);
 }
 
+static const char *const actions[] = {"checkpoint", "save", "delete-checkpoint", "delete-save", NULL};
+
+static void keep_state(struct tool_call *call)
+{
+    struct session *s;
+    bool is_save = call_is(call, "action", "save");
+    if (call_is(call, "action", "delete-save"))
+        saves_delete(call);
+    else if (!call_has(call, "name") && !is_save)
+        call_answer(call, true, "Missing argument name: the name of the checkpoint.");
+    else if ((s = call_session(call)) == NULL)
+        return;
+    else if (is_save)
+        saves_save(call, s);
+    else if (call_is(call, "action", "delete-checkpoint"))
+        delete_checkpoint(call, s);
+    else
+        checkpoint_session(call, s);
+}
+
 const struct tool tool_checkpoint_session = {
     .name = "checkpoint-session",
-    .title = "Save a checkpoint",
-    .description = "Save the current state as a named checkpoint, which rollback-session can restore.",
-    .search_hint = "snapshot",
-    .is_idempotent = true,
-    .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
-    .run_in = checkpoint_session,
-};
-
-const struct tool tool_list_checkpoints = {
-    .name = "list-checkpoints",
-    .title = "List checkpoints",
-    .description = "List the states that rollback-session can restore, newest first.",
-    .is_read_only = true,
-    .arguments = {SESSION_ARGUMENT},
-    .run_in = list_checkpoints,
-};
-
-const struct tool tool_delete_checkpoint = {
-    .name = "delete-checkpoint",
-    .title = "Delete a named checkpoint",
-    .description = "Delete a named checkpoint. The session itself is unchanged.",
+    .title = "Keep the state",
+    .description = "Keep the present state as a named checkpoint for rollback-session, or save it to disk; "
+                   "or delete one.",
     .is_destructive = true,
-    .arguments = {ARGUMENT("name", STRING, "Checkpoint name.", .is_required = true), SESSION_ARGUMENT},
-    .run_in = delete_checkpoint,
+    .is_idempotent = true,
+    .arguments = {ARGUMENT("name", STRING, ""), ARGUMENT("action", STRING, "", .choices = actions),
+                  SESSION_ARGUMENT},
+    .run = keep_state,
 };
 
 const struct tool tool_rollback_session = {
     .name = "rollback-session",
-    .title = "Roll back the session",
-    .description = "Restore an earlier state of the session. Files and other processes are not rolled back.",
-    .search_hint = "undo",
+    .title = "Roll back",
+    .description = "Undo evaluations: return to an earlier state. Files and other processes stay as they "
+                   "are.",
     .is_destructive = true,
-    .arguments = {ARGUMENT("to", STRING, "Checkpoint name, evaluation number, or -N for N evaluations back.",
+    .arguments = {ARGUMENT("to", STRING, "Checkpoint name, evaluation number, or -N: N evaluations back.",
                            .is_required = true),
                   SESSION_ARGUMENT},
     .run_in = rollback_session,

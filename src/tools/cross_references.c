@@ -1,41 +1,51 @@
 /*
- * who-calls and its relatives, and list-callees: the references to a name, and those that a function makes.
+ * find-references: the references to a name by all relations that it can have, and those that a function
+ * makes.
  */
 #include <string.h>
 
 #include "base/text.h"
 #include "tools/look_up.h"
 
-/* One row for each tool that lists references to a name. */
+/* One row for each relation; callees, which go the other way, have none. */
 static const struct relation {
-    const char *kind;     /* the tool's name after who-; of the agent's operation find-references */
+    const char *name;     /* in the argument */
+    const char *kind;     /* in the agent's reply */
     const char *who, *of; /* the noun for one of those found, and the text between it and the name */
     const char *none;     /* when nothing is found */
     const char *recorded; /* the part that the Lisp records; NULL: everything */
     const char *more;     /* what it does not record */
 } relations[] = {
     /* clang-format off */
-    {"calls", "caller", "of", "No calls of {name} are recorded.",
+    {"callers", "calls", "caller", "of", "No calls of {name} are recorded.",
      "calls by name, including inlined functions and functions used as values,",
      ", or calls by a name that is computed at run time"},
-    {"references", "reader", "of", "No readers of {name} are recorded.",
+    {"readers", "references", "reader", "of", "No readers of {name} are recorded.",
      "reads of special and global variables and constants",
      ". The compiler may replace a constant by its value if that is a number or a character"},
-    {"binds", "binder", "of", "No binders of {name} are recorded.", "bindings of special variables", ""},
-    {"sets", "setter", "of", "No setters of {name} are recorded.",
+    {"binders", "binds", "binder", "of", "No binders of {name} are recorded.", "bindings of special variables", ""},
+    {"setters", "sets", "setter", "of", "No setters of {name} are recorded.",
      "assignments of special and global variables", ""},
-    {"macroexpands", "user", "of the macro", "No users of the macro {name} are recorded.",
+    {"users", "macroexpands", "user", "of the macro", "No users of the macro {name} are recorded.",
      "uses", ", or uses of top-level defining macros such as DEFUN"},
-    {"specializes", "method", "on", "No method specializes on {name} or on one of its objects.", NULL, NULL},
+    {"methods", "specializes", "method", "on", "No method specializes on {name} or on one of its objects.", NULL, NULL},
+    {"subclasses", "subclasses", "direct subclass", "of", "{name} has no subclasses.", NULL, NULL},
     /* clang-format on */
 };
 
-static const struct relation *relation_of(const struct tool_call *call)
+/* How many a group has, of which the reply may hold a part. */
+static size_t total_of(const struct sexp *group)
+{
+    int64_t total = sexp_integer(sexp_get(group, 0, "total"), 0);
+    return total < 0 ? 0 : (size_t)total;
+}
+
+static const struct relation *relation_of(const struct sexp *group)
 {
     for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++)
-        if (strcmp(relations[i].kind, call->tool->name + strlen("who-")) == 0)
+        if (sexp_is_symbol(sexp_get(group, 0, "kind"), relations[i].kind))
             return &relations[i];
-    return &relations[0];
+    return NULL;
 }
 
 static bool has_meaning(const struct sexp *reply, const char *word)
@@ -57,13 +67,13 @@ static const char *mismatch(const struct relation *r, const struct sexp *reply)
 {
     bool is_macro = has_meaning(reply, "macro");
     if (strcmp(r->kind, "calls") == 0)
-        return is_macro ? "It is a macro; use who-macroexpands."
+        return is_macro ? "It is a macro: relation: users lists its uses."
                : has_meaning(reply, "special-operator")
                    ? "It is a special operator; uses of those are not recorded."
                    : NULL;
     if (strcmp(r->kind, "macroexpands") == 0)
         return is_macro ? NULL : "It is not a macro.";
-    if (strcmp(r->kind, "specializes") == 0)
+    if (r->recorded == NULL)
         return is_class(reply) ? NULL : "It is not the name of a class.";
     return has_meaning(reply, "variable") || has_meaning(reply, "constant")
                ? NULL
@@ -93,18 +103,23 @@ static void add_name(struct strbuf *out, const char *before, const struct sexp *
     reply_fill(out, entry, times > 1 ? "{0} ({1} times)" : "{0}");
 }
 
-static void on_references(struct tool_call *call, const struct outcome *o)
+/* How to see the rest of a group that is not alone in the reply. */
+static void add_rest(struct tool_call *call, const char *relation, size_t shown, size_t total, bool is_alone)
 {
-    const struct relation *r = relation_of(call);
-    const struct sexp *found = reply_get(o->reply, "references");
-    size_t total = reply_count(o->reply, "total");
-    size_t count = reply_count(o->reply, "count");
-    if (total == 0) {
-        add_nothing(&call->text, r, o->reply);
-        return;
-    }
+    if (is_alone)
+        look_up_add_rest(call, shown, total);
+    else if (shown < total)
+        strbuf_addf(&call->text, "\n… %zu more; relation: %s, from: %zu shows them", total - shown, relation,
+                    shown);
+}
+
+static void add_referrers(struct tool_call *call, const struct sexp *reply, const struct sexp *group,
+                          const struct relation *r, bool is_alone)
+{
+    const struct sexp *found = sexp_get(group, 0, "references");
+    size_t total = total_of(group), count = (size_t)sexp_integer(sexp_get(group, 0, "count"), 0);
     strbuf_addf(&call->text, "%s %s ", text_count(total, r->who).text, r->of);
-    reply_fill(&call->text, o->reply, "{name}");
+    reply_fill(&call->text, reply, "{name}");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
     strbuf_addc(&call->text, ':');
@@ -112,15 +127,9 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         add_name(&call->text, "\n  ", sexp_nth(found, i));
         reply_fill(&call->text, sexp_nth(found, i), PLACE);
     }
-    look_up_add_rest(call, sexp_count(found), total);
-    if (reply_flag(o->reply, "own") && strcmp(r->kind, "specializes") != 0)
+    add_rest(call, r->name, sexp_count(found), total, is_alone);
+    if (reply_flag(reply, "own") && r->recorded != NULL)
         strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
-}
-
-static void who(struct tool_call *call, struct session *s)
-{
-    call_write_text(call, "kind", relation_of(call)->kind);
-    look_up(call, s, call->tool->show);
 }
 
 /* "WHEN (2 times), LOOP"; nothing for an empty list. */
@@ -130,15 +139,17 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
         add_name(out, i == 0 ? heading : ", ", sexp_nth(entries, i));
 }
 
-static void on_callees(struct tool_call *call, const struct outcome *o)
+static void add_callees(struct tool_call *call, const struct sexp *reply, const struct sexp *group,
+                        bool is_alone)
 {
-    const struct sexp *calls = reply_get(o->reply, "calls");
-    size_t total = reply_count(o->reply, "total");
-    const char *kind = sexp_string(reply_get(o->reply, "kind"), NULL);
-    reply_fill(&call->text, o->reply, "The {kind}{kind!function} {name}");
+    const struct sexp *calls = sexp_get(group, 0, "calls");
+    size_t total = total_of(group);
+    const char *kind = sexp_string(sexp_get(group, 0, "function"), NULL);
+    strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
+    reply_fill(&call->text, reply, "{name}");
     if (kind != NULL && strcmp(kind, "generic function") == 0)
-        reply_fill(&call->text, o->reply, " ({#methods method})");
-    reply_fill(&call->text, o->reply,
+        reply_fill(&call->text, group, " ({#methods method})");
+    reply_fill(&call->text, group,
                "{total? calls {#total function}:}{total! calls no function by name, as far as is recorded. "
                "Open-coded calls may be missing.}");
     for (size_t i = 0; i < sexp_count(calls); i++) {
@@ -147,44 +158,52 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         reply_fill(&call->text, entry, "{undefined? [undefined]}" PLACE);
     }
     if (total > 0)
-        look_up_add_rest(call, sexp_count(calls), total);
-    add_names(&call->text, "\nMacros: ", reply_get(o->reply, "macroexpands"));
-    add_names(&call->text, "\nVariables and constants: ", reply_get(o->reply, "references"));
+        add_rest(call, "callees", sexp_count(calls), total, is_alone);
+    add_names(&call->text, "\nMacros: ", sexp_get(group, 0, "macroexpands"));
+    add_names(&call->text, "\nVariables and constants: ", sexp_get(group, 0, "references"));
 }
 
-#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_operation, its_show, its_run)      \
-    const struct tool symbol = {                                                                             \
-        .name = its_name,                                                                                    \
-        .title = its_title,                                                                                  \
-        .description = its_description,                                                                      \
-        .is_read_only = true,                                                                                \
-        .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},     \
-        .operation = its_operation,                                                                          \
-        .show = its_show,                                                                                    \
-        .run_in = its_run,                                                                                   \
+/* Each relation that was asked for or that the name can have; those that nothing has come last, in one line.
+ */
+static void on_references(struct tool_call *call, const struct outcome *o)
+{
+    const struct sexp *groups = reply_get(o->reply, "groups");
+    bool is_alone = call_has(call, "relation");
+    struct strbuf *out = &call->text, none = {0};
+    for (size_t i = 0; i < sexp_count(groups); i++) {
+        const struct sexp *group = sexp_nth(groups, i);
+        const struct relation *r = relation_of(group);
+        if (r != NULL && total_of(group) == 0 && !is_alone) {
+            strbuf_addf(&none, "%s%s", none.len > 0 ? ", " : "", r->name);
+            continue;
+        }
+        strbuf_adds(out, out->len > 0 ? "\n" : "");
+        if (r == NULL)
+            add_callees(call, o->reply, group, is_alone);
+        else if (total_of(group) == 0)
+            add_nothing(out, r, o->reply);
+        else
+            add_referrers(call, o->reply, group, r, is_alone);
     }
+    if (out->len == 0)
+        reply_fill(out, o->reply, "No references to {name} are recorded.{near?\n{near}}");
+    if (none.len > 0)
+        strbuf_addf(out, "\nNone recorded: %s.", strbuf_string(&none));
+    strbuf_fini(&none);
+}
 
-CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function",
-                "List the functions, methods and macros that call a function, with source locations.",
-                "find-references", on_references, who);
-CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable",
-                "List the functions, methods and macros that read a special variable or a constant, with "
-                "source locations.",
-                "find-references", on_references, who);
-CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable",
-                "List the functions, methods and macros that bind a special variable, with source locations.",
-                "find-references", on_references, who);
-CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable",
-                "List the functions, methods and macros that set a special variable, with source locations.",
-                "find-references", on_references, who);
-CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro",
-                "List the functions, methods and macros that use a macro, with source locations.",
-                "find-references", on_references, who);
-CROSS_REFERENCE(
-    tool_who_specializes, "who-specializes", "Who specializes on a class",
-    "List the methods that specialize on a class or on one of its objects, with source locations.",
-    "find-references", on_references, who);
-CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls",
-                "List the functions that a function, its methods or a macro calls, and the macros, variables "
-                "and constants it uses.",
-                "list-callees", on_callees, look_up_run);
+/* clang-format off */
+static const char *const relation_names[] = {
+    "callers", "callees", "readers", "binders", "setters", "users", "methods", "subclasses", NULL};
+/* clang-format on */
+
+const struct tool tool_find_references = {
+    .name = "find-references",
+    .title = "Find references",
+    .description = "Cross-references: who calls, reads, binds, sets or specializes on a name, what it "
+                   "calls, and subclasses.",
+    .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT,
+                  ARGUMENT("relation", STRING, "Default: all.", .choices = relation_names), LIMIT_ARGUMENT,
+                  FROM_ARGUMENT, SESSION_ARGUMENT},
+    LOOK_UP("find-references", on_references),
+};

@@ -1,7 +1,9 @@
 /*
- * describe-system: information about a system without loading it, and its dependency tree. It runs in a copy
- * of the session that is discarded, because finding a system loads its definition.
+ * list-systems of one system: information about it without loading it, and its dependency tree. It runs in a
+ * copy of the session that is discarded, because finding a system loads its definition.
  */
+#include "tools/describe_systems.h"
+
 #include "base/text.h"
 #include "tools/look_up.h"
 #include "tools/system_origins.h"
@@ -60,25 +62,12 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
 }
 
-static void run(struct tool_call *call, struct session *s)
+void describe_system(struct tool_call *call, struct session *s)
 {
     bool wants_tree = call_boolean(call, "transitive");
     call_begin_request(call, wants_tree ? "system-dependencies" : "describe-system");
     call_write_string(call, "system");
     call_write_flag(call, "transitive", wants_tree);
-    look_up_in_copy(call, s, "describe-system", LOOK_UP_MS, "its .asd file is loaded now",
+    look_up_in_copy(call, s, "list-systems", LOOK_UP_MS, "its .asd file is loaded now",
                     wants_tree ? on_dependencies : on_described);
 }
-
-const struct tool tool_describe_system = {
-    .name = "describe-system",
-    .title = "Describe a system",
-    .description = "Describe an ASDF system without loading it: description, version, location, "
-                   "dependencies, tests and files; or show its whole dependency tree.",
-    .is_read_only = true,
-    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
-                  ARGUMENT("transitive", BOOLEAN,
-                           "Show the tree of all its dependencies instead, and which are loaded or missing."),
-                  SESSION_ARGUMENT},
-    .run_in = run,
-};

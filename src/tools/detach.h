@@ -13,7 +13,8 @@ struct tool_call;
 void detach_when_due(struct tool_call *call);
 void detach_forget(struct tool_call *call);
 
-#define WAIT_ARGUMENT                                                                                        \
-    ARGUMENT("wait", NUMBER, "Return after this many seconds; it continues.", .minimum = 0, .maximum = 86400)
+#define ANY_WAIT_ARGUMENT(its_description)                                                                   \
+    ARGUMENT("wait", NUMBER, its_description, .minimum = 0, .maximum = 86400)
+#define WAIT_ARGUMENT ANY_WAIT_ARGUMENT("")
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * edit-form and patch-form: change one top-level form of a file, found by kind and name, for clients without
+ * edit-form: change one top-level form of a file, found by kind and name, for clients without
  * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
  * byte.
  */
@@ -358,7 +358,7 @@ static void put_content(struct edit *edit, enum edit_kind operation, const char 
     strbuf_fini(&text);
 }
 
-static void run_edit(struct tool_call *call)
+static void edit_whole(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
     size_t len = 0;
@@ -404,7 +404,8 @@ static const char *find_once(struct edit *edit, const struct strbuf *old)
     return NULL;
 }
 
-static void run_patch(struct tool_call *call)
+/* Replace a part of the form. */
+static void patch(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
     struct strbuf old = {0}, new = {0}, form = {0};
@@ -439,45 +440,31 @@ static void run_patch(struct tool_call *call)
     regular_file_fini(&edit.file);
 }
 
-#define FORM_ARGUMENTS                                                                                       \
-    ARGUMENT("path", STRING, "File in the working directory.", .is_required = true),                         \
-        ARGUMENT("kind", STRING, "Operator of the form, such as defun, defmethod, in-package.",              \
-                 .is_required = true),                                                                       \
-        ARGUMENT("name", STRING,                                                                             \
-                 "Name of the form: a symbol or (setf symbol); for one of several methods, add "             \
-                 "qualifiers and specializers: area :around ((s circle)).",                                  \
-                 .is_required = true),                                                                       \
-        ARGUMENT("line", INTEGER, "Any line of the form, if several have that name.", .minimum = 1,          \
-                 .maximum = 100000000)
-
-#define DRY_RUN_ARGUMENT ARGUMENT("dry-run", BOOLEAN, "Return the diff and write nothing.")
+static void run(struct tool_call *call)
+{
+    bool is_delete = call_is(call, "operation", operations[DELETE]);
+    if (call_has(call, "old-text"))
+        patch(call);
+    else if (is_delete || call_has(call, "content"))
+        edit_whole(call);
+    else
+        call_answer(call, true, "Pass content, or old-text and new-text. Nothing was changed.");
+}
 
 const struct tool tool_edit_form = {
     .name = "edit-form",
-    .title = "Edit a form in a file",
-    .description = "Replace or delete a top-level form of a Lisp file, or insert forms beside it. "
-                   "Refuses unbalanced content, leaves the rest of the file unchanged, and returns the diff.",
-    .search_hint = "edit Lisp source safely",
+    .title = "Edit a form",
+    .description = "Replace, patch, insert or delete a top-level form of a Lisp file. Keeps parentheses "
+                   "balanced and all other text; returns the diff.",
     .is_destructive = true,
-    .arguments = {FORM_ARGUMENTS,
-                  ARGUMENT("operation", STRING, "What to do; default: replace.", .choices = operations),
-                  ARGUMENT("content", STRING,
-                           "One or more complete forms, with their comments; not for delete."),
-                  DRY_RUN_ARGUMENT, SESSION_ARGUMENT},
-    .run = run_edit,
-};
-
-const struct tool tool_patch_form = {
-    .name = "patch-form",
-    .title = "Change a part of a form in a file",
-    .description = "Replace text that occurs exactly once in a top-level form of a Lisp file. "
-                   "Refuses a change that would leave the form incomplete, and returns the diff.",
-    .search_hint = "edit Lisp source safely",
-    .is_destructive = true,
-    .arguments = {FORM_ARGUMENTS,
-                  ARGUMENT("old-text", STRING, "Text to replace, exactly as in the form.",
-                           .is_required = true),
-                  ARGUMENT("new-text", STRING, "Replacement text.", .is_required = true), DRY_RUN_ARGUMENT,
+    .arguments = {ARGUMENT("path", STRING, "", .is_required = true),
+                  ARGUMENT("kind", STRING, "Operator: defun, defmethod, ...", .is_required = true),
+                  ARGUMENT("name", STRING, "Of a method: area :around ((s circle)).", .is_required = true),
+                  ARGUMENT("line", INTEGER, "", .minimum = 1, .maximum = 100000000),
+                  ARGUMENT("operation", STRING, "", .choices = operations, .excludes = "old-text"),
+                  ARGUMENT("content", STRING, "Complete forms with comments.", .excludes = "old-text"),
+                  ARGUMENT("old-text", STRING, "Patch: text that the form has once.", .needs = "new-text"),
+                  ARGUMENT("new-text", STRING, "", .needs = "old-text"), ARGUMENT("dry-run", BOOLEAN, ""),
                   SESSION_ARGUMENT},
-    .run = run_patch,
+    .run = run,
 };

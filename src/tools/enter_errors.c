@@ -148,17 +148,13 @@ static void evaluate_in_frame(struct tool_call *call, struct session *s)
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code in a frame of an error; it can set the frame's variables. After the next "
-                   "evaluation it runs in a copy.",
-    .search_hint = "debugger, local variables",
+    .description = "Evaluate code in a stack frame of an error, with its local variables.",
     .is_read_only = false,
     .is_open_world = true,
     .arguments = {ENTERED_FRAME_ARGUMENT,
-                  ARGUMENT("code", STRING, "Forms, which can use the frame's variables.",
-                           .is_required = true),
-                  ARGUMENT("package", STRING, "Package to read in; default: that of the frame's function.",
-                           .is_rare = true),
-                  INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
+                  ARGUMENT("code", STRING, "Forms that can use its variables.", .is_required = true),
+                  ARGUMENT("package", STRING, ""), INDEX_ARGUMENT, TIMEOUT_ARGUMENT, FORCE_ARGUMENT,
+                  SESSION_ARGUMENT},
     .operation = "evaluate-in-frame",
     .run_in = evaluate_in_frame,
 };

@@ -34,10 +34,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
 void error_note_copy(const struct outcome *o);
 
 #define ENTERED_FRAME_ARGUMENT                                                                               \
-    ARGUMENT("frame", INTEGER, "Frame number from get-backtrace.", .is_required = true, .minimum = 0,        \
-             .maximum = 1000)
-#define INDEX_ARGUMENT                                                                                       \
-    ARGUMENT("index", INTEGER, "Number of the error; default: the newest of an evaluation.", .minimum = 1,   \
-             .maximum = 1000000000, .is_servers = true)
+    ARGUMENT("frame", INTEGER, "", .is_required = true, .minimum = 0, .maximum = 1000)
+#define INDEX_ARGUMENT ARGUMENT("index", INTEGER, "", .minimum = 1, .maximum = 1000000000, .is_servers = true)
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * describe-last-error, get-backtrace, list-errors: show errors that the server keeps. Only get-backtrace asks
+ * get-backtrace and list-errors: show errors that the server keeps. Only get-backtrace asks
  * the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
@@ -11,13 +11,15 @@
  * False if that is missing: then the call has been answered. */
 static bool choose(struct tool_call *call, const struct session *s, const struct error_record **r)
 {
-    *r = call_has(call, "index") ? error_by_index(call, s) : session_last_error(s);
-    return *r != NULL || !call_has(call, "index");
+    bool is_chosen = call_integer(call, "index", 0) > 0;
+    *r = is_chosen ? error_by_index(call, s) : session_last_error(s);
+    return *r != NULL || !is_chosen;
 }
 
-static void describe_last_error(struct tool_call *call, struct session *s)
+static void describe_error(struct tool_call *call, struct session *s)
 {
     const struct error_record *r;
+    call->is_of_record = true;
     if (!choose(call, s, &r))
         return;
     report_last_error(&call->text, r);
@@ -107,6 +109,7 @@ static bool is_more_wanted(const struct tool_call *call, const struct error_reco
 
 static void get_backtrace(struct tool_call *call, struct session *s)
 {
+    call->is_of_record = true;
     if (call_has(call, "thread")) {
         threads_show_backtrace(call, s);
         return;
@@ -149,6 +152,10 @@ static void on_inbox(struct tool_call *call, const struct outcome *o)
  * them when it answers. */
 static void list_errors(struct tool_call *call, struct session *s)
 {
+    if (call_has(call, "index")) {
+        describe_error(call, s);
+        return;
+    }
     if (session_may_have_news(s)) {
         call->takes_unavailable = true;
         call_begin_request(call, "session-info"); /* its reply tells of them, as most do */
@@ -159,29 +166,18 @@ static void list_errors(struct tool_call *call, struct session *s)
     call_finish(call);
 }
 
-const struct tool tool_describe_last_error = {
-    .name = "describe-last-error",
-    .title = "Describe the last error",
-    .description = "Show the last error: type, message, restarts and the top of the backtrace.",
-    .is_of_record = true,
-    .is_read_only = true,
-    .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
-    .run_in = describe_last_error,
-};
-
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
-    .title = "Get the backtrace",
-    .description = "Show the stack frames of the running evaluation, the last error or a thread, optionally "
-                   "with local variables.",
-    .returns_long_text = true,
-    .is_of_record = true,
+    .title = "Show the backtrace",
+    .description = "Show the stack frames of the last error, the running evaluation or a thread, with "
+                   "local variables if asked.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("max-frames", INTEGER, "Number of frames; default: 20.", .minimum = 1,
-                           .maximum = 1000),
-                  ARGUMENT("from", INTEGER, "First frame; default: 0.", .minimum = 0, .maximum = 100000),
-                  ARGUMENT("locals", BOOLEAN, "Show local variables."), INDEX_ARGUMENT,
-                  ARGUMENT("thread", STRING, "Thread to show instead, by number or name.", .is_rare = true),
+    .arguments = {ARGUMENT("max-frames", INTEGER, "", .minimum = 1, .maximum = 1000),
+                  ARGUMENT("from", INTEGER, "", .minimum = 0, .maximum = 100000),
+                  ARGUMENT("locals", BOOLEAN, ""),
+                  ARGUMENT("index", INTEGER, "Of the error; default: the last.", .minimum = 1,
+                           .maximum = 1000000000, .is_servers = true),
+                  ARGUMENT("thread", STRING, "Show this thread instead.", .excludes = "index"),
                   SESSION_ARGUMENT},
     .run_in = get_backtrace,
 };
@@ -189,10 +185,11 @@ const struct tool tool_get_backtrace = {
 const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
-    .description = "List the session's errors, newest first, with the number that other tools take as index.",
+    .description = "List errors, newest first, also of threads, with their index; or describe one: "
+                   "message, restarts, top frames.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("limit", INTEGER, "Number of errors; default: 10.", .is_rare = true, .minimum = 1,
-                           .maximum = 32),
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("index", INTEGER, "Describe this one; 0: the last.", .minimum = 0,
+                           .maximum = 1000000000, .is_servers = true),
+                  ARGUMENT("limit", INTEGER, "", .minimum = 1, .maximum = 32), SESSION_ARGUMENT},
     .run_in = list_errors,
 };

@@ -1,6 +1,5 @@
 /*
- * evaluation-status and list-evaluations: evaluations that run or wait, and the results of those whose calls
- * were answered early.
+ * evaluation-status: evaluations that run or wait, and the results of those whose calls were answered early.
  */
 #include <string.h>
 
@@ -52,37 +51,6 @@ static void on_waited(struct tool_call *call, const struct sexp *frames)
     call_awaited(call);
 }
 
-static void evaluation_status(struct tool_call *call, struct session *s)
-{
-    struct evaluations *all = call->toolbox->evaluations;
-    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
-    struct session_evaluation e;
-    struct evaluation *kept = evaluations_find(all, session_name(s), number);
-    bool goes_on = number > 0 ? session_evaluation(s, number, &e) : session_evaluation_at(s, 0, &e);
-    if (goes_on)
-        number = e.number;
-    else if (kept != NULL)
-        number = kept->number;
-    if (number == 0) {
-        call_answer(call, false,
-                    "Nothing is running in session %s, and no result of an earlier evaluation is kept.",
-                    session_name(s));
-        return;
-    }
-    if (!goes_on || (call_number(call, "wait", 0) == 0 && !evaluation_wait_asks(&e))) {
-        answer(call, session_name(s), number, NULL);
-        return;
-    }
-    kept = evaluations_find(all, session_name(s), number);
-    bool is_alone = kept != NULL && !kept->has_ended;
-    uint64_t printed = is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes;
-    call->step = (size_t)number;
-    call_await(
-        call,
-        evaluation_wait(call, number, printed, (uint64_t)(call_number(call, "wait", 0) * 1000), on_waited),
-        evaluation_wait_cancel);
-}
-
 static void list_evaluations(struct tool_call *call)
 {
     struct strbuf *out = &call->text;
@@ -114,25 +82,50 @@ static void list_evaluations(struct tool_call *call)
     call_finish(call);
 }
 
+static void evaluation_status(struct tool_call *call, struct session *s)
+{
+    struct evaluations *all = call->toolbox->evaluations;
+    if (call_boolean(call, "all")) {
+        list_evaluations(call);
+        return;
+    }
+    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    struct session_evaluation e;
+    struct evaluation *kept = evaluations_find(all, session_name(s), number);
+    bool goes_on = number > 0 ? session_evaluation(s, number, &e) : session_evaluation_at(s, 0, &e);
+    if (goes_on)
+        number = e.number;
+    else if (kept != NULL)
+        number = kept->number;
+    if (number == 0) {
+        call_answer(call, false,
+                    "Nothing is running in session %s, and no result of an earlier evaluation is kept.",
+                    session_name(s));
+        return;
+    }
+    if (!goes_on || (call_number(call, "wait", 0) == 0 && !evaluation_wait_asks(&e))) {
+        answer(call, session_name(s), number, NULL);
+        return;
+    }
+    kept = evaluations_find(all, session_name(s), number);
+    bool is_alone = kept != NULL && !kept->has_ended;
+    uint64_t printed = is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes;
+    call->step = (size_t)number;
+    call_await(
+        call,
+        evaluation_wait(call, number, printed, (uint64_t)(call_number(call, "wait", 0) * 1000), on_waited),
+        evaluation_wait_cancel);
+}
+
 const struct tool tool_evaluation_status = {
     .name = "evaluation-status",
-    .title = "Show an evaluation",
-    .description = "Show an evaluation that outlived its call: new output, or its result.",
-    .search_hint = "long-running evaluation, progress, poll",
+    .title = "Show evaluations",
+    .description = "Show a running evaluation, or one that outlived its call: new output, result; or list "
+                   "all.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("evaluation", INTEGER, "Evaluation number; default: the running one.",
-                           .minimum = 1, .maximum = 1000000000),
-                  ARGUMENT("wait", NUMBER, "Seconds to wait for output or the result.", .minimum = 0,
-                           .maximum = 86400),
+    .arguments = {ARGUMENT("evaluation", INTEGER, "Default: the running one.", .minimum = 1,
+                           .maximum = 1000000000, .excludes = "all"),
+                  ARGUMENT("wait", NUMBER, "", .minimum = 0, .maximum = 86400), ARGUMENT("all", BOOLEAN, ""),
                   SESSION_ARGUMENT},
     .run_in = evaluation_status,
-};
-
-const struct tool tool_list_evaluations = {
-    .name = "list-evaluations",
-    .title = "List evaluations",
-    .description =
-        "List the running and waiting evaluations of all sessions, and those whose results are kept.",
-    .is_read_only = true,
-    .run = list_evaluations,
 };

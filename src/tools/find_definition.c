@@ -1,11 +1,13 @@
 /*
- * find-definition: the source text of every definition of a name. The Lisp sends the text if it comes from a
- * file; for evaluated code it sends the number of the evaluation and the range, and the journal has the text.
+ * find-definition: the source text of every definition of a name, or the machine code of a function. The Lisp
+ * sends the text if it comes from a file; for evaluated code it sends the number of the evaluation and the
+ * range, and the journal has the text.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "session/records/journal.h"
+#include "tools/enter_errors.h"
 #include "tools/look_up.h"
 
 static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition,
@@ -108,6 +110,32 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
     look_up_add_rest(call, sexp_count(definitions), total);
 }
 
+static void on_listing(struct tool_call *call, const struct outcome *o)
+{
+    size_t len;
+    const char *text = sexp_string(reply_get(o->reply, "text"), &len);
+    reply_fill(&call->text, o->reply,
+               "{methods?{name} is a generic function; these are its {#methods method}.\n}");
+    while (len > 0 && text[len - 1] == '\n')
+        len--;
+    look_up_add_text(call, o->session, text == NULL ? "" : text, len);
+    reply_fill(&call->text, o->reply, "{cut?\n[… the rest of the listing was not kept …]}");
+}
+
+static void run(struct tool_call *call, struct session *s)
+{
+    if (!call_boolean(call, "machine-code")) {
+        call_begin_operation(call, "find-definition");
+        look_up(call, s, on_definitions);
+        return;
+    }
+    call_begin_operation(call, "disassemble");
+    if (call_has(call, "frame"))
+        look_up_in_error(call, s, on_listing);
+    else
+        look_up(call, s, on_listing);
+}
+
 /* clang-format off */
 static const char *const types[] = {
     "all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro",
@@ -118,15 +146,15 @@ static const char *const types[] = {
 const struct tool tool_find_definition = {
     .name = "find-definition",
     .title = "Find a definition",
-    .description = "Return the source text of a name's definitions, including those made in this session, "
-                   "with file and line.",
-    .search_hint = "source code",
-    .returns_long_text = true,
-    .arguments = {ARGUMENT("name", STRING, "Symbol, with or without package prefix, or (setf name).",
-                           .is_required = true),
-                  PACKAGE_ARGUMENT,
-                  ARGUMENT("type", STRING, "Return only this type.", .is_rare = true, .choices = types,
+    .description = "Return the source code of a name's definitions, also of those made here, with file and "
+                   "line; or disassemble it.",
+    .is_read_only = true,
+    .arguments = {ARGUMENT("name", STRING, "", .is_required = true, .excludes = "frame"), PACKAGE_ARGUMENT,
+                  ARGUMENT("type", STRING, "Only this: function, method, class, ...", .choices = types,
                            .default_choice = "all"),
-                  LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
-    LOOK_UP("find-definition", on_definitions),
+                  ARGUMENT("machine-code", BOOLEAN, "", .is_servers = true),
+                  ARGUMENT("frame", INTEGER, "Disassemble this frame.", .minimum = 0, .maximum = 1000,
+                           .needs = "machine-code"),
+                  INDEX_ARGUMENT, LIMIT_ARGUMENT_OF(20), FROM_ARGUMENT, SESSION_ARGUMENT},
+    .run_in = run,
 };

@@ -110,17 +110,14 @@ static void run(struct tool_call *call, struct session *s)
 
 const struct tool tool_get_output = {
     .name = "get-output",
-    .title = "Get truncated output",
-    .description = "Return part of a truncated output or value, or its lines that contain a text.",
-    .search_hint = "rest of a long reply",
-    .returns_long_text = true,
+    .title = "Read cut output",
+    .description = "Read the rest of a cut reply: a part of an output or value, or its lines that contain "
+                   "a text.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("ref", INTEGER, "Number given in the truncated reply.", .is_required = true,
-                           .minimum = 1, .maximum = 2147483647),
-                  ARGUMENT("offset", INTEGER, "First byte; default: 0.", .minimum = 0,
-                           .maximum = 9007199254740991),
-                  ARGUMENT("length", INTEGER, "Number of bytes; default: 16384.", .minimum = 1,
-                           .maximum = 1048576),
-                  ARGUMENT("pattern", STRING, "Return only lines that contain this text."), SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("ref", INTEGER, "Number in the cut reply.", .is_required = true, .minimum = 1,
+                           .maximum = 2147483647),
+                  ARGUMENT("offset", INTEGER, "", .minimum = 0, .maximum = 9007199254740991),
+                  ARGUMENT("length", INTEGER, "", .minimum = 1, .maximum = 1048576),
+                  ARGUMENT("pattern", STRING, ""), SESSION_ARGUMENT},
     .run_in = run,
 };

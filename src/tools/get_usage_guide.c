@@ -53,11 +53,9 @@ static const char *const topic_names[] = {"workflow", "tools", "patterns", "reco
 
 const struct tool tool_get_usage_guide = {
     .name = "get-usage-guide",
-    .title = "Show the usage guide",
-    .description = "Explain how to work with this server and list all its tools.",
-    .search_hint = "help",
-    .returns_long_text = true,
+    .title = "Usage guide",
+    .description = "Explain how to work with this server and list its tools.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("topic", STRING, "Topic; default: all but threads.", .choices = topic_names)},
+    .arguments = {ARGUMENT("topic", STRING, "", .choices = topic_names)},
     .run = run,
 };

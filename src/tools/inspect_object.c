@@ -125,7 +125,7 @@ static bool is_variable_beside_code(const struct tool_call *call, struct session
     return strspn(code, names) == len && strspn(code, "0123456789.+-/") < len;
 }
 
-static void run(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
     if (call_has(call, "code") + call_has(call, "handle") + call_has(call, "local") != 1) {
         call_answer(call, true, "Pass either code, handle or local.");
@@ -142,9 +142,6 @@ static void run(struct tool_call *call)
         call_answer(call, true, "A part of a local variable is set by evaluate-in-frame.");
         return;
     }
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
     bool is_look_up = is_variable_beside_code(call, s);
     call_write_string_as(call, is_look_up ? "variable" : "code", "code");
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
@@ -163,26 +160,19 @@ static void run(struct tool_call *call)
 const struct tool tool_inspect_object = {
     .name = "inspect-object",
     .title = "Inspect an object",
-    .description = "Show an object's kind, class and parts, each part with a handle to inspect it next. Give "
-                   "code, or a handle from an earlier reply.",
-    .search_hint = "data structure, slots",
-    .returns_long_text = true,
+    .description = "Show an object's class and parts, such as slots and elements, each with a handle to "
+                   "inspect next.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("code", STRING, "Forms to evaluate; their value is inspected.",
-                           .is_servers = true),
-                  ARGUMENT("handle", STRING, "Handle: h7, h7.3; v12: evaluation 12's value."),
-                  ARGUMENT("local", STRING, "Local variable of an error's frame."),
-                  ARGUMENT("frame", INTEGER, "Frame of local; default: 0.", .minimum = 0, .maximum = 1000),
-                  ARGUMENT("index", INTEGER, "Number of local's error; default: the newest.", .minimum = 1,
-                           .maximum = 1000000000, .is_servers = true, .is_rare = true),
-                  ARGUMENT("path", STRING, "Path to a part: slots, keys, [subscripts], such as items, [3]."),
-                  ARGUMENT("limit", INTEGER, "Number of parts; default: 30.", .minimum = 0,
-                           .maximum = MOST_PARTS, .key = "count"),
-                  ARGUMENT("offset", INTEGER, "First part; default: 0.", .minimum = 0, .maximum = 1e12,
-                           .key = "from"),
-                  ARGUMENT("set", STRING, "Form whose value replaces the part at path."),
-                  ARGUMENT("package", STRING, "Package to read in.", .is_rare = true), RARE_TIMEOUT_ARGUMENT,
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("code", STRING, "", .is_servers = true),
+                  ARGUMENT("handle", STRING, "h7, h7.3; v12: evaluation 12's value."),
+                  ARGUMENT("local", STRING, "Variable of an error's frame."),
+                  ARGUMENT("frame", INTEGER, "", .minimum = 0, .maximum = 1000),
+                  ARGUMENT("index", INTEGER, "", .minimum = 1, .maximum = 1000000000, .is_servers = true),
+                  ARGUMENT("path", STRING, "To a part: items, [3]."),
+                  ARGUMENT("limit", INTEGER, "", .minimum = 0, .maximum = MOST_PARTS, .key = "count"),
+                  ARGUMENT("offset", INTEGER, "", .minimum = 0, .maximum = 1e12, .key = "from"),
+                  ARGUMENT("set", STRING, "New value of the part at path."), ARGUMENT("package", STRING, ""),
+                  TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "inspect",
-    .run = run,
+    .run_in = run,
 };

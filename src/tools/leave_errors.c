@@ -1,5 +1,5 @@
 /*
- * invoke-restart, return-from-frame and restart-frame: continue from an error, where it stands or in a copy
+ * invoke-restart and restart-frame: continue from an error, where it stands or in a copy
  * made there.
  */
 #include <inttypes.h>
@@ -107,7 +107,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     else if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread continues: frame %lld %s.",
                     (long long)call_integer(call, "frame", 0),
-                    call_takes(call, "arguments") ? "was called again" : "returned");
+                    call_has(call, "values") ? "returned" : "was called again");
     else if (run_tests_is_result(o))
         run_tests_report(call, o);
     else
@@ -195,55 +195,42 @@ static void invoke_restart(struct tool_call *call, struct session *s)
 static void leave_frame(struct tool_call *call, struct session *s)
 {
     const struct error_record *r = error_to_enter(call, s);
-    char frame[24];
-    snprintf(frame, sizeof frame, "%" PRId64, call_integer(call, "frame", 0));
+    char frame[64];
+    bool is_return = call_has(call, "values");
+    snprintf(frame, sizeof frame, "%s%" PRId64, is_return ? "return from " : "",
+             call_integer(call, "frame", 0));
+    call_begin_operation(call, is_return ? "return-from-frame" : "restart-frame");
     if (r != NULL)
         go_on(call, s, r, frame);
 }
 
-#define FIX_DESCRIPTION "Forms to evaluate first, such as a fix"
+#define FIX_DESCRIPTION "Evaluate this first, such as a fix"
 #define FIX_ARGUMENT ARGUMENT("code", STRING, FIX_DESCRIPTION ".")
-#define FRAME_FIX_ARGUMENT                                                                                   \
-    ARGUMENT("code", STRING, FIX_DESCRIPTION "; read in the package of the frame's function.")
+#define FRAME_FIX_ARGUMENT ARGUMENT("code", STRING, FIX_DESCRIPTION ".")
 
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
     .title = "Invoke a restart",
-    .description =
-        "Continue from the point of an error with one of its restarts, using the definitions made since.",
-    .search_hint = "debugger, fix and continue",
+    .description = "Continue the computation from an error with a restart, using the definitions made "
+                   "since: fix and continue.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("restart", STRING, "Restart name or number.", .is_required = true),
-                  ARGUMENT("value", STRING, "Form whose value is passed to the restart."), FIX_ARGUMENT,
-                  INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("restart", STRING, "", .is_required = true),
+                  ARGUMENT("value", STRING, "Form whose value it gets."), FIX_ARGUMENT, INDEX_ARGUMENT,
+                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
     .operation = "invoke-restart",
     .run_in = invoke_restart,
 };
 
-const struct tool tool_return_from_frame = {
-    .name = "return-from-frame",
-    .title = "Return from a frame",
-    .description = "Continue from an error as if a frame's function had returned the given values.",
-    RUNS_CODE,
-    .arguments = {ENTERED_FRAME_ARGUMENT,
-                  ARGUMENT("value", STRING, "Form, which can use the frame's variables; default: NIL."),
-                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
-                  SESSION_ARGUMENT},
-    .operation = "return-from-frame",
-    .run_in = leave_frame,
-};
-
 const struct tool tool_restart_frame = {
     .name = "restart-frame",
-    .title = "Call a frame's function again",
-    .description = "Continue from an error by calling a frame's function again, as it is defined now.",
+    .title = "Restart a frame",
+    .description = "Continue from an error: call a stack frame's function again, as it is defined now, or "
+                   "return values from the frame.",
     RUNS_CODE,
     .arguments = {ENTERED_FRAME_ARGUMENT,
-                  ARGUMENT(
-                      "arguments", STRING,
-                      "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."),
-                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, RARE_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
+                  ARGUMENT("arguments", STRING, "Forms for new arguments: (1+ n) nil.", .excludes = "values"),
+                  ARGUMENT("values", STRING, "Return the values of this form instead.", .key = "value"),
+                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
-    .operation = "restart-frame",
     .run_in = leave_frame,
 };

@@ -1,9 +1,10 @@
 /*
- * list-systems: the systems that load-system finds on this machine, or those that quickload can load. It runs
- * in a copy of the session, because looking loads ASDF's definitions or Quicklisp.
+ * list-systems: the systems that load-system finds on this machine, or those that Quicklisp has. It runs in a
+ * copy of the session, because looking loads ASDF's definitions or Quicklisp.
  */
 #include "base/text.h"
 #include "report/section.h"
+#include "tools/describe_systems.h"
 #include "tools/look_up.h"
 
 #define LOCAL_SHOWN 200 /* by default */
@@ -59,6 +60,10 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
 
 static void run(struct tool_call *call, struct session *s)
 {
+    if (call_has(call, "system")) {
+        describe_system(call, s);
+        return;
+    }
     bool is_quicklisp = call_boolean(call, "quicklisp");
     call_begin_request(call, is_quicklisp ? "quicklisp-search" : "list-systems");
     call_write_string(call, "pattern");
@@ -74,17 +79,13 @@ static void run(struct tool_call *call, struct session *s)
 const struct tool tool_list_systems = {
     .name = "list-systems",
     .title = "List systems",
-    .description = "List the systems that load-system finds in the project, in the machine's libraries and "
-                   "among those installed by qlot, ocicl or Quicklisp; or those that quickload can download.",
-    .search_hint = "libraries, packages",
+    .description = "List the ASDF systems that can be loaded; or describe one without loading it: version, "
+                   "files, tests, dependencies.",
     .is_read_only = true,
     .is_open_world = true,
-    .arguments = {ARGUMENT("pattern", STRING, "Part of the name; default: list all."),
-                  ARGUMENT(
-                      "quicklisp", BOOLEAN,
-                      "List Quicklisp's systems instead, with release, dist and whether each is installed."),
-                  ARGUMENT("limit", INTEGER, "Maximum results; default: 200, of Quicklisp's 50.",
-                           .minimum = 1, .maximum = 5000),
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("pattern", STRING, "", .excludes = "system"), ARGUMENT("quicklisp", BOOLEAN, ""),
+                  ARGUMENT("limit", INTEGER, "", .minimum = 1, .maximum = 5000),
+                  ARGUMENT("system", STRING, "Describe this one.", .excludes = "quicklisp"),
+                  ARGUMENT("transitive", BOOLEAN, "", .needs = "system"), SESSION_ARGUMENT},
     .run_in = run,
 };

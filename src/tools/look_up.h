@@ -77,11 +77,10 @@ void look_up_add_text(struct tool_call *call, struct session *session, const cha
 
 /* LIMIT_ARGUMENT_OF(usual): how many are shown; LIMIT_ARGUMENT: the agent's 100 if it is absent. */
 #define LIMIT_ARGUMENT_OF(usual)                                                                             \
-    ARGUMENT("limit", INTEGER, "Maximum results.", .minimum = 1, .maximum = 10000, .fallback = usual)
+    ARGUMENT("limit", INTEGER, "", .minimum = 1, .maximum = 10000, .fallback = usual)
 #define LIMIT_ARGUMENT LIMIT_ARGUMENT_OF(0)
-#define FROM_ARGUMENT                                                                                        \
-    ARGUMENT("from", INTEGER, "First result; default: 0.", .is_rare = true, .minimum = 0, .maximum = 1000000)
-#define PACKAGE_ARGUMENT ARGUMENT("package", STRING, "Package to search.", .is_rare = true)
-#define NAME_ARGUMENT ARGUMENT("name", STRING, "Symbol, with or without package prefix.", .is_required = true)
+#define FROM_ARGUMENT ARGUMENT("from", INTEGER, "", .minimum = 0, .maximum = 1000000)
+#define PACKAGE_ARGUMENT ARGUMENT("package", STRING, "")
+#define NAME_ARGUMENT ARGUMENT("name", STRING, "", .is_required = true)
 
 #endif

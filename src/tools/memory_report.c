@@ -91,18 +91,12 @@ static const char *const verbosities[] = {"brief", "normal", "full", NULL};
 
 const struct tool tool_memory_report = {
     .name = "memory-report",
-    .title = "Report memory use",
-    .description =
-        "Report how much of the session's heap is used, by generation and by object type; or by what "
-        "an object is kept alive.",
-    .search_hint = "heap, leak",
+    .title = "Show memory",
+    .description = "Show what fills the heap, by generation and type; or what keeps an object alive (a "
+                   "leak).",
     .is_idempotent = true,
-    .arguments = {ARGUMENT("verbosity", STRING,
-                           "brief: no types; normal (default): the 20 largest; full: 100, including the "
-                           "initial image.",
-                           .choices = verbosities),
-                  ARGUMENT("gc-first", BOOLEAN, "Run a full garbage collection first, including finalizers."),
-                  ARGUMENT("retains", STRING, "Code or a handle: report only what keeps its object alive."),
+    .arguments = {ARGUMENT("verbosity", STRING, "", .choices = verbosities),
+                  ARGUMENT("gc-first", BOOLEAN, ""), ARGUMENT("retains", STRING, "Code or handle."),
                   SESSION_ARGUMENT},
     .run_in = run,
 };

@@ -13,23 +13,24 @@
 
 #define LONGEST_SHOWN 200
 
-/* What the person did, and the argument that says to what. */
+/* What the person did, and the argument that says to what. A row with the argument ${with} is for calls that
+ * have it, and comes first. */
 static const struct deed {
-    const char *tool, *did, *argument;
+    const char *tool, *did, *argument, *with;
 } deeds[] = {
-    {"evaluate-lisp", "evaluated", "code"},
-    {"evaluate-in-frame", "evaluated in a frame of an error", "code"},
-    {"invoke-restart", "invoked the restart", "restart"},
-    {"return-from-frame", "returned from frame", "frame"},
-    {"restart-frame", "restarted frame", "frame"},
-    {"cancel-evaluation", "cancelled the evaluation", "evaluation"},
-    {"interrupt-thread", "interrupted the thread", "thread"},
-    {"kill-thread", "ended the thread", "thread"},
-    {"rollback-session", "rolled the session back to", "to"},
-    {"checkpoint-session", "made the checkpoint", "name"},
-    {"delete-checkpoint", "deleted the checkpoint", "name"},
-    {"answer-question", "answered", "text"},
-    {"reset-session", "reset the session", NULL},
+    {"restart-frame", "returned from frame", "frame", "values"},
+    {"interrupt-thread", "ended the thread", "thread", "kill"},
+    {"checkpoint-session", "called checkpoint-session:", "action", "action"},
+    {"evaluate-lisp", "evaluated", "code", NULL},
+    {"evaluate-in-frame", "evaluated in a frame of an error", "code", NULL},
+    {"invoke-restart", "invoked the restart", "restart", NULL},
+    {"restart-frame", "restarted frame", "frame", NULL},
+    {"cancel-evaluation", "cancelled the evaluation", "evaluation", NULL},
+    {"interrupt-thread", "interrupted the thread", "thread", NULL},
+    {"rollback-session", "rolled the session back to", "to", NULL},
+    {"checkpoint-session", "made the checkpoint", "name", NULL},
+    {"answer-question", "answered", "text", NULL},
+    {"reset-session", "reset the session", NULL, NULL},
 };
 
 /* The first line of a text; a number as it is. */
@@ -47,8 +48,9 @@ static void add_argument(struct strbuf *out, const json_t *value)
 static void add_deed(const struct tool_call *call, struct strbuf *out)
 {
     const struct deed *deed = NULL;
-    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (strcmp(deeds[i].tool, call->tool->name) == 0)
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds && deed == NULL; i++)
+        if (strcmp(deeds[i].tool, call->tool->name) == 0 &&
+            (deeds[i].with == NULL || call_has(call, deeds[i].with)))
             deed = &deeds[i];
     strbuf_addf(out, "The person %s%s", deed != NULL ? deed->did : "called ",
                 deed != NULL ? "" : call->tool->name);

@@ -22,11 +22,11 @@ static json_t *arguments_of(const struct tool *tool)
 {
     json_t *arguments = json_array();
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
-        json_array_append_new(arguments,
-                              json_pack("{s:s, s:s, s:b, s:b, s:f, s:f, s:o, s:s}", "name", a->name, "type",
-                                        argument_words[a->type].schema, "required", a->is_required, "rare",
-                                        a->is_rare, "minimum", a->minimum, "maximum", a->maximum, "choices",
-                                        choices_of(a), "description", a->description));
+        json_array_append_new(
+            arguments, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s, s:s?, s:s?}", "name", a->name, "type",
+                                 argument_words[a->type].schema, "required", a->is_required, "minimum",
+                                 a->minimum, "maximum", a->maximum, "choices", choices_of(a), "description",
+                                 a->description, "excludes", a->excludes, "needs", a->needs));
     return arguments;
 }
 
@@ -35,13 +35,12 @@ int main(void)
     json_t *tools = json_array();
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *t = registry_at(i);
-        json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
+        json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
                                                tool_table[i].family, "name", t->name, "title", t->title,
-                                               "description", t->description, "set",
-                                               listing_sets[tool_table[i].toolset], "readOnlyHint",
-                                               t->is_read_only, "destructiveHint", t->is_destructive,
-                                               "idempotentHint", t->is_idempotent, "openWorldHint",
-                                               t->is_open_world, "arguments", arguments_of(t)));
+                                               "description", t->description, "readOnlyHint", t->is_read_only,
+                                               "destructiveHint", t->is_destructive, "idempotentHint",
+                                               t->is_idempotent, "openWorldHint", t->is_open_world,
+                                               "arguments", arguments_of(t)));
     }
     bool ok = json_dumpf(tools, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0;
     json_decref(tools);

@@ -1,6 +1,8 @@
 /*
- * profile-code: where an evaluation spends its time, or allocates, from samples of its stack.
+ * measure-code by samples of the stack: where an evaluation spends its time, or allocates.
  */
+#include "tools/profile_code.h"
+
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -10,11 +12,15 @@
 #include "tools/detach.h"
 
 #define SAMPLES 10000
-#define MOST_SAMPLES 200000
 #define INTERVAL_S 0.01
-#define KERNEL_TICK_US 1e4 /* at most: timers of CPU time do not ring more often */
+#define KERNEL_TICK_US 10000 /* at most: timers of CPU time do not ring more often */
 #define FLAT_SHOWN 30
 #define GRAPH_SHOWN 20
+
+static int64_t interval_us(const struct tool_call *call)
+{
+    return (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6);
+}
 
 /* "  12   34.5 %" */
 static void add_share(struct strbuf *out, int64_t n, int64_t all)
@@ -68,27 +74,28 @@ static void add_missed(struct strbuf *out, const struct sexp *reply, double expe
                "{elsewhere?In foreign code, whose callers could not be seen: {elsewhere*, |{0} {1}}\n}");
     if (foreign * 2 < (int64_t)expected - samples)
         strbuf_adds(out, "Most fell where no signal is taken, as in foreign code or a garbage collection.\n");
-    strbuf_adds(out, "profile-functions counts and times the functions that you name.\n");
+    strbuf_adds(out, "trace-functions with profile: true counts and times the functions that you name.\n");
 }
 
 static void add_profile(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    bool is_alloc = call_is(call, "mode", "alloc"), is_time = call_is(call, "mode", "time");
+    bool is_alloc = call_is(call, "profile", "alloc"), is_time = call_is(call, "profile", "time");
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, HEADING_NONE);
     reply_fill(out, o->reply, "Profile: {#samples sample}");
     if (is_alloc)
         strbuf_adds(out, ", one per 32 kB allocated");
     else
-        strbuf_addf(out, ", one every %g ms of %s time",
-                    call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "CPU");
+        strbuf_addf(out, ", one every %g ms of %s time", (double)interval_us(call) / 1000,
+                    is_time ? "real" : "CPU");
     strbuf_adds(out, ".\n");
     const struct sexp *took = reply_get(o->reply, "took");
-    double interval_us = call_number(call, "sample-interval", INTERVAL_S) * 1e6;
-    if (!is_time && interval_us < KERNEL_TICK_US)
-        interval_us = KERNEL_TICK_US;
-    double expected = is_alloc ? 0 : (double)sexp_integer(sexp_nth(took, is_time ? 0 : 1), 0) / interval_us;
+    int64_t apart_us = interval_us(call);
+    if (!is_time && apart_us < KERNEL_TICK_US)
+        apart_us = KERNEL_TICK_US;
+    double expected =
+        is_alloc ? 0 : (double)sexp_integer(sexp_nth(took, is_time ? 0 : 1), 0) / (double)apart_us;
     add_cost(out, took);
     add_missed(out, o->reply, expected);
     if (samples > 0)
@@ -99,7 +106,7 @@ static void add_profile(struct tool_call *call, const struct outcome *o)
                     : is_time ? "finished too soon"
                               : "used too little CPU time",
                     is_alloc ? "allocates megabytes" : "takes a second",
-                    is_alloc || is_time ? "" : "; if it waits, use mode: time");
+                    is_alloc || is_time ? "" : "; if it waits, use profile: time");
     section_end(out);
     section_begin(out, HEADING_RESULT);
     report_values(out, o, call_max_output(call, o));
@@ -121,43 +128,13 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_end(call, o);
 }
 
-static void run(struct tool_call *call, struct session *s)
+void profile_run(struct tool_call *call, struct session *s, const char *mode)
 {
     size_t len;
     const char *code = call_string(call, "code", &len);
-    const char *mode = call_string(call, "mode", NULL);
-    call_write_text(call, "mode", mode == NULL ? "cpu" : mode);
+    call_write_text(call, "mode", mode);
     call_write_flag(call, "graph", call_is(call, "report-type", "graph"));
-    call_write_integer(call, "interval-us",
-                       (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
-    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    call_write_integer(call, "interval-us", interval_us(call));
+    call_write_integer(call, "max-samples", SAMPLES);
     call_evaluate(call, s, code, len, on_profiled);
 }
-
-static const char *const modes[] = {"cpu", "time", "alloc", NULL};
-static const char *const report_types[] = {"flat", "graph", NULL};
-
-const struct tool tool_profile_code = {
-    .name = "profile-code",
-    .title = "Profile code",
-    .description = "Evaluate forms and report the functions in which they spend time or allocate memory, by "
-                   "sampling the stack.",
-    .search_hint = "slow, hot spots, allocation",
-    RUNS_CODE,
-    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
-                  ARGUMENT("package", STRING, "Package for this call only."),
-                  ARGUMENT(
-                      "mode", STRING,
-                      "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu.",
-                      .choices = modes, .is_servers = true),
-                  ARGUMENT("max-samples", INTEGER, "Maximum number of samples; default: 10000.", .minimum = 1,
-                           .maximum = MOST_SAMPLES, .fallback = SAMPLES),
-                  ARGUMENT("sample-interval", NUMBER, "Seconds between samples; default: 0.01.",
-                           .minimum = 0.0005, .maximum = 10),
-                  ARGUMENT("report-type", STRING,
-                           "graph adds the callers and callees of each function; default: flat.",
-                           .choices = report_types, .is_servers = true),
-                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "profile",
-    .run_in = run,
-};

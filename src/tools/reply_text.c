@@ -101,8 +101,7 @@ static bool may_tell_more(const struct tool_call *call)
 static void add_notice(struct tool_call *call)
 {
     struct session *s = session_of(call);
-    if (s != NULL && may_tell_more(call) && !call->tool->is_of_record &&
-        call->options.author.kind != AUTHOR_PERSON)
+    if (s != NULL && may_tell_more(call) && !call->is_of_record && call->options.author.kind != AUTHOR_PERSON)
         report_news(&call->text, s, NULL);
 }
 

@@ -54,14 +54,12 @@ static const char *const frameworks[] = {"auto", "FiveAM",    "Parachute",  "Rov
 const struct tool tool_run_tests = {
     .name = "run-tests",
     .title = "Run tests",
-    .description = "Run a system's tests and report counts and each failure with form, expected and actual "
-                   "value, and condition. Unexpected errors can be entered.",
-    .search_hint = "unit tests, FiveAM, Parachute, Rove",
+    .description = "Run a system's tests (FiveAM, Parachute, Rove, ...): counts, and each failure with "
+                   "form, expected and actual value.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
-                  ARGUMENT("test", STRING, "Test or suite to run; default: all."),
-                  ARGUMENT("framework", STRING, "Default: the loaded one.", .is_rare = true,
-                           .choices = frameworks, .default_choice = "auto"),
+    .arguments = {ARGUMENT("system", STRING, "", .is_required = true),
+                  ARGUMENT("test", STRING, "Test or suite."),
+                  ARGUMENT("framework", STRING, "", .choices = frameworks, .default_choice = "auto"),
                   LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "run-tests",
     .run_in = run_tests,

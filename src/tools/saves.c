@@ -1,6 +1,8 @@
 /*
- * save-session, restore-session and delete-save: sessions that outlive the server.
+ * Saving, restoring and deleting sessions on disk, for checkpoint-session and create-session.
  */
+#include "tools/saves.h"
+
 #include <string.h>
 
 #include "report/report.h"
@@ -23,7 +25,7 @@ static void on_restored(struct tool_call *call, const struct outcome *o)
     report_news(&call->text, o->session, NULL);
 }
 
-static void save_session(struct tool_call *call, struct session *s)
+void saves_save(struct tool_call *call, struct session *s)
 {
     const char *name = call_string(call, "name", NULL);
     if (name != NULL && !sessions_is_name(name)) {
@@ -39,13 +41,17 @@ static void save_session(struct tool_call *call, struct session *s)
 static const char *saved_name(struct tool_call *call)
 {
     const char *name = call_string(call, "name", NULL);
+    if (name == NULL) {
+        call_answer(call, true, "Pass the name of a saved session; session-info with all: true lists them.");
+        return NULL;
+    }
     if (call->toolbox->store != NULL && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name))
         return name;
     call_answer(call, true, "There is no saved session named %s.", name);
     return NULL;
 }
 
-static void restore_session(struct tool_call *call)
+void saves_restore(struct tool_call *call)
 {
     struct err err;
     const char *name = saved_name(call);
@@ -62,7 +68,7 @@ static void restore_session(struct tool_call *call)
     look_up_request(call, s, OPERATION_RESTORE, name, on_restored);
 }
 
-static void delete_save(struct tool_call *call)
+void saves_delete(struct tool_call *call)
 {
     const char *name = saved_name(call);
     if (name == NULL)
@@ -73,40 +79,3 @@ static void delete_save(struct tool_call *call)
                     ? " The running session of that name continues."
                     : "");
 }
-
-const struct tool tool_save_session = {
-    .name = "save-session",
-    .title = "Save the session",
-    .description =
-        "Save the session to disk while it stays in use. restore-session restores it, in this server "
-        "or another.",
-    .search_hint = "persist to disk",
-    .is_idempotent = true,
-    .arguments = {ARGUMENT("name", STRING, "Name of the save; default: the session's."), SESSION_ARGUMENT},
-    .run_in = save_session,
-};
-
-const struct tool tool_restore_session = {
-    .name = "restore-session",
-    .title = "Restore a session",
-    .description =
-        "Restore a saved session. It replaces a running session of the same name; the reply says what "
-        "was discarded.",
-    .search_hint = "load from disk",
-    .is_destructive = true,
-    .is_idempotent = true,
-    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .names_session = true,
-                           .is_required = true)},
-    .run = restore_session,
-};
-
-const struct tool tool_delete_save = {
-    .name = "delete-save",
-    .title = "Delete a saved session",
-    .description =
-        "Delete a saved session, one of those that list-sessions lists. A running session of that name is "
-        "unchanged.",
-    .is_destructive = true,
-    .arguments = {ARGUMENT("name", STRING, "Name of the saved session.", .is_required = true)},
-    .run = delete_save,
-};

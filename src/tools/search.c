@@ -1,11 +1,13 @@
 /*
- * apropos-search and complete-symbol: find a symbol by a part of its name.
+ * apropos-search: find symbols by a part or an abbreviation of their names.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "tools/look_up.h"
+
+#define COMPLETIONS_SHOWN 50 /* unless the call has a limit */
 
 /* A name that the reader would change is printed between bars. */
 static bool is_plain(const char *name, size_t len)
@@ -103,7 +105,7 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
     const struct sexp *packages = reply_get(o->reply, "packages");
     size_t total = reply_count(o->reply, "total");
-    const char *prefix = call_string(call, "prefix", NULL);
+    const char *prefix = call_string(call, "pattern", NULL);
     if (total == 0 || sexp_count(elsewhere) > 0)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
@@ -132,29 +134,26 @@ static const char *const symbol_types[] = {
     "symbol-macro", "class", "structure", "condition", "type", NULL};
 /* clang-format on */
 
+static void run(struct tool_call *call, struct session *s)
+{
+    bool is_completion = call_boolean(call, "complete");
+    call_begin_operation(call, is_completion ? "complete-symbol" : "find-symbols");
+    if (is_completion && !call_has(call, "limit"))
+        call_write_integer(call, "limit", COMPLETIONS_SHOWN);
+    look_up(call, s, is_completion ? on_completed : on_found);
+}
+
 const struct tool tool_apropos_search = {
     .name = "apropos-search",
     .title = "Search for symbols",
-    .description = "Find symbols whose names contain a text, or all of its words, and show what they name.",
-    .search_hint = "find a function by name",
-    .arguments = {ARGUMENT("pattern", STRING, "Part of the name; case is ignored.", .is_required = true),
-                  ARGUMENT("package", STRING, "Package to search; default: all."),
-                  ARGUMENT("type", STRING, "Only symbols that name this.", .is_rare = true,
-                           .choices = symbol_types, .default_choice = "all"),
-                  ARGUMENT("external-only", BOOLEAN, "Only exported symbols.", .is_rare = true,
-                           .key = "external"),
+    .description = "Find symbols by a part of their names, or complete an abbreviation such as m-v-b.",
+    .is_read_only = true,
+    .arguments = {ARGUMENT("pattern", STRING, "Part of the name, or prefix.", .is_required = true),
+                  ARGUMENT("package", STRING, ""),
+                  ARGUMENT("complete", BOOLEAN, "", .is_servers = true, .excludes = "type"),
+                  ARGUMENT("type", STRING, "Only what names this: macro, class, ...", .choices = symbol_types,
+                           .default_choice = "all"),
+                  ARGUMENT("external-only", BOOLEAN, "", .key = "external", .excludes = "complete"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    LOOK_UP("find-symbols", on_found),
-};
-
-const struct tool tool_complete_symbol = {
-    .name = "complete-symbol",
-    .title = "Complete a symbol",
-    .description = "List the symbols that complete a prefix, best match first. Abbreviations (m-v-b for "
-                   "multiple-value-bind) match too.",
-    .search_hint = "autocomplete",
-    .arguments = {ARGUMENT("prefix", STRING, "Text typed so far, with or without package prefix.",
-                           .is_required = true, .key = "pattern"),
-                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT_OF(50), FROM_ARGUMENT, SESSION_ARGUMENT},
-    LOOK_UP("complete-symbol", on_completed),
+    .run_in = run,
 };

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "session/records/journal.h"
 #include "session/records/notices.h"
+#include "tools/checkpoints.h"
 #include "tools/call.h"
 
 /* The number of bytes of an evaluation's code that are shown as text. */
@@ -213,6 +214,10 @@ static void add_as_lisp(struct history *h, const struct journal_entry *entry)
 
 static void session_history(struct tool_call *call, struct session *s)
 {
+    if (call_boolean(call, "checkpoints")) {
+        checkpoints_list(call, s);
+        return;
+    }
     const struct journal *j = session_journal(s);
     bool is_lisp = call_is(call, "format", "lisp");
     call->is_document = call->is_document || is_lisp;
@@ -257,18 +262,14 @@ static const char *const formats[] = {"text", "lisp", NULL};
 
 const struct tool tool_session_history = {
     .name = "session-history",
-    .title = "Show session history",
-    .description = "Show the evaluations of the session and how each ended, or return them as a Lisp file "
-                   "that loads. In a joined image it also shows what the person did.",
-    .search_hint = "export as a file",
-    .returns_long_text = true,
+    .title = "Show the past",
+    .description = "Show earlier evaluations and how each ended, also as a Lisp file that loads; or list "
+                   "the checkpoints.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("limit", INTEGER, "Number of evaluations; default: 20, or all as lisp.",
-                           .minimum = 1, .maximum = JOURNAL_ENTRIES),
-                  ARGUMENT("from", INTEGER, "First evaluation.", .minimum = 1, .maximum = 9007199254740991),
-                  ARGUMENT("format", STRING, "Output format; default: text.", .choices = formats),
-                  ARGUMENT("max-output", INTEGER, "Bytes to return; default: the session's limit.",
-                           .minimum = 200, .maximum = 4000000),
-                  SESSION_ARGUMENT},
+    .arguments = {ARGUMENT("limit", INTEGER, "", .minimum = 1, .maximum = JOURNAL_ENTRIES),
+                  ARGUMENT("from", INTEGER, "", .minimum = 1, .maximum = 9007199254740991),
+                  ARGUMENT("format", STRING, "", .choices = formats, .excludes = "checkpoints"),
+                  ARGUMENT("checkpoints", BOOLEAN, ""),
+                  ARGUMENT("max-output", INTEGER, "", .minimum = 200, .maximum = 4000000), SESSION_ARGUMENT},
     .run_in = session_history,
 };

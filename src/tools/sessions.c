@@ -1,5 +1,5 @@
 /*
- * The tools that create, list, describe, reset and close sessions.
+ * create-session, session-info and reset-session.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/look_up.h"
+#include "tools/saves.h"
 
 #define MOST_LISTED 200
 #define MOST_LISTED_FOR_PERSON 2000 /* who has them filtered */
@@ -33,11 +34,6 @@ static void on_reset(struct tool_call *call, const struct outcome *o)
                     ? "Session reset: its errors and its history are gone, and what stood in the image was "
                       "unwound. The image is as it was, with all its definitions.\nCurrent package: CL-USER"
                     : "Session reset. All definitions cleared.\nCurrent package: CL-USER");
-}
-
-static void reset_session(struct tool_call *call, struct session *s)
-{
-    look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
 static void next_step(struct tool_call *call, struct session *s);
@@ -187,6 +183,10 @@ static bool may_attach(const struct tool_call *call, const char *address,
 
 static void create_session(struct tool_call *call)
 {
+    if (call_boolean(call, "saved")) {
+        saves_restore(call);
+        return;
+    }
     struct err err;
     const struct confinement *confinement;
     struct session *s = NULL;
@@ -252,7 +252,8 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
         return;
     struct saved_names saves = saved_list(store, sessions_is_name);
     if (saves.count > 0)
-        strbuf_addf(out, "\n%s (see restore-session):", text_count(saves.count, "saved session").text);
+        strbuf_addf(out, "\n%s (create-session with saved: true restores one):",
+                    text_count(saves.count, "saved session").text);
     for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++)
         strbuf_addf(out, "\n- %s, saved %s", saves.items[i].name, text_date(saves.items[i].when.tv_sec).text);
     if (saves.count > MOST_LISTED)
@@ -379,8 +380,16 @@ static void on_info(struct tool_call *call, const struct outcome *o)
     add_info(call, o->session, o->kind == OUTCOME_OK ? o->reply : NULL);
 }
 
-static void session_info(struct tool_call *call, struct session *s)
+static void session_info(struct tool_call *call)
 {
+    if (call_boolean(call, "all")) {
+        list_sessions(call);
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    call_begin_request(call, "session-info");
     struct strbuf what = {0};
     size_t waiting;
     bool is_running = session_running(s, &what, &waiting) >= 0;
@@ -409,6 +418,10 @@ static void add_left(struct strbuf *out, const struct session *s)
 static void close_session(struct tool_call *call)
 {
     const char *name = call_string(call, "session", NULL);
+    if (name == NULL) {
+        call_answer(call, true, "Argument close goes with session, which is missing. Nothing was closed.");
+        return;
+    }
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s == NULL) {
         call_unknown_session(call, name);
@@ -421,63 +434,52 @@ static void close_session(struct tool_call *call)
     call_finish(call);
 }
 
-const struct tool tool_reset_session = {
-    .name = "reset-session",
-    .title = "Reset the session",
-    .description = "Restart the session in a clean state. Its name, directory and limits are kept.",
-    .is_destructive = true,
-    .is_idempotent = true,
-    .arguments = {SESSION_ARGUMENT},
-    .run_in = reset_session,
-};
+static void reset_session(struct tool_call *call)
+{
+    if (call_boolean(call, "close")) {
+        close_session(call);
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s != NULL)
+        look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
+}
 
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
-    .description = "Create a separate Lisp with its own definitions and errors.",
-    .arguments = {ARGUMENT("name", STRING, "Name; generated if omitted.", .names_session = true),
-                  ARGUMENT("systems", STRING_LIST, "ASDF systems to load."),
-                  ARGUMENT("directory", STRING, "Working directory, where its systems are found."),
-                  ARGUMENT(
-                      "attach", STRING,
-                      "Join the Lisp that a person runs instead: ADDRESS:PORT of its Swank or Slynk server, "
-                      "or auto.",
-                      .is_rare = true),
-                  ARGUMENT("package", STRING, "Initial package; default: CL-USER.", .is_rare = true),
-                  ARGUMENT("sandbox", STRING,
-                           "Where its code can write: workspace: the working directory; read-only: temporary "
-                           "files. Default: the server's.",
-                           .is_rare = true, .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE]),
-                  ARGUMENT("network", STRING, "Network of the sandbox. Default: the server's.",
-                           .is_rare = true, .choices = confinement_network_names)},
+    .description = "Create a separate Lisp, or restore a saved session in place of a running one of that "
+                   "name.",
+    .is_destructive = true,
+    .arguments = {ARGUMENT("name", STRING, "", .names_session = true), ARGUMENT("saved", BOOLEAN, ""),
+                  ARGUMENT("systems", STRING_LIST, "", .excludes = "saved"),
+                  ARGUMENT("directory", STRING, "", .excludes = "saved"),
+                  ARGUMENT("attach", STRING, "A person's Lisp: HOST:PORT of its Swank, or auto.",
+                           .excludes = "saved"),
+                  ARGUMENT("package", STRING, "", .excludes = "saved"),
+                  ARGUMENT("sandbox", STRING, "", .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
+                           .excludes = "saved"),
+                  ARGUMENT("network", STRING, "", .choices = confinement_network_names, .excludes = "saved")},
     .run = create_session,
-};
-
-const struct tool tool_list_sessions = {
-    .name = "list-sessions",
-    .title = "List sessions",
-    .description = "List all sessions with state, process, counts and memory, and saves.",
-    .is_read_only = true,
-    .run = list_sessions,
 };
 
 const struct tool tool_session_info = {
     .name = "session-info",
-    .title = "Show session information",
-    .description =
-        "Show a session in detail: what is running, Lisp, package, memory, threads, systems and limits.",
+    .title = "Show sessions",
+    .description = "Show a session: what runs, Lisp, package, memory, systems, limits; or list all "
+                   "sessions and saves.",
     .is_read_only = true,
-    .arguments = {SESSION_ARGUMENT},
-    .operation = "session-info",
-    .run_in = session_info,
+    .arguments = {ARGUMENT("all", BOOLEAN, ""), SESSION_ARGUMENT},
+    .run = session_info,
 };
 
-const struct tool tool_close_session = {
-    .name = "close-session",
-    .title = "Close a session",
-    .description = "End a session and every process it started.",
+const struct tool tool_reset_session = {
+    .name = "reset-session",
+    .title = "Reset or close",
+    .description = "Restart the session in a clean state; or close it and end every process that it "
+                   "started.",
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {ARGUMENT("session", STRING, "Session name.", .names_session = true, .is_required = true)},
-    .run = close_session,
+    .arguments = {SESSION_ARGUMENT, ARGUMENT("close", BOOLEAN, "")},
+    .run = reset_session,
 };

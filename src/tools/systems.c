@@ -1,5 +1,5 @@
 /*
- * load-system, quickload and load-file.
+ * load-system: load a system, with ASDF or Quicklisp, or a file.
  */
 #include <string.h>
 
@@ -30,71 +30,46 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
     call_report(call, o);
 }
 
-static void load(struct tool_call *call, struct session *s, const char *function)
-{
-    const char *system = call_string(call, "system", NULL);
-    call_write_asks(call);
-    struct strbuf code = {0};
-    call_add_system_form(&code, function, system);
-    call_load(call, s, system, &code, on_loaded);
-}
-
-static void load_system(struct tool_call *call, struct session *s)
-{
-    load(call, s, "asdf:load-system");
-}
-
-static void quickload(struct tool_call *call, struct session *s)
-{
-    load(call, s, "ql:quickload");
-}
-
 static void load_file(struct tool_call *call, struct session *s)
 {
     const char *path = call_string(call, "path", NULL);
-    call_write_asks(call);
     struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
+    call_begin_operation(call, "load-file");
+    call_write_asks(call);
     call_load(call, s, path, &code, call_report);
+}
+
+static void load(struct tool_call *call, struct session *s)
+{
+    if (call_has(call, "path")) {
+        load_file(call, s);
+        return;
+    }
+    const char *system = call_string(call, "system", NULL);
+    bool is_quicklisp = call_boolean(call, "quicklisp");
+    struct strbuf code = {0};
+    call_add_system_form(&code, is_quicklisp ? "ql:quickload" : "asdf:load-system", system);
+    call_begin_operation(call, is_quicklisp ? "quickload" : "load-system");
+    call_write_asks(call);
+    call_load(call, s, system, &code, on_loaded);
 }
 
 const struct tool tool_load_system = {
     .name = "load-system",
-    .title = "Load a system",
-    .description =
-        "Load an ASDF system and its dependencies. Return output, warnings and the systems loaded.",
+    .title = "Load a system or file",
+    .description = "Load an ASDF system with its dependencies, or a Lisp file. Returns output, warnings "
+                   "and what was loaded.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
-                  ARGUMENT("force", BOOLEAN, "Reload a loaded system."), LOADING_TIMEOUT_ARGUMENT,
-                  WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "load-system",
-    .run_in = load_system,
-};
-
-const struct tool tool_quickload = {
-    .name = "quickload",
-    .title = "Load with Quicklisp",
-    .description = "Load a system and its dependencies with Quicklisp, which downloads what is missing.",
-    .search_hint = "download a library",
-    RUNS_CODE,
-    .arguments = {ARGUMENT("system", STRING, "System name.", .is_required = true),
-                  ARGUMENT("verbose", BOOLEAN, "Show compiler output."), LOADING_TIMEOUT_ARGUMENT,
-                  WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "quickload",
-    .run_in = quickload,
-};
-
-const struct tool tool_load_file = {
-    .name = "load-file",
-    .title = "Load a file",
-    .description = "Load a Lisp source file, optionally compiled first.",
-    RUNS_CODE,
-    .arguments = {ARGUMENT("path", STRING, "File, relative to the session's directory.", .is_required = true),
-                  ARGUMENT("compile", BOOLEAN, "Compile the file and load the result."),
-                  ARGUMENT("package", STRING, "Package while loading.", .is_rare = true),
-                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "load-file",
-    .run_in = load_file,
+    .arguments = {ARGUMENT("system", STRING, "", .is_required = true, .excludes = "path"),
+                  ARGUMENT("force", BOOLEAN, "Reload it.", .needs = "system"),
+                  ARGUMENT("quicklisp", BOOLEAN, "Download what is missing.", .needs = "system",
+                           .is_servers = true),
+                  ARGUMENT("path", STRING, "A file instead."),
+                  ARGUMENT("compile", BOOLEAN, "", .needs = "path"),
+                  ARGUMENT("package", STRING, "", .needs = "path"), LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT,
+                  SESSION_ARGUMENT},
+    .run_in = load,
 };

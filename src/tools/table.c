@@ -5,12 +5,12 @@
 #include "tools/table.h"
 
 #define FORMER(name, symbol, argument, value)
-#define TOOL(family, set, symbol) extern const struct tool tool_##symbol;
+#define TOOL(family, symbol) extern const struct tool tool_##symbol;
 #include "tools/tools.def"
 #undef TOOL
 
 const struct tool_row tool_table[] = {
-#define TOOL(family, set, symbol) {family, TOOLSET_##set, &tool_##symbol},
+#define TOOL(family, symbol) {family, &tool_##symbol},
 #include "tools/tools.def"
 #undef TOOL
 #undef FORMER
@@ -19,7 +19,7 @@ const struct tool_row tool_table[] = {
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
 
 const struct tool_former tool_formers[] = {
-#define TOOL(family, set, symbol)
+#define TOOL(family, symbol)
 #define FORMER(name, symbol, argument, value) {name, &tool_##symbol, argument, value},
 #include "tools/tools.def"
 };

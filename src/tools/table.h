@@ -12,7 +12,6 @@
  * document for agents: docs/view.md describes them. */
 struct tool_row {
     const char *family;
-    enum toolset toolset;
     const struct tool *tool;
 };
 

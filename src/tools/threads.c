@@ -1,5 +1,5 @@
 /*
- * list-threads, interrupt-thread, kill-thread, and get-backtrace of a running thread: the threads of a
+ * list-threads, interrupt-thread, and get-backtrace of a running thread: the threads of a
  * session, examined and ended from outside.
  */
 #include "tools/threads.h"
@@ -102,7 +102,7 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
                    i > 0 ? ", which waits for " LOCK ", held by " : " waits for " LOCK ", held by ");
         thread = find_thread(threads, owner_of(thread));
     }
-    strbuf_adds(out, ". kill-thread ends one of them.");
+    strbuf_adds(out, ". interrupt-thread with kill: true ends one of them.");
 }
 
 static void on_list(struct tool_call *call, const struct outcome *o)
@@ -187,43 +187,29 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
     }
 }
 
-static void ask_thread(struct tool_call *call, struct session *s)
+static void stop_thread(struct tool_call *call, struct session *s)
 {
-    ask(call, s, call->tool->show);
+    bool is_end = call_boolean(call, "kill");
+    call_begin_operation(call, is_end ? "kill-thread" : "interrupt-thread");
+    ask(call, s, is_end ? on_killed : on_interrupted);
 }
-
-#define REQUIRED_THREAD_ARGUMENT                                                                             \
-    ARGUMENT("thread", STRING, "Thread number or name from list-threads.", .is_required = true)
 
 const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
-    .description = "List the session's threads: what each is doing or waiting for, since when, which thread "
-                   "holds it, and any deadlocks.",
-    .search_hint = "deadlock",
+    .description = "List threads: what each does or waits for, who holds the lock, and deadlocks.",
     .arguments = {SESSION_ARGUMENT},
     LOOK_UP("threads", on_list),
 };
 
 const struct tool tool_interrupt_thread = {
     .name = "interrupt-thread",
-    .title = "Interrupt a thread",
-    .description =
-        "Stop a thread and report this as an error that can be entered. A restart continues the thread.",
+    .title = "Stop a thread",
+    .description = "Stop a thread where it is, as an error to examine, whose restart CONTINUE lets it run "
+                   "on; or end it.",
     .is_destructive = true,
-    .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "interrupt-thread",
-    .show = on_interrupted,
-    .run_in = ask_thread,
-};
-
-const struct tool tool_kill_thread = {
-    .name = "kill-thread",
-    .title = "Kill a thread",
-    .description = "Unwind and end a thread of the session.",
-    .is_destructive = true,
-    .arguments = {REQUIRED_THREAD_ARGUMENT, FORCE_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "kill-thread",
-    .show = on_killed,
-    .run_in = ask_thread,
+    .arguments = {ARGUMENT("thread", STRING, "", .is_required = true),
+                  ARGUMENT("kill", BOOLEAN, "Unwind and end it.", .is_servers = true), FORCE_ARGUMENT,
+                  SESSION_ARGUMENT},
+    .run_in = stop_thread,
 };

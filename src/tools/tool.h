@@ -30,14 +30,15 @@ struct tool_argument {
     const char *name; /* kebab-case; NULL ends the list */
     enum argument_type type;
     bool is_required;
-    bool is_rare;               /* left out of the listings of the sets core and standard, but accepted */
     bool names_session;         /* it names the session: clients repeat it in the header Mcp-Param-Session */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
-    const char *description;    /* at most one sentence */
-    /* How call_begin_tool() sends it to the agent. A number that need not be an integer is not sent. */
-    bool is_servers;            /* nor is this: the server uses it */
-    const char *key;            /* the agent's keyword; NULL: the name */
+    const char *description;    /* at most a line; "": the name says enough, and is listed alone */
+    /* How call_begin_operation() sends it to the agent. A number that need not be an integer is not sent. */
+    bool is_servers;      /* nor is this: the server uses it */
+    const char *excludes; /* the argument that it is given instead of; if it is required, so is one of them */
+    const char *needs;    /* the argument without which it means nothing; NULL: none */
+    const char *key;      /* the agent's keyword; NULL: the name */
     const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
     int64_t fallback;           /* the integer to send if it is absent; 0: none */
 };
@@ -49,21 +50,16 @@ struct tool_argument {
         .name = its_name, .type = ARGUMENT_##its_type, .description = __VA_ARGS__                            \
     }
 
-/* The smallest listing that contains a tool; a client can call every tool, listed or not. */
-enum toolset { TOOLSET_CORE, TOOLSET_STANDARD, TOOLSET_FULL };
-
 #define TOOL_MAX_ARGUMENTS 12
 
 /* The members of a tool that runs any code. */
 #define RUNS_CODE .is_destructive = true, .is_open_world = true
 
 struct tool {
-    const char *name;        /* kebab-case, at most 64 characters */
-    const char *title;       /* for people */
-    const char *description; /* at most two sentences */
-    const char *search_hint; /* a few words for clients that search for tools; NULL: none */
-    bool returns_long_text;  /* if asked for: clients that cut replies should cut these later */
-    bool is_of_record;       /* shows a record in the same words each time: nothing is added */
+    const char *name;  /* kebab-case, at most 64 characters */
+    const char *title; /* for people */
+    const char
+        *description; /* what the agent gets, and when to choose it, in words that it would search for */
     bool is_read_only;
     bool evaluates_code; /* that it is given, if only its macros: in a copy, or in the image that is joined */
     bool is_destructive; /* this and is_idempotent: only if not read-only */

@@ -42,6 +42,7 @@ struct tool_call {
     bool is_error, is_absent;           /* as in struct tool_result */
     bool is_of_asked_length;            /* the client chose the length: call_finish() cuts nothing */
     bool is_redacted;                   /* already: its text is JSON */
+    bool is_of_record;                  /* it shows a record in the same words each time: no news is added */
     bool is_document;                   /* the text is a file or a resource: call_finish() adds nothing */
     uint64_t started_ns;
 };

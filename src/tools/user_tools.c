@@ -116,8 +116,8 @@ static bool read_argument(const struct sexp *entry, struct user_tool *t, size_t 
         .is_required = !sexp_is_nil(sexp_get(entry, 2, "required")),
         .description = read_text(sexp_get(entry, 2, "description")),
     };
-    if (a->description != NULL && a->description[0] == '\0')
-        a->description = NULL;
+    if (a->description == NULL)
+        a->description = "";
     return a->name != NULL && is_new_argument(&t->tool, n, a->name) &&
            read_type(sexp_nth(entry, 1), &a->type) && read_bounds(entry, a) &&
            read_choices(entry, a, t->choices[n]);
@@ -240,7 +240,7 @@ static bool walk_to(struct walk *w, const struct session *s, const char *bare)
 
 static json_t *prepare_in(struct session *s, struct walk *w, const json_t *given, struct err *err)
 {
-    json_t *checked = arguments_check(&w->current.tool, given, err);
+    json_t *checked = arguments_check(&w->current.tool, NULL, given, err);
     if (checked == NULL)
         return NULL;
     json_object_del(checked, "session");

@@ -44,21 +44,16 @@ static void run(struct tool_call *call)
 }
 
 #define POSITION_ARGUMENT(its_name, its_description)                                                         \
-    ARGUMENT(its_name, INTEGER, its_description, .is_rare = true, .minimum = 1, .maximum = 100000000)
+    ARGUMENT(its_name, INTEGER, its_description, .minimum = 1, .maximum = 100000000)
 
 const struct tool tool_validate_syntax = {
     .name = "validate-syntax",
     .title = "Validate syntax",
-    .description =
-        "Check the parentheses of text or a file without reading or running it. Reports the form that is not "
-        "closed, or with line and column the partner of a parenthesis.",
-    .search_hint = "parentheses, brackets",
+    .description = "Find unbalanced parentheses in text or a file, without reading it; with line and "
+                   "column, the partner of a parenthesis.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("code", STRING, "Text to check."),
-                  ARGUMENT("path", STRING, "Or a file in the working directory."),
-                  POSITION_ARGUMENT("line", "Line of a parenthesis, counted from 1."),
-                  POSITION_ARGUMENT("column", "Its column in characters, counted from 1; default: 1."),
-                  ARGUMENT("session", STRING, "Session whose directory the file is in.", .is_rare = true,
-                           .names_session = true)},
+    .arguments = {ARGUMENT("code", STRING, ""), ARGUMENT("path", STRING, "File in the working directory."),
+                  POSITION_ARGUMENT("line", ""), POSITION_ARGUMENT("column", ""),
+                  ARGUMENT("session", STRING, "", .names_session = true)},
     .run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * trace-functions and profile-functions: recording or counting calls while the program makes them. Starting,
+ * trace-functions: recording or counting calls while the program makes them. Starting,
  * stopping and clearing change the session's image and count as evaluations, so that the state is kept; the
  * reports only look.
  */
@@ -103,7 +103,7 @@ static const char *action_of(const struct tool_call *call)
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
     const char *action = action_of(call);
-    bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
+    bool is_trace = !call_boolean(call, "profile");
     const char *doing = is_trace ? "traced" : "profiled";
     struct strbuf *out = &call->text;
     if (strcmp(action, "start") == 0 || strcmp(action, "stop") == 0) {
@@ -111,13 +111,13 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
         call->is_error = strcmp(action, "start") == 0 && sexp_count(reply_get(o->reply, "problems")) > 0 &&
                          sexp_count(reply_get(o->reply, "started")) == 0 &&
                          sexp_count(reply_get(o->reply, "already")) == 0;
-    } else if (strcmp(action, "clear") == 0) {
+    } else if (strcmp(action, "clear") == 0 && is_trace) {
         reply_fill(out, o->reply, "{#cleared record} cleared.");
-    } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
-        add_watched(out, o->reply, doing, is_trace ? "record" : "call");
-    } else if (strcmp(action, "reset") == 0) {
+    } else if (strcmp(action, "clear") == 0) {
         strbuf_adds(out, "All counts are zero again.\n");
         add_watched(out, o->reply, doing, NULL);
+    } else if (strcmp(action, "list") == 0) {
+        add_watched(out, o->reply, doing, is_trace ? "record" : "call");
     } else if (is_trace) {
         add_trace(out, o->reply);
     } else {
@@ -129,7 +129,8 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
 /* The journal is a Lisp file, so this is written as a comment. */
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
-    strbuf_addf(journal, ";; %s %s", call->tool->name, action_of(call));
+    strbuf_addf(journal, ";; %s %s%s", call->tool->name, action_of(call),
+                call_boolean(call, "profile") ? " profile" : "");
     const json_t *names = json_object_get(call->arguments, "functions");
     for (size_t i = 0; i < json_array_size(names); i++) {
         strbuf_addc(journal, ' ');
@@ -137,18 +138,16 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void watch(struct tool_call *call)
+static void watch(struct tool_call *call, struct session *s)
 {
     const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
-    struct session *s = call_begin_tool(call);
-    if (s == NULL)
-        return;
+    call_begin_operation(call, call_boolean(call, "profile") ? "tally" : "trace");
     call_write_text(call, "action", action);
-    if (strcmp(action, "report") == 0 || strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
+    if (strcmp(action, "report") == 0 || strcmp(action, "list") == 0) {
         look_up(call, s, on_watched);
         return;
     }
@@ -159,49 +158,24 @@ static void watch(struct tool_call *call)
 }
 
 static const char *const breaks[] = {"call", "return", NULL};
-static const char *const trace_actions[] = {"start", "stop", "report", "list", "clear", NULL};
-static const char *const profile_actions[] = {"start", "stop", "report", "reset", "status", NULL};
+static const char *const actions[] = {"start", "stop", "report", "list", "clear", NULL};
 
 const struct tool tool_trace_functions = {
     .name = "trace-functions",
     .title = "Trace functions",
-    .description = "Record calls of functions with arguments and results, or set breakpoints, which are "
-                   "entered like errors; both survive redefinition. Start or stop tracing, report or clear "
-                   "the records, or list traced functions.",
-    .search_hint = "breakpoint, log calls",
-    .arguments =
-        {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                  .choices = trace_actions, .is_servers = true),
-         ARGUMENT("functions", STRING_LIST,
-                  "Functions, or packages for all of their functions; stop without this stops all."),
-         ARGUMENT("break", STRING,
-                  "Stop at each call, or at its return, as at an error: examine frame 0, set its "
-                  "variables, then invoke-restart CONTINUE.",
-                  .choices = breaks),
-         ARGUMENT(
-             "condition", STRING,
-             "Form that can use the function's parameters; calls for which it is false are ignored. With "
-             "break: return it is evaluated at the return, and VALUES is the list of values."),
-         ARGUMENT("where-in", STRING_LIST, "Ignore calls unless one of these functions is running.",
-                  .key = "within"),
-         ARGUMENT("methods", BOOLEAN, "For a generic function, trace its methods instead."),
-         ARGUMENT("limit", INTEGER, "Number of recent records to report; default: 100.", .minimum = 1,
-                  .maximum = MOST_RECORDS, .key = "count"),
-         SESSION_ARGUMENT},
-    .operation = "trace",
-    .run = watch,
-};
-
-const struct tool tool_profile_functions = {
-    .name = "profile-functions",
-    .title = "Profile functions",
-    .description = "Count calls of functions and measure their real time and allocation, including and "
-                   "excluding each other. Start, stop, reset or report the counts, or show the status.",
-    .arguments = {ARGUMENT("action", STRING, "Default: start if functions are named, else report.",
-                           .choices = profile_actions, .is_servers = true),
-                  ARGUMENT("functions", STRING_LIST,
-                           "Functions, or packages for all of their functions; stop without this stops all."),
+    .description = "Trace calls with arguments and results, set breakpoints, also conditional ones, or "
+                   "count and time the calls of functions.",
+    .arguments = {ARGUMENT("action", STRING, "", .choices = actions, .is_servers = true),
+                  ARGUMENT("functions", STRING_LIST, "Or packages, for all of theirs."),
+                  ARGUMENT("break", STRING, "Stop as at an error; invoke-restart CONTINUE runs on.",
+                           .choices = breaks, .excludes = "profile"),
+                  ARGUMENT("condition", STRING, "Form on the parameters, at a return on VALUES.",
+                           .excludes = "profile"),
+                  ARGUMENT("where-in", STRING_LIST, "Only calls from inside these.", .key = "within",
+                           .excludes = "profile"),
+                  ARGUMENT("methods", BOOLEAN, "", .excludes = "profile"),
+                  ARGUMENT("profile", BOOLEAN, "Count and time calls.", .is_servers = true),
+                  ARGUMENT("limit", INTEGER, "", .minimum = 1, .maximum = MOST_RECORDS, .key = "count"),
                   SESSION_ARGUMENT},
-    .operation = "tally",
-    .run = watch,
+    .run_in = watch,
 };

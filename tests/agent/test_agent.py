@@ -1451,12 +1451,12 @@ class Definitions(AgentTest):
 
     def test_looking_interns_nothing_and_leaves_classes_unfinalized(self):
         self.define("(defclass base () ((a :initform 1))) (defclass derived (base) ())")
-        for operation, arguments in (("find-definition", {"name": "no-such-1"}), ("find-references", {"kind": "calls", "name": "no-such-2"}), ("class-info", {"class": "no-such-3"}),
-                                     ("find-methods", {"class": "no-such-4"}), ("disassemble", {"name": "no-such-5"}), ("list-callees", {"name": "no-such-6"}),
+        for operation, arguments in (("find-definition", {"name": "no-such-1"}), ("find-references", {"name": "no-such-2"}), ("class-info", {"name": "no-such-3"}),
+                                     ("find-methods", {"name": "no-such-4"}), ("disassemble", {"name": "no-such-5"}),
                                      ("complete-symbol", {"pattern": "no-such-7"}), ("find-symbols", {"pattern": "no-such-8"})):
             reply = self.session.ask(operation, **arguments)
             self.assertIn(reply.status, ("ok", "refused"), operation)
-        reply = self.session.ask("class-info", **{"class": "derived"})
+        reply = self.session.ask("class-info", name="derived")
         self.assertEqual((reply.final, reply.lists("precedence")[:2]), (None, ["DERIVED", "BASE"]))
         self.values('(loop for n from 1 to 8 thereis (find-symbol (format nil "NO-SUCH-~d" n)))', "NIL")
         self.values("(list (sb-mop:class-finalized-p (find-class 'derived)) (sb-mop:class-finalized-p (find-class 'base)))", "(NIL NIL)")
@@ -1478,19 +1478,19 @@ class Definitions(AgentTest):
                 entry = self.entry("forged")
                 self.assertEqual(entry["kind"], "FUNCTION")
                 self.assertIs(type(entry.get("evaluation", 1)), int)
-                self.assertEqual(self.session.ask("find-references", kind="calls", name="forged").status, "ok")
+                self.assertEqual(self.session.ask("find-references", relation="callers", name="forged").status, "ok")
 
     def test_odd_names_are_found(self):
         self.define("(defun |a:b| () 1) (defun |lower| () (|a:b|)) (defclass odd () ()) (defvar *odd* (make-instance 'odd)) (defmethod print-object ((o odd) stream) (error \"no\")) (defmethod on ((x (eql *odd*)) y) 1)")
         self.assertEqual(self.entry("|a:b|")["name"], "|a:b|")
-        self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="cl-user::|a:b|").references], ["|lower|"])
-        self.assertEqual([entry[0] for entry in self.session.ask("find-methods", function="on").methods], ["ON ((EQL #<ODD: error printing it: SIMPLE-ERROR>) T)"])
+        self.assertEqual([entry[0] for entry in self.plist(self.session.ask("find-references", relation="callers", name="cl-user::|a:b|").groups[0])["references"]], ["|lower|"])
+        self.assertEqual([entry[0] for entry in self.session.ask("find-methods", name="on").methods], ["ON ((EQL #<ODD: error printing it: SIMPLE-ERROR>) T)"])
 
     def test_a_user_who_replaces_standard_functions_does_not_break_the_look_ups(self):
         self.define("(defun f () 1) (defun g () (f))")
         self.ok('(sb-ext:unlock-package :cl) (defun find-symbol (&rest all) (error "no")) (defun position (&rest all) (error "no")) (defun fboundp (&rest all) (error "no"))')
         self.assertEqual(self.entry("f")["evaluation"], 7)
-        self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="f").references], ["G"])
+        self.assertEqual([entry[0] for entry in self.plist(self.session.ask("find-references", relation="callers", name="f").groups[0])["references"]], ["G"])
 
 
 class Inspection(AgentTest):

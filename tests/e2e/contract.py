@@ -44,12 +44,15 @@ VARYING = [
 ]
 
 
-def names():
-    return sorted(name[:-5] for name in os.listdir(FOLDER) if name.endswith(".json"))
+def names(former=False):
+    """The tools that have a file; former: the names of former versions, which can still be called."""
+    folder = os.path.join(FOLDER, "former") if former else FOLDER
+    return sorted(name[:-5] for name in os.listdir(folder) if name.endswith(".json"))
 
 
 def path_of(name):
-    return os.path.join(FOLDER, name + ".json")
+    path = os.path.join(FOLDER, name + ".json")
+    return path if os.path.exists(path) else os.path.join(FOLDER, "former", name + ".json")
 
 
 class Tool:
@@ -107,7 +110,7 @@ class Bench:
         os.mkdir(self.project)
         os.mkfifo(self.gate)
         state = os.path.join(self.folder, "state")
-        self.client = mcp.Client("--tools=full", "--directory", self.project, "--state-dir", state, *options)
+        self.client = mcp.Client("--directory", self.project, "--state-dir", state, *options)
         self.schemas = self.listed()
         self.pending = []
         self.written = {}  # by path: the text and when

@@ -27,7 +27,7 @@ class Timing(Measuring):
                                                      0 (sb-sys:vector-sap b) 1000000)))))""")
         text = self.s.call("profile-code", code="(loop with end = (+ (get-internal-run-time) (floor internal-time-units-per-second 2)) while (< (get-internal-run-time) end) do (crunch 50))").text
         self.assertRegex(text, r"About \d+ samples were due\. In foreign code, whose callers could not be seen: foreign function \S*crc32")
-        self.assertIn("profile-functions counts and times the functions that you name.", text)
+        self.assertIn("trace-functions with profile: true counts and times the functions that you name.", text)
         self.assertNotIn("too little CPU time", text)
 
     def test_every_run_evaluates_every_form(self):

@@ -114,7 +114,7 @@ def without_moment(text):
     return re.sub(r"^\(Evaluation \d+ has been running for .*\)\n", "", text)
 
 
-class Contract(mcp.TestCase):
+class ContractCase(mcp.TestCase):
     bench = None
 
     @classmethod
@@ -131,6 +131,20 @@ class Contract(mcp.TestCase):
         self.assertEqual(contract.normal(tool.example["reply"], masks), contract.normal(text, masks))
         self.assertEqual(tool.example.get("error", False), is_error)
 
+    def alone(self, tool):
+        self.bench.prepare(tool)
+        self.compare(tool, self.bench.call(tool.name, tool.example["arguments"]))
+
+    def cases(self, tool):
+        for case in tool.cases:
+            with self.subTest(case["name"]):
+                text, is_error = self.bench.call(tool.name, case["arguments"])
+                if not re.fullmatch(case["reply"], text, re.DOTALL):
+                    self.fail("does not match %s:\n%s" % (case["reply"], text[:4000]))
+                self.assertEqual(case.get("error", False), is_error, text[:1000])
+
+
+class Contract(ContractCase):
     def check(self, name):
         tool = contract.Tool(name)
         self.alone(tool)
@@ -145,18 +159,6 @@ class Contract(mcp.TestCase):
             self.after_error(tool)
         with self.subTest("second-session"):
             self.second_session(tool)
-
-    def alone(self, tool):
-        self.bench.prepare(tool)
-        self.compare(tool, self.bench.call(tool.name, tool.example["arguments"]))
-
-    def cases(self, tool):
-        for case in tool.cases:
-            with self.subTest(case["name"]):
-                text, is_error = self.bench.call(tool.name, case["arguments"])
-                if not re.fullmatch(case["reply"], text, re.DOTALL):
-                    self.fail("does not match %s:\n%s" % (case["reply"], text[:4000]))
-                self.assertEqual(case.get("error", False), is_error, text[:1000])
 
     def arguments(self, tool):
         """Answered without any Lisp, by the table."""
@@ -230,6 +232,17 @@ class Contract(mcp.TestCase):
         self.compare(tool, self.bench.call(tool.name, tool.example["arguments"], contract.SECOND))
 
 
+class FormerNames(ContractCase):
+    """A name of a former version does what it did, or nearly: its example and its cases."""
+
+    def check(self, name):
+        tool = contract.Tool(name)
+        self.assertNotIn(name, self.bench.schemas)
+        self.alone(tool)
+        if not mcp.SANITIZED:
+            self.cases(tool)
+
+
 class Completeness(mcp.TestCase):
     def test_the_comparison_of_the_image_sees_changes(self):
         self.s.evaluate("(defvar *table* (make-hash-table)) (defun f () 1) (defgeneric g (x))")
@@ -247,13 +260,13 @@ class Completeness(mcp.TestCase):
             self.assertIn(seen, difference) if seen else self.assertEqual('""', difference)
 
     def test_every_tool_has_a_file(self):
-        tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        tools = {tool["name"] for tool in self.start_server().request("tools/list")["tools"]}
         self.assertEqual(tools, set(contract.names()))
 
     def test_read_only_tools_change_nothing(self):
-        tools = {tool["name"]: tool for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        tools = {tool["name"]: tool for tool in self.start_server().request("tools/list")["tools"]}
         for name in contract.names():
-            if tools[name]["annotations"]["readOnlyHint"]:
+            if tools[name]["annotations"].get("readOnlyHint"):
                 self.assertFalse(contract.Tool(name).changes, name)
 
     def test_reasons_are_sentences(self):
@@ -268,3 +281,5 @@ def test_of(name):
 
 for _name in contract.names():
     setattr(Contract, "test_" + _name.replace("-", "_"), test_of(_name))
+for _name in contract.names(former=True):
+    setattr(FormerNames, "test_" + _name.replace("-", "_"), test_of(_name))

@@ -142,8 +142,7 @@ FUZZ(data, size)
     static const struct transport_headers headers = {
         .version = "2026-07-28", .method = "tools/call", .name = "wait"};
     static struct answers answers;
-    struct connection_options options = {.listing = "full",
-                                         .default_session = "default",
+    struct connection_options options = {.default_session = "default",
                                          .toolbox = &toolbox,
                                          .shows_log = true,
                                          .send = on_send,

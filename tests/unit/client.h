@@ -86,7 +86,6 @@ static void on_handshake(void *arg)
 /* ${options}: what a test chooses; the rest is added. */
 static void client_connect(struct test_client *client, struct connection_options options)
 {
-    options.listing = "standard";
     options.default_session = "default";
     options.send = on_send;
     options.on_over = on_over;

@@ -96,16 +96,14 @@ static const struct tool fake_symbol = {
     .arguments = {FAKE_TEXT("name"), FAKE_TEXT("package"), FAKE_TEXT("session")},
 };
 #define FAKE_READABLE                                                                                        \
-    {"Fake", TOOLSET_CORE, &fake_guide}, {"Fake", TOOLSET_CORE, &fake_history},                              \
-        {"Fake", TOOLSET_CORE, &fake_error}, {"Fake", TOOLSET_CORE, &fake_definitions},                      \
-        {"Fake", TOOLSET_CORE, &fake_symbol},
+    {"Fake", &fake_guide}, {"Fake", &fake_history}, {"Fake", &fake_error}, {"Fake", &fake_definitions},      \
+        {"Fake", &fake_symbol},
 #else
 #define FAKE_READABLE
 #endif
 
-const struct tool_row tool_table[] = {{"Fake", TOOLSET_CORE, &fake_echo},
-                                      {"Fake", TOOLSET_STANDARD, &fake_wait},
-                                      FAKE_READABLE{"Fake", TOOLSET_FULL, &fake_load}};
+const struct tool_row tool_table[] = {
+    {"Fake", &fake_echo}, {"Fake", &fake_wait}, FAKE_READABLE{"Fake", &fake_load}};
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
 const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
 const size_t tool_former_count = 1;

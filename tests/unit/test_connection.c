@@ -107,7 +107,7 @@ CASE(initialize_answers_with_name_and_version)
     assert_string_equal(version, CL_MCP_VERSION);
     /* Clients that list no tools show these only, some of them no more than the first 512 bytes. */
     static const char *const named[] = {"evaluate-lisp",  "get-backtrace",   "evaluate-in-frame",
-                                        "invoke-restart", "load-system",     "load-file",
+                                        "invoke-restart", "restart-frame",   "load-system",
                                         "run-tests",      "rollback-session"};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         assert_between(strstr(instructions, named[i]) - instructions, 0, 512);
@@ -163,7 +163,7 @@ CASE(tools_list_is_one_page)
     json_t *answer = json_loads(sent(client), 0, NULL), *result = json_object_get(answer, "result");
     assert_int_equal(json_object_size(result), 1);
     const json_t *tools = json_object_get(result, "tools");
-    assert_int_equal(json_array_size(tools), 2);
+    assert_int_equal(json_array_size(tools), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(tools, 0), "name")), "echo-text");
     json_decref(answer);
     ask_wrong(client, REQUEST("1", "tools/list", "{\"cursor\":\"\"}"), "1", -32602, "cursor");

@@ -81,7 +81,7 @@ TEST(omitted_options_have_their_defaults)
     struct options o;
     assert_true(PARSE(&o, "--persist"));
     assert_string_equal(o.zygote.lisp, "sbcl");
-    assert_string_equal(o.http.connection.listing, "standard");
+    assert_null(o.http.connection.listing);
     assert_null(o.http.addresses[0]);
     assert_int_equal(o.most_sessions, 0);
     assert_int_equal(limits_timeout_ms(&o.limits), 30000);

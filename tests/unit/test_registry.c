@@ -58,7 +58,7 @@ static void expect(const struct tool *tool, const char *json, const char *expect
     struct err err = {.code = ERR_NONE};
     char *dumped;
     assert_non_null(given);
-    checked = arguments_check(tool, given, &err);
+    checked = arguments_check(tool, NULL, given, &err);
     if (is_good) {
         if (!checked)
             fail_msg("%s: %s", json, err.message);
@@ -104,10 +104,10 @@ TEST(arguments_that_are_null_count_as_absent)
     struct err err;
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
-    json_t *checked = arguments_check(&fake_wait, NULL, &err);
+    json_t *checked = arguments_check(&fake_wait, NULL, NULL, &err);
     assert_non_null(checked);
     json_decref(checked);
-    assert_null(arguments_check(&fake_echo, NULL, &err));
+    assert_null(arguments_check(&fake_echo, NULL, NULL, &err));
 }
 
 TEST(numbers_may_be_strings)
@@ -174,16 +174,38 @@ TEST(unknown_arguments_are_refused_with_the_nearest_name)
 
 TEST(a_former_name_stands_for_a_tool_and_an_argument)
 {
-    json_t *checked = json_object();
+    struct err err;
+    const struct tool_former *former = registry_former("ns/Say");
     assert_ptr_equal(registry_find("ns/Say"), &fake_echo);
-    arguments_add_former("echo-text", checked);
-    assert_int_equal(json_object_size(checked), 0);
-    arguments_add_former("ns/Say", checked);
+    assert_null(registry_former("echo-text"));
+    json_t *given = json_pack("{s:s}", "code", "x"),
+           *checked = arguments_check(&fake_echo, former, given, &err);
     assert_string_equal(json_string_value(json_object_get(checked, "type")), "variables");
-    json_object_set_new(checked, "type", json_string("all"));
-    arguments_add_former("say", checked);
+    json_decref(checked);
+    json_object_set_new(given, "type", json_string("all"));
+    checked = arguments_check(&fake_echo, former, given, &err);
     assert_string_equal(json_string_value(json_object_get(checked, "type")), "all");
     json_decref(checked);
+    json_decref(given);
+}
+
+TEST(arguments_that_exclude_or_need_each_other)
+{
+    static const struct tool tool = {
+        .name = "load",
+        .arguments = {{.name = "system", .is_required = true, .excludes = "path", .description = "One."},
+                      {.name = "path", .description = "Another."},
+                      {.name = "package", .needs = "path", .description = "Its package."}},
+    };
+    expect(&tool, "{\"system\":\"a\"}", "{\"system\":\"a\"}", true);
+    expect(&tool, "{\"path\":\"a\",\"package\":\"b\"}", "{\"package\":\"b\",\"path\":\"a\"}", true);
+    expect(&tool, "{}", "Pass either system or path.", false);
+    expect(&tool, "{\"system\":\"a\",\"path\":\"b\"}", "Pass either system or path.", false);
+    expect(&tool, "{\"system\":\"a\",\"package\":\"b\"}",
+           "Argument package goes with path, which is missing.", false);
+    json_t *listed = listing_of_tool(&tool);
+    assert_null(json_object_get(json_object_get(listed, "inputSchema"), "required"));
+    json_decref(listed);
 }
 
 TEST(code_is_passed_whole_with_its_nuls_and_names_have_none)
@@ -191,13 +213,13 @@ TEST(code_is_passed_whole_with_its_nuls_and_names_have_none)
     json_t *given = json_loads("{\"code\":\"a\\u0000b\",\"systems\":[\"c\"]}", JSON_ALLOW_NUL, NULL),
            *checked;
     struct err err;
-    checked = arguments_check(&fake_echo, given, &err);
+    checked = arguments_check(&fake_echo, NULL, given, &err);
     assert_non_null(checked);
     assert_int_equal(json_string_length(json_object_get(checked, "code")), 3);
     assert_memory_equal(json_string_value(json_object_get(checked, "code")), "a\0b", 3);
     json_decref(checked);
     json_array_append_new(json_object_get(given, "systems"), json_stringn("c\0d", 3));
-    assert_null(arguments_check(&fake_echo, given, &err));
+    assert_null(arguments_check(&fake_echo, NULL, given, &err));
     assert_non_null(strstr(err.message, "must not contain a NUL"));
     json_decref(given);
 }
@@ -221,27 +243,22 @@ TEST(the_listing_holds_schemas_that_strict_clients_accept)
         "[{\"name\":\"echo-text\",\"title\":\"Echo\",\"description\":\"Give back the "
         "code.\",\"inputSchema\":{\"type\":"
         "\"object\",\"properties\":{\"code\":{\"type\":\"string\",\"description\":\"What to give back.\"},"
-        "\"max-output\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"Bytes.\"},"
-        "\"timeout\":{\"type\":\"number\",\"minimum\":0.1,\"maximum\":600,\"description\":\"Seconds.\"},"
+        "\"max-output\":{\"type\":\"integer\",\"description\":\"Bytes.\"},"
+        "\"timeout\":{\"type\":\"number\",\"description\":\"Seconds.\"},"
         "\"level\":{\"type\":\"integer\",\"description\":\"Any integer.\"},"
         "\"capture-time\":{\"type\":\"boolean\",\"description\":\"Measure.\"},"
         "\"type\":{\"type\":\"string\",\"enum\":[\"all\",\"functions\",\"variables\"],\"description\":\"What "
         "kind.\"},"
         "\"systems\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Names.\"}},"
-        "\"required\":[\"code\"]},\"annotations\":{\"readOnlyHint\":true,"
-        "\"openWorldHint\":false},\"_meta\":{\"anthropic/alwaysLoad\":true}}]");
+        "\"required\":[\"code\"]},\"annotations\":{\"readOnlyHint\":true}}]");
     free(dumped);
     dumped = listing("wait");
     assert_string_equal(
         dumped,
         "[{\"name\":\"wait\",\"title\":\"Wait\",\"description\":\"Answer when told to.\",\"inputSchema\":"
         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false},\"annotations\":"
-        "{\"readOnlyHint\":false,\"destructiveHint\":true}}"
+        "{\"destructiveHint\":true}}"
         "]");
-    free(dumped);
-    dumped = listing("core");
-    assert_null(strstr(dumped, "minimum"));
-    assert_non_null(strstr(dumped, "anthropic/alwaysLoad"));
     free(dumped);
 }
 
@@ -260,15 +277,14 @@ static void expect_listed(const char *spec, const char *names)
     json_decref(tools);
 }
 
-TEST(the_listing_is_chosen_by_set_or_names)
+TEST(the_listing_has_every_tool_or_those_that_are_named)
 {
     struct err err;
-    expect_listed("core", "echo-text ");
-    expect_listed("standard", "echo-text wait ");
-    expect_listed("full", "echo-text wait load-system ");
+    expect_listed(NULL, "echo-text wait load-system ");
+    expect_listed("core", "echo-text wait load-system ");
+    expect_listed("wait,full", "echo-text wait load-system ");
     expect_listed("load_system, Echo-Text", "echo-text load-system ");
     expect_listed("wait,wait", "wait ");
-    expect_listed("core,load-system", "echo-text load-system ");
     assert_null(listing_of("load-sytem", &err));
     assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system?");
     assert_null(listing_of("", &err));

@@ -40,16 +40,28 @@ TEST(every_tool_has_a_name_a_title_and_a_description)
     }
 }
 
-TEST(every_argument_has_a_name_and_a_description)
+static bool is_argument(const char *name, const struct tool *tool)
+{
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A description may be left out where the name says enough; it is never two sentences. */
+TEST(every_argument_has_a_name_and_at_most_a_line_of_description)
 {
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
             assert_true(a < tool->arguments + TOOL_MAX_ARGUMENTS);
             assert_int_equal(strspn(a->name, "abcdefghijklmnopqrstuvwxyz-"), strlen(a->name));
-            if (a->description == NULL || strlen(a->description) < 5 ||
-                a->description[strlen(a->description) - 1] != '.')
-                fail_msg("%s of %s is not described", a->name, tool->name);
+            size_t len = a->description == NULL ? 0 : strlen(a->description);
+            if (a->description == NULL || len > 70 || (len > 0 && a->description[len - 1] != '.'))
+                fail_msg("%s of %s is not described by a line", a->name, tool->name);
+            if ((a->excludes != NULL && !is_argument(a->excludes, tool)) ||
+                (a->needs != NULL && !is_argument(a->needs, tool)))
+                fail_msg("%s of %s goes with an argument that does not exist", a->name, tool->name);
             for (const struct tool_argument *other = tool->arguments; other < a; other++)
                 assert_string_not_equal(a->name, other->name);
         }
@@ -106,7 +118,7 @@ TEST(guide_is_one_page)
 {
     struct guide g;
     read_guide(&g, NULL);
-    assert_between(g.text.len, 1000, 6000 - 1);
+    assert_between(g.text.len, 1000, 4000);
     assert_non_null(strstr(strbuf_string(&g.text), "cl-mcp:define-tool"));
     assert_true(utf8_is_valid(g.text.bytes, g.text.len));
     strbuf_fini(&g.text);
@@ -126,14 +138,6 @@ STRBUF_TEST(joined, guide_has_every_topic_and_no_other_text)
     read_guide(&all, NULL);
     assert_string_equal(strbuf_string(joined), strbuf_string(&all.text));
     strbuf_fini(&all.text);
-}
-
-static bool is_argument(const char *name, const struct tool *tool)
-{
-    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
-        if (strcmp(a->name, name) == 0)
-            return true;
-    return false;
 }
 
 static bool is_argument_of_any(const char *name)
@@ -219,6 +223,6 @@ TEST(guide_passes_tools_only_arguments_that_they_accept)
             fail_msg("the guide names an argument %s, which no tool takes", word);
         found++;
     }
-    assert_true(found >= 4);
+    assert_true(found >= 2);
     strbuf_fini(&g.text);
 }

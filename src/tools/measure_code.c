@@ -1,5 +1,5 @@
 /*
- * time-execution: the time and allocation of an evaluation, once or over many runs.
+ * measure-code: the time and allocation of an evaluation, once or over many runs. profile_code.c samples it.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include "report/section.h"
 #include "tools/call.h"
 #include "tools/detach.h"
+#include "tools/profile_code.h"
 
 #define MOST_RUNS 1000
 #define SHORT_US 1000 /* of one run of this length, chance is a large part */
@@ -146,25 +147,33 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
 static void run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = call_string(call, "code", &len), *mode = call_string(call, "profile", NULL);
+    call_begin_operation(call, mode == NULL ? "time" : "profile");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    call_evaluate(call, s, code, len, on_timed);
+    if (mode == NULL)
+        call_evaluate(call, s, code, len, on_timed);
+    else
+        profile_run(call, s, mode);
 }
 
-const struct tool tool_time_execution = {
-    .name = "time-execution",
-    .title = "Time an evaluation",
-    .description = "Evaluate forms and report the time and memory they use, excluding compilation. Several "
-                   "runs give median, quartiles, minimum, maximum and noise.",
-    .search_hint = "benchmark",
+static const char *const modes[] = {"cpu", "time", "alloc", NULL};
+static const char *const report_types[] = {"flat", "graph", NULL};
+
+const struct tool tool_measure_code = {
+    .name = "measure-code",
+    .title = "Time or profile",
+    .description = "Benchmark or profile code: time and memory of one or many runs, or the functions in "
+                   "which it spends time or allocates.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("code", STRING, "One or more forms.", .is_required = true),
-                  ARGUMENT("package", STRING, "Package for this call only."),
-                  ARGUMENT("runs", INTEGER,
-                           "Number of runs; default: 1. 0: as many as a reliable result needs, repeating "
-                           "short code in each.",
-                           .minimum = 0, .maximum = MOST_RUNS, .fallback = 1),
+    .arguments = {ARGUMENT("code", STRING, "", .is_required = true), ARGUMENT("package", STRING, ""),
+                  ARGUMENT("runs", INTEGER, "0: as many as a reliable result needs.", .minimum = 0,
+                           .maximum = MOST_RUNS, .fallback = 1, .excludes = "profile"),
+                  ARGUMENT("profile", STRING, "What to sample; time includes waiting.", .choices = modes,
+                           .is_servers = true),
+                  ARGUMENT("report-type", STRING, "graph: with callers and callees.", .choices = report_types,
+                           .is_servers = true, .needs = "profile"),
+                  ARGUMENT("sample-interval", NUMBER, "", .minimum = 0.0005, .maximum = 10,
+                           .needs = "profile"),
                   TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "time",
     .run_in = run,
 };

@@ -1,9 +1,48 @@
 /*
- * class-info and find-methods: the parts of a class, and the methods of a class or a generic function.
+ * describe-symbol: the meanings of a name, the parts of a class, and the methods of a class or a generic
+ * function.
  */
 #include <string.h>
 
 #include "tools/look_up.h"
+
+/* hyperspec.txt: each chapter, then its pages and the symbols that they describe. */
+extern const char text_hyperspec[];
+
+static void add_hyperspec(struct strbuf *out, const char *name)
+{
+    const char *line = text_hyperspec, *end = line + strlen(line);
+    const char *chapter = line, *page = NULL, *separator = "\nHyperSpec: ";
+    size_t name_len = strlen(name);
+    for (size_t len; line < end; line += len + 1) {
+        const char *found = line;
+        len = strcspn(line, "\n");
+        if (line[strspn(line, "0123456789")] == ' ')
+            chapter = line;
+        else
+            do
+                found =
+                    memmem(found + 1, (size_t)(line + len - found) - (found < line + len), name, name_len);
+            while (found != NULL && (found[-1] != ' ' || strchr(" \n", found[name_len]) == NULL));
+        if (chapter == line || found == NULL)
+            continue;
+        strbuf_addf(out, "%s%.*s", separator, (int)strcspn(chapter, "\n"), chapter);
+        separator = ", ";
+        page = line;
+    }
+    if (page != NULL)
+        strbuf_addf(out, ": https://www.lispworks.com/documentation/HyperSpec/Body/%.*s.htm",
+                    (int)strcspn(page, " "), page);
+}
+
+static void on_text(struct tool_call *call, const struct outcome *o)
+{
+    const char *standard = sexp_string(reply_get(o->reply, "standard"), NULL);
+    reply_fill(&call->text, o->reply, "{text}");
+    if (standard != NULL)
+        add_hyperspec(&call->text, standard);
+    call->is_absent = !reply_flag(o->reply, "found");
+}
 
 /* (NAME SLOT ...): the slot in each class that has one of that name, most specific first. */
 static void add_slot(struct strbuf *out, const struct sexp *slot, const char *class)
@@ -58,7 +97,7 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *methods = reply_get(o->reply, "methods");
     reply_fill(&call->text, o->reply,
-               call_has(call, "class")
+               reply_get(o->reply, "combination") == NULL
                    ? "{total!No methods specialize on {name}.}{total?{#total method} on {name}:}"
                    : "{total!No methods of {name}.}{total?{#total method} of {name} {arguments}, method "
                      "combination {combination}:}");
@@ -67,43 +106,24 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
         look_up_add_rest(call, sexp_count(methods), reply_count(o->reply, "total"));
 }
 
-static void find_methods(struct tool_call *call)
+static void run(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "class") == call_has(call, "generic-function")) {
-        call_answer(call, true, "Pass either class or generic-function.");
-        return;
-    }
-    struct session *s = call_begin_tool(call);
-    if (s != NULL)
-        look_up_run(call, s);
+    bool is_class = call_is(call, "show", "class"), is_methods = call_is(call, "show", "methods");
+    call_begin_operation(call, is_class ? "class-info" : is_methods ? "find-methods" : "describe-symbol");
+    look_up(call, s, is_class ? on_class : is_methods ? on_methods : on_text);
 }
 
-const struct tool tool_class_info = {
-    .name = "class-info",
-    .title = "Describe a class",
-    .description = "Describe a class, structure or condition: metaclass, superclasses, subclasses, "
-                   "precedence list and slots with all their options.",
-    .search_hint = "CLOS class, slots",
-    .arguments = {ARGUMENT("class", STRING, "Class name, with or without package prefix.",
-                           .is_required = true),
-                  PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    LOOK_UP("class-info", on_class),
-};
+static const char *const shown[] = {"summary", "class", "methods", NULL};
 
-const struct tool tool_find_methods = {
-    .name = "find-methods",
-    .title = "Find methods",
-    .description = "List the methods of a generic function, or those that specialize on a class, with "
-                   "qualifiers, specializers and source.",
-    .search_hint = "generic function",
+const struct tool tool_describe_symbol = {
+    .name = "describe-symbol",
+    .title = "Describe a name",
+    .description = "Describe what a name means: arguments, value, documentation, source; or a class with "
+                   "all slots, or the methods of a class or generic function.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("class", STRING, "Class name; give this or generic-function."),
-                  ARGUMENT("generic-function", STRING, "Function name or (setf name).", .key = "function"),
-                  PACKAGE_ARGUMENT,
-                  ARGUMENT("include-inherited", BOOLEAN, "With class: include methods on its superclasses.",
-                           .key = "inherited"),
+    .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT,
+                  ARGUMENT("show", STRING, "", .choices = shown, .is_servers = true),
+                  ARGUMENT("inherited", BOOLEAN, "Methods on superclasses too.", .needs = "show"),
                   LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},
-    .operation = "find-methods",
-    .show = on_methods,
-    .run = find_methods,
+    .run_in = run,
 };

@@ -1,9 +1,11 @@
 /*
- * explain-dispatch: which methods a call would run, in which order, or why none applies. It evaluates the
- * arguments in a copy of the session that is discarded.
+ * explain-form: the expansion of the macros in a form, which methods a call would run, and the compiler's
+ * diagnostics. Macro functions and argument forms are user code, so it runs in a copy of the session that is
+ * discarded.
  */
 #include <string.h>
 
+#include "report/report.h"
 #include "tools/look_up.h"
 
 #define PLACE_AFTER_SEMICOLON "{evaluation?;}{evaluation!{file?;}}" PLACE
@@ -75,20 +77,75 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         strbuf_adds(out, "\nNo method applies: NO-APPLICABLE-METHOD would be called. Its methods are:");
         add_misfits(out, misfits, arguments);
         if (sexp_count(misfits) < methods)
-            strbuf_addf(out, "\n… %zu more; see find-methods", methods - sexp_count(misfits));
+            strbuf_addf(out, "\n… %zu more; see describe-symbol with show: methods",
+                        methods - sexp_count(misfits));
     }
 }
 
-const struct tool tool_explain_dispatch = {
-    .name = "explain-dispatch",
-    .title = "Explain method dispatch",
-    .description = "Show which methods a call would run and in which order, or why none applies. The "
-                   "arguments are evaluated in a copy of the session; beside threads, in the session.",
-    .search_hint = "method call order, CLOS",
+/* ((TEXT . plist) ...): one expansion for each form. */
+static void add_expansion(struct tool_call *call, struct session *s, const struct sexp *expansion)
+{
+    size_t len;
+    const char *text = sexp_string(sexp_nth(expansion, 0), &len);
+    look_up_add_text(call, s, text == NULL ? "" : text, len);
+    reply_fill(&call->text, expansion,
+               "{cut?\n[… printing stopped here …]}{same?{operator?\n; not expanded: {operator}}}");
+}
+
+static void on_expanded(struct tool_call *call, const struct outcome *o)
+{
+    const struct sexp *expansions = reply_get(o->reply, "expansions");
+    for (size_t i = 0; i < sexp_count(expansions); i++) {
+        if (i > 0)
+            strbuf_adds(&call->text, "\n\n");
+        add_expansion(call, o->session, sexp_nth(expansions, i));
+    }
+    if (sexp_count(expansions) == 0)
+        strbuf_adds(&call->text, "The text contains no form.");
+}
+
+static void on_compiled(struct tool_call *call, const struct outcome *o)
+{
+    report_compilation(&call->text, o->reply);
+}
+
+/* What is shown of a form, with the agent's operation for it. */
+static const struct explanation {
+    const char *operation, *depth; /* depth: of an expansion */
+    const char *effects;           /* of what could not run in a copy */
+    call_outcome *show;
+} explanations[] = {
+    {"macroexpand", "one", "what the macros did stays", on_expanded},
+    {"macroexpand", "top", "what the macros did stays", on_expanded},
+    {"macroexpand", "everywhere", "what the macros did stays", on_expanded},
+    {"explain-dispatch", NULL, "what the argument forms did stays", on_explained},
+    {"compile-form", NULL, "macros, types and constants of the code are defined now", on_compiled},
+};
+
+static const char *const shown[] = {"expansion", "full-expansion", "everywhere",
+                                    "dispatch",  "compilation",    NULL};
+
+static void run(struct tool_call *call, struct session *s)
+{
+    size_t which = 0;
+    while (call_has(call, "show") && !call_is(call, "show", shown[which]))
+        which++;
+    const struct explanation *e = &explanations[which];
+    call_begin_operation(call, e->operation);
+    if (e->depth != NULL)
+        call_write_text(call, "depth", e->depth);
+    look_up_in_copy(call, s, call_string(call, "form", NULL), call_timeout_ms(call), e->effects, e->show);
+}
+
+const struct tool tool_explain_form = {
+    .name = "explain-form",
+    .title = "Explain a form",
+    .description = "Expand the macros of a form; or show which methods its call would run (dispatch "
+                   "evaluates its arguments), or the compiler's warnings and notes.",
+    .is_read_only = true,
     .evaluates_code = true,
-    .arguments = {ARGUMENT("form", STRING, "Call to explain, such as (area (make-circle 1)).",
-                           .is_required = true, .key = "code"),
-                  ARGUMENT("package", STRING, "Package to read the form in."), SESSION_ARGUMENT},
-    .effects = "what the argument forms did stays",
-    LOOK_UP("explain-dispatch", on_explained),
+    .arguments = {ARGUMENT("form", STRING, "", .is_required = true, .key = "code"),
+                  ARGUMENT("show", STRING, "", .choices = shown, .is_servers = true),
+                  ARGUMENT("package", STRING, ""), TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
+    .run_in = run,
 };
