@@ -78,9 +78,8 @@ static void fail(struct image *image, const char *format, ...) __attribute__((fo
 static void fail(struct image *image, const char *format, ...)
 {
     struct err err;
-    struct strbuf text;
+    struct strbuf text = {0}; /* of any length: err_set() cuts it */
     va_list arguments;
-    strbuf_init(&text, sizeof err.message - 1);
     va_start(arguments, format);
     strbuf_vaddf(&text, format, arguments);
     va_end(arguments);

@@ -89,6 +89,7 @@ class NobodyThere(mcp.TestCase):
             "(:return (:ok 7) 1)",
             "(:return (:ok nil) 1)",
             "(:return (:abort \"no\") 1)",
+            "(:return (:abort \"%s\") 1)" % ("abort " * 20000),
             "(:return (:ok (:failed \"the disk is full\")) 1)",
             "(:return (:ok (:implementation \"X\" :version \"1\" :agent \"old\" :standing 3)) 1)",
             "(:return)(:return (:ok 1) 99)(:ping)" * 1000,
@@ -103,7 +104,10 @@ class NobodyThere(mcp.TestCase):
                 connection.recv(1 << 20)
 
             client = self.start_server("--attach", self.serve(serve).address)
-            self.assertNotJoined(client, "next call" if "old" not in answer and "return (:" not in answer else "")
+            reply = self.assertNotJoined(client, "next call" if "old" not in answer and "return (:" not in answer else "")
+            if "abort abort" in answer:
+                self.assertIn("the agent could not be loaded there: abort abort", reply.text)
+                self.assertLess(len(reply.text), 1000)
 
 
 @unittest.skipIf(joining.why_not(), joining.why_not())
