@@ -16,11 +16,13 @@
 #define WELL_KNOWN "/.well-known/oauth-protected-resource"
 #define LARGEST_FILE (1u << 20)
 #define SKEW_S 60
+#define RETRY_S 10 /* how long a file that cannot be read is left alone, unless it changes */
 
 struct access_tokens {
     struct access_tokens_options options;
     struct jose_keys *keys;
-    struct stat status; /* of the file, when it was last read */
+    struct stat status; /* of the file, before it was last read */
+    time_t failed_at;   /* when reading it failed; 0: it was read */
     const char *path;   /* of the audience's URL; "" for the root */
     char *metadata;
     struct strbuf challenges[2]; /* by whether the token is wrong */
@@ -83,13 +85,14 @@ static bool read_keys(struct access_tokens *a, struct err *err)
 {
     struct regular_file file;
     struct err why = {0};
+    if (stat(a->options.keys_file, &a->status) != 0)
+        a->status = (struct stat){0};
     bool is_read = regular_file_read(&file, a->options.keys_file, LARGEST_FILE, &why);
-    if (is_read) {
-        a->status = file.status;
+    a->failed_at = is_read ? 0 : time(NULL);
+    if (is_read)
         is_read = (file.status.st_mode & S_IWOTH) == 0
                       ? jose_keys_set(a->keys, strbuf_string(&file.text), file.text.len, &why)
                       : err_set(&why, ERR_INVALID, "every user can change it; run chmod o-w on it");
-    }
     regular_file_fini(&file);
     return is_read || err_set(err, ERR_INVALID, "%s: %s", a->options.keys_file, why.message);
 }
@@ -103,9 +106,12 @@ void access_tokens_reload(struct access_tokens *a)
         log_error("the keys of access tokens were not reloaded: %s", err.message);
 }
 
-static bool has_changed(const struct access_tokens *a)
+/* The reason for which a file could not be read may have gone although the file is the same. */
+static bool must_be_read(const struct access_tokens *a)
 {
     struct stat now;
+    if (a->failed_at != 0 && time(NULL) - a->failed_at >= RETRY_S)
+        return true;
     return stat(a->options.keys_file, &now) == 0 &&
            (now.st_ino != a->status.st_ino || now.st_size != a->status.st_size ||
             now.st_ctim.tv_sec != a->status.st_ctim.tv_sec ||
@@ -161,7 +167,7 @@ void access_tokens_free(struct access_tokens *a)
 bool access_tokens_check(struct access_tokens *a, const char *token, time_t at, char **user, const char **why)
 {
     struct strbuf payload = {0};
-    if (has_changed(a))
+    if (must_be_read(a))
         access_tokens_reload(a);
     *why = "this bearer token is not known, and no access token that a key of the issuer has signed";
     bool is_good = jose_verify(a->keys, token, &payload) &&

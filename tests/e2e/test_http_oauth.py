@@ -266,6 +266,21 @@ class Keys(Resource):
         os.unlink(self.keys)
         self.assertStatus(200, self.ask_with(server, old))
 
+    def test_a_file_that_cannot_be_read_is_not_read_again_for_each_token(self):
+        server = self.start_resource(keys=[KEYS["ES256"].jwk()])
+        good_token = token(KEYS["ES256"], good())
+        self.assertStatus(200, self.ask_with(server, good_token))
+        os.rename(self.keys, self.keys + ".away")
+        os.mkdir(self.keys)
+        for _ in range(40):
+            self.assertForged(server, token(KEYS["EdDSA"], good()))
+        self.assertStatus(200, self.ask_with(server, good_token))
+        mcp.wait_until(lambda: "is not a regular file" in server.stderr(), 10, "the log names the reason")
+        self.assertLessEqual(server.stderr().count("the keys of access tokens were not reloaded"), 3)
+        os.rmdir(self.keys)
+        self.write_keys([KEYS["EdDSA"].jwk()], self.keys)
+        self.assertStatus(200, self.ask_with(server, token(KEYS["EdDSA"], good())))
+
     def test_keys_of_a_kubernetes_mount(self):
         """A link to a link that is replaced."""
         folder = self.folder()
