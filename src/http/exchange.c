@@ -343,8 +343,10 @@ static enum MHD_Result go_on(struct exchange *e)
     case EXCHANGE_READING:
         e->state = EXCHANGE_WAITING;
         events_of(e)->on_request(events_of(e)->arg, e);
-        strbuf_fini(&e->body);
-        release(e);
+        if (e->body.bytes != NULL) { /* otherwise it was taken, and counts until the exchange ends */
+            strbuf_fini(&e->body);
+            release(e);
+        }
         return go_on(e);
     case EXCHANGE_WAITING:
         suspend(e);

@@ -26,7 +26,8 @@
 
 #define MOST_REQUESTS 1000
 #define LINGER_MS 2000
-#define CONNECT_S 5 /* to each address */
+#define LONGEST_ANSWER ((size_t)4 << 10) /* to a message of the server, which we repeat in part */
+#define CONNECT_S 5                      /* to each address */
 
 /* The thread uses it, perhaps after the connection was freed. */
 struct attempt {
@@ -145,7 +146,8 @@ static void on_message(void *arg, struct sexp_document *message)
 {
     struct swank *c = arg;
     const struct sexp *root = sexp_root(message);
-    struct strbuf answer = {0};
+    struct strbuf answer;
+    strbuf_init(&answer, LONGEST_ANSWER);
     acknowledge(c);
     size_t at = frame_begin(&frame_swank, &answer);
     if (sexp_is_symbol(sexp_nth(root, 0), "return"))

@@ -34,7 +34,9 @@ struct channel {
     const struct frame_format *format;
     struct channel_events events;
     struct strbuf in;
-    struct list out; /* of struct pending_frame */
+    struct list out;  /* of struct pending_frame */
+    size_t waiting;   /* bytes of memory that they occupy */
+    bool is_overfull; /* more than MOST_WAITING: it was cut */
     bool is_closed;
     bool is_unread; /* the peer closed without reading everything that was sent */
     int depth;      /* nested calls that deliver events */
@@ -42,7 +44,8 @@ struct channel {
                      */
 };
 
-#define READ_CHUNK ((size_t)64 << 10) /* roughly the capacity of a Unix socket */
+#define READ_CHUNK ((size_t)64 << 10)   /* roughly the capacity of a Unix socket */
+#define MOST_WAITING ((size_t)64 << 20) /* unread by the peer; four of the longest messages */
 #define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_MOST_DIGITS) /* the longest message */
 
 static void watch(struct channel *c);
@@ -82,8 +85,9 @@ static bool send_frame(struct channel *c, struct pending_frame *f)
     return true;
 }
 
-static void pending_frame_free(struct pending_frame *f)
+static void pending_frame_free(struct channel *c, struct pending_frame *f)
 {
+    c->waiting -= f->len + sizeof *f;
     while (f->descriptor_count > 0)
         close(f->descriptors[--f->descriptor_count]);
     list_remove(&f->node);
@@ -99,16 +103,22 @@ bool channel_send(struct channel *c, const struct strbuf *frame, const int *desc
         memcpy(now.descriptors, descriptors, sizeof(int) * count);
     list_init(&now.node);
     bool may_send = !c->is_closed && list_is_empty(&c->out);
-    if (c->is_closed || (may_send && send_frame(c, &now))) {
+    bool is_done = c->is_closed || c->is_overfull || (may_send && send_frame(c, &now));
+    if (!is_done && c->waiting + now.len + sizeof now > MOST_WAITING) {
+        is_done = c->is_overfull = true;
+        channel_hang_up(c);
+    }
+    if (is_done) {
         while (now.descriptor_count > 0)
             close(now.descriptors[--now.descriptor_count]);
-        return !c->is_closed && !c->is_unread;
+        return !c->is_closed && !c->is_overfull && !c->is_unread;
     }
     struct pending_frame *later = xmalloc(sizeof *later);
     *later = now;
     later->bytes = xmemdup0(frame->bytes, frame->len);
     list_init(&later->node);
     list_append(&c->out, &later->node);
+    c->waiting += later->len + sizeof *later;
     watch(c);
     return true;
 }
@@ -119,7 +129,7 @@ static void flush(struct channel *c)
         struct pending_frame *f = list_entry(c->out.next, struct pending_frame, node);
         if (!send_frame(c, f))
             break;
-        pending_frame_free(f);
+        pending_frame_free(c, f);
     }
     watch(c);
 }
@@ -178,8 +188,10 @@ static size_t read_some(struct channel *c, size_t most)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0) {
+        struct err why;
         c->is_unread = c->is_unread || (n < 0 && errno == ECONNRESET);
-        closed(c, NULL);
+        err_set(&why, ERR_LIMIT, "it does not read what it is sent");
+        closed(c, c->is_overfull ? &why : NULL);
         return 0;
     }
     if (c->in.len == 0) {
@@ -281,7 +293,7 @@ struct channel *channel_new(uv_loop_t *loop, int fd, const struct frame_format *
 static void destroy(struct channel *c)
 {
     while (!list_is_empty(&c->out))
-        pending_frame_free(list_entry(c->out.next, struct pending_frame, node));
+        pending_frame_free(c, list_entry(c->out.next, struct pending_frame, node));
     loop_handle_free(c->poll);
     close(c->fd);
     strbuf_fini(&c->in);

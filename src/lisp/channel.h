@@ -40,12 +40,13 @@ void channel_hang_up(struct channel *c);
 
 /*
  * channel_send(c, frame, descriptors, count):
- * Send one frame: at once as far as the socket accepts it, the rest later.
+ * Send one frame: at once as far as the socket accepts it, the rest later. A peer that leaves 64 MiB unread
+ * is hung up on.
  *
  * frame        borrowed; header included
  * descriptors  taken: sent with the first byte, then closed here; NULL for none
  * count        at most CHANNEL_MAX_DESCRIPTORS
- * Returns      false if the peer has closed, so that it cannot read all of the frame
+ * Returns      false if the peer has closed or was hung up on, so that it cannot read all of the frame
  */
 bool channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 

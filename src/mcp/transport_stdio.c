@@ -28,6 +28,9 @@
 #define MOST_QUEUED (16u << 20)
 #define RESUME_BELOW (8u << 20)
 
+/* What was read before may still be answered: beyond this much, a peer that does not read is cut off. */
+#define MOST_WAITING (128u << 20)
+
 /* Read at least this much at a time, and at most this much while a long line arrives. */
 #define SMALL_READ (64u << 10)
 #define LARGE_READ (1u << 20)
@@ -79,10 +82,10 @@ static void drop_written(struct transport_stdio *t)
     t->written = 0;
 }
 
-static void set_broken(struct transport_stdio *t, int error)
+static void set_broken(struct transport_stdio *t, const char *why)
 {
     t->is_broken = true;
-    log_info("cannot write standard output: %s", strerror(error));
+    log_info("cannot write standard output: %s", why);
     t->written = t->queue.len;
     uv_idle_start(t->turn, on_turn);
 }
@@ -108,7 +111,7 @@ static void write_queued(struct transport_stdio *t)
         else if (errno == EAGAIN)
             break;
         else if (errno != EINTR)
-            set_broken(t, errno);
+            set_broken(t, strerror(errno));
     }
     drop_written(t);
     watch_output(t);
@@ -121,7 +124,7 @@ static void on_output(uv_poll_t *out, int status, int events)
     struct transport_stdio *t = out->data;
     struct pollfd now = {.fd = 1};
     if (poll(&now, 1, 0) == 1 && (now.revents & (POLLERR | POLLHUP)) != 0)
-        set_broken(t, EPIPE);
+        set_broken(t, strerror(EPIPE));
     t->is_half_closed = t->is_half_closed || (events & UV_DISCONNECT) != 0;
     write_queued(t);
     if (queued(t) < RESUME_BELOW)
@@ -132,6 +135,8 @@ void transport_stdio_send(void *arg, const char *bytes, size_t len)
 {
     struct transport_stdio *t = arg;
     bool is_waiting = queued(t) > 0;
+    if (!t->is_broken && queued(t) + len > MOST_WAITING)
+        set_broken(t, "the client does not read it");
     if (t->is_broken)
         return;
     strbuf_add(&t->queue, bytes, len);

@@ -23,7 +23,8 @@ struct passage {
     struct exchange *exchange;
     int socket;
     uv_poll_t *poll;       /* NULL: the server has said all */
-    struct strbuf message; /* to the server */
+    struct strbuf message; /* to the server: the head, then the body */
+    struct strbuf body;    /* as the exchange has read and counted it */
     size_t sent;
     struct strbuf head;    /* of the answer, until that is whole */
     struct stream *stream; /* the rest of the answer; NULL: the head is not whole */
@@ -124,6 +125,12 @@ static void say(struct passage *p)
     if (p->sent < p->message.len && !is_refused)
         return;
     strbuf_fini(&p->message);
+    if (p->body.bytes != NULL && !is_refused) {
+        p->message = p->body;
+        p->body = (struct strbuf){0};
+        p->sent = 0;
+        return;
+    }
     uv_poll_start(p->poll, UV_READABLE, on_event);
 }
 
@@ -162,7 +169,8 @@ struct passage *passage_begin(uv_loop_t *loop, struct exchange *e, int socket)
                 e->body.len);
     exchange_each_header(e, pass_header, &p->message);
     strbuf_adds(&p->message, "\r\n");
-    strbuf_add(&p->message, e->body.bytes, e->body.len);
+    p->body = e->body;
+    e->body = (struct strbuf){0};
     p->poll = loop_handle_poll(loop, socket, p);
     uv_poll_start(p->poll, UV_WRITABLE, on_event);
     return p;
@@ -176,6 +184,7 @@ void passage_end(struct passage *p)
     if (p->stream != NULL)
         stream_end(p->stream);
     strbuf_fini(&p->message);
+    strbuf_fini(&p->body);
     strbuf_fini(&p->head);
     free(p);
 }

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import threading
 import unittest
 import urllib.request
 
@@ -83,6 +84,27 @@ class NobodyThere(mcp.TestCase):
         # Its reader knows lists, strings, symbols, numbers and quotes, and no other macro characters.
         outside_strings = re.sub(r'"(?:[^"\\]|\\.)*"', "", seen[0], flags=re.S)
         self.assertNotRegex(outside_strings, "[#`,;|]")
+
+    def test_a_server_that_does_not_read_is_hung_up_on(self):
+        ping = lambda size: joining.packet('(:ping 1 "%s")' % ("x" * size))
+        for large, times, most_mib in ((ping(1 << 20), 300, 30), (ping(3000) * 350, 150, 100)):
+            is_cut = threading.Event()
+
+            def serve(connection, large=large, times=times, is_cut=is_cut):
+                joining.read_packet(connection)
+                try:
+                    for _ in range(times):
+                        connection.sendall(large)
+                except OSError:
+                    is_cut.set()
+
+            client = self.start_server("--attach", self.serve(serve).address)
+            before = mcp.peak_memory_kib(client.pid)
+            reply = client.call("evaluate-lisp", code="1")
+            self.assertGrowth(client.pid, before, most_mib)
+            if most_mib == 100:
+                self.assertIn("it does not read what it is sent", reply.text)
+                self.assertTrue(is_cut.wait(30))
 
     def test_false_answers_harm_nothing(self):
         answers = [

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 
 import mcp
 import mcp_http
@@ -306,6 +307,31 @@ class PassingOn(ViewTest):
             wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
             mcp.wait_until(lambda: '"bbbb' in str(client.request("resources/read", {"uri": "lisp://session/default/events"})), 60, "the value")
             self.assertEqual("3", view.call(server, "evaluate-lisp", code="(+ 1 2)").value)
+
+    def test_messages_that_a_server_does_not_read_are_bounded(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        is_cut = threading.Event()
+
+        def post():
+            try:
+                view.post(server, "ping", {"text": "x" * (15 << 20)}).read()
+            except (OSError, http.client.HTTPException):
+                is_cut.set()
+
+        os.kill(client.pid, signal.SIGSTOP)
+        posts = []
+        try:
+            while len(posts) < 20 and not is_cut.wait(0.2):
+                posts.append(threading.Thread(target=post))
+                posts[-1].start()
+            self.assertTrue(is_cut.wait(10), "all are kept")
+        finally:
+            os.kill(client.pid, signal.SIGCONT)
+            for one in posts:
+                one.join()
 
     def test_a_read_only_view_changes_nothing(self):
         client = self.start_server()

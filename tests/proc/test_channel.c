@@ -254,6 +254,36 @@ CASE(a_peer_that_closes_is_noticed_after_its_last_message)
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
+CASE(a_peer_that_reads_nothing_is_hung_up_on)
+{
+    size_t sent = 0;
+    add_frame(frames, 1, 1 << 20);
+    while (sent < 100 && channel_send(f->channel, frames, NULL, 0))
+        sent++;
+    assert_between(sent, 60, 70);
+    assert_false(channel_send(f->channel, frames, NULL, 0));
+    assert_true(run_until(&f->loop, is_closed, f, LIMIT_MS));
+    assert_int_equal(f->reason, ERR_LIMIT);
+    assert_int_equal(f->closings, 1);
+}
+
+CASE(a_peer_that_is_slow_gets_everything)
+{
+    char bytes[65536];
+    size_t got = 0;
+    add_frame(frames, 1, 1 << 20);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 40; i++)
+            assert_true(channel_send(f->channel, frames, NULL, 0));
+        for (ssize_t n; got < (size_t)(round + 1) * 40 * frames->len; got += (size_t)n) {
+            n = read(f->peer, bytes, sizeof bytes);
+            assert_true(n > 0);
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        }
+    }
+    assert_false(f->is_closed);
+}
+
 CASE(a_peer_that_closes_in_the_middle_of_a_message_is_gone)
 {
     feed(f, "00000010(1 ", 11);

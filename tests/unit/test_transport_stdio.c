@@ -40,7 +40,8 @@ static void on_message(void *arg, char *bytes, size_t len)
         if (!large)
             abort();
         memset(large, 'a' + child->messages % 26, child->answer_len);
-        transport_stdio_send(child->transport, large, child->answer_len);
+        for (int i = bytes[0] == 'f' ? 200 : 1; i > 0; i--)
+            transport_stdio_send(child->transport, large, child->answer_len);
         free(large);
         return;
     }
@@ -323,6 +324,16 @@ STRBUF_TEST(out, a_reader_that_sleeps_stops_the_reading)
     }
     close(p.from_child);
     assert_between(wait_for(p.pid), 1, 100);
+}
+
+/* 200 MiB for one message, which was read before any of them. */
+TEST(a_reader_that_leaves_too_much_unread_is_cut_off)
+{
+    struct pipes p = start_with_pipes(1 << 20);
+    write_all(p.to_child, "f\n", 2);
+    assert_int_equal(wait_for(p.pid), 1);
+    close(p.to_child);
+    close(p.from_child);
 }
 
 TEST(closing_gives_up_on_a_reader_that_never_reads)
