@@ -100,11 +100,12 @@ static struct saved_store *open_store(const struct toolboxes_options *options, c
 {
     if (options->state_directory == NULL)
         return NULL;
+    size_t given_len = strlen(options->state_directory);
     if (owner[0] == '\0')
-        return saved_store_new(options->state_directory, options->loop);
+        return saved_store_new(options->state_directory, given_len, options->loop);
     char directory[PATH_MAX];
     snprintf(directory, sizeof directory, "%.3900s/principals/%s", options->state_directory, owner);
-    return saved_store_new(directory, options->loop);
+    return saved_store_new(directory, given_len, options->loop);
 }
 
 /* The owner "" is the server's only one: the per-principal limits do not apply. */

@@ -20,6 +20,7 @@
 #include "base/strbuf.h"
 
 #define ATTEMPTS 5
+#define MADE_LEN 6 /* characters of mkdtemp(3) */
 
 /* In a directory that all users share, those of other users stay. */
 static void remove_if_left(const char *parent, const char *name)
@@ -43,7 +44,8 @@ static void *remove_leftovers(void *beginning)
     DIR *entries = opendir(parent);
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL)
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+            strlen(entry->d_name) == strlen(prefix) + MADE_LEN)
             remove_if_left(parent, entry->d_name);
     if (entries != NULL)
         closedir(entries);

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/own_path.h"
+
 /* A program that keeps creating files is not followed for ever. */
 #define MOST_ENTRIES 10000000
 
@@ -26,12 +28,13 @@ static DIR *open_directory(int above, const char *name)
     return directory;
 }
 
-/* The name of the next entry; NULL after the last, and when ${seen}, the number of entries so far, is large.
+/* The name of the next entry; NULL after the last, and when ${seen}, the number of entries so far, is
+ * ${most}.
  */
-static const char *next_name(DIR *directory, unsigned long *seen)
+static const char *next_name(DIR *directory, unsigned long *seen, unsigned long most)
 {
     const struct dirent *entry;
-    while (*seen < MOST_ENTRIES && (entry = readdir(directory)) != NULL) {
+    while (*seen < most && (entry = readdir(directory)) != NULL) {
         ++*seen;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             return entry->d_name;
@@ -52,7 +55,7 @@ static bool take_apart(int top, const char *name, unsigned long *seen)
     DIR *directory = open_directory(top, name);
     bool is_changed = false;
     const char *inner;
-    while (directory != NULL && (inner = next_name(directory, seen)) != NULL) {
+    while (directory != NULL && (inner = next_name(directory, seen, MOST_ENTRIES)) != NULL) {
         char up[48];
         snprintf(up, sizeof up, ".removed-%d-%lu", (int)getpid(), *seen);
         is_changed = remove_entry(dirfd(directory), inner) ||
@@ -72,7 +75,7 @@ void remove_tree(const char *path)
         DIR *top = open_directory(AT_FDCWD, path);
         const char *name;
         is_changed = false;
-        while (top != NULL && (name = next_name(top, &seen)) != NULL)
+        while (top != NULL && (name = next_name(top, &seen, MOST_ENTRIES)) != NULL)
             is_changed = take_apart(dirfd(top), name, &seen) || is_changed;
         if (top != NULL)
             closedir(top);
@@ -80,16 +83,35 @@ void remove_tree(const char *path)
     rmdir(path);
 }
 
-void remove_old_files(const char *path, const char *pattern, time_t before)
+bool remove_files(const char *path, size_t given_len, unsigned long most, remove_choice *is_meant, void *arg)
 {
-    DIR *directory = open_directory(AT_FDCWD, path);
+    int fd = own_path_open(path, given_len, O_RDONLY | O_DIRECTORY);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     unsigned long seen = 0;
     const char *name;
+    if (directory == NULL)
+        return false;
+    while ((name = next_name(directory, &seen, most)) != NULL)
+        if (is_meant(arg, fd, name))
+            unlinkat(fd, name, 0);
+    closedir(directory);
+    return true;
+}
+
+struct old {
+    const char *pattern;
+    time_t before;
+};
+
+static bool is_old(void *arg, int directory, const char *name)
+{
+    const struct old *old = arg;
     struct stat s;
-    while (directory != NULL && (name = next_name(directory, &seen)) != NULL)
-        if (fnmatch(pattern, name, 0) == 0 && fstatat(dirfd(directory), name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
-            s.st_mtime < before)
-            unlinkat(dirfd(directory), name, 0);
-    if (directory != NULL)
-        closedir(directory);
+    return fnmatch(old->pattern, name, 0) == 0 && fstatat(directory, name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+           s.st_mtime < old->before;
+}
+
+void remove_old_files(const char *path, size_t given_len, const char *pattern, time_t before)
+{
+    remove_files(path, given_len, MOST_ENTRIES, is_old, &(struct old){pattern, before});
 }

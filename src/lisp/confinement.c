@@ -244,13 +244,13 @@ static bool make_directories(struct confinement *c, struct err *err)
 static bool make_drafts(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.3900s/drafts/%s",
-             o->state_directory != NULL ? o->state_directory : c->temporary, c->name);
+    const char *given = o->state_directory != NULL ? o->state_directory : c->temporary;
+    snprintf(path, sizeof path, "%.3900s/drafts/%s", given, c->name);
     if (!user_directory_make(path, err))
         return false;
     if (!is_own_directory(path))
         return err_set(err, ERR_SYSTEM, "%s is not a directory that you own", path);
-    remove_old_files(path, "*", time(NULL) - OLD_DRAFT_S);
+    remove_old_files(path, strlen(given), "draft-*.core*", time(NULL) - OLD_DRAFT_S);
     c->drafts = realpath(path, NULL);
     add(&c->writable, c->drafts, "");
     return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);

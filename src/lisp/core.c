@@ -206,7 +206,7 @@ static char *with_suffix(const char *path, const char *suffix)
 static void remove_leftovers(const char *path)
 {
     char *directory = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
-    remove_old_files(directory, "agent-*.core.[0-9]*.*", time(NULL) - OLD_BUILD_S);
+    remove_old_files(directory, strlen(directory), "agent-*.core.[0-9]*.*", time(NULL) - OLD_BUILD_S);
     free(directory);
 }
 

@@ -399,6 +399,25 @@ class Principals(WithTokens):
         end = mcp.wait_until(lambda: (lambda now: now["status"] != "working" and now)(ask(ADA, "tasks/get", named)["result"]), 20, "the end")
         self.assertEqual(("completed", "=> :DONE"), (end["status"], end["result"]["content"][0]["text"]))
 
+    def test_no_link_leads_the_saves_of_a_principal_to_files_of_others(self):
+        state, project = self.folder(), self.folder()
+        server = self.start_http("--token-file", self.token_file(), "--state-dir", state)
+        call = self.caller(server)
+        for planted, inner in (("principals/ada", "."), ("principals", "ada")):
+            with self.subTest(planted):
+                at = os.path.join(state, planted)
+                os.makedirs(os.path.dirname(at), exist_ok=True)
+                os.symlink(project, at)
+                mcp.write(os.path.join(project, inner, "package.json"), "{}")
+                call(ADA, "create-session", name="package")
+                call(ADA, "evaluate-lisp", code="1", session="package")
+                self.assertRegex(call(ADA, "save-session", session="package"), "cannot make the directory .*principals/ada")
+                call(ADA, "delete-save", name="package")
+                call(ADA, "close-session", session="package")
+                self.assertEqual("{}", mcp.read(os.path.join(project, inner, "package.json")))
+                os.unlink(at)
+                os.rmdir(os.path.dirname(at) if "/" in planted else self.folder())
+
     def test_saves_at_the_end_are_each_principals_own(self):
         state = os.path.join(self.folder(), "state")
         path = self.token_file()

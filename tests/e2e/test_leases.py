@@ -181,8 +181,10 @@ class Leases(mcp_http.TestCase):
                 self.assertRegex(self.evaluate(b, "*n*"), "Session work is ")
                 os.utime(mark, (0, 0))
                 self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
-                self.assertFalse(os.path.exists(mark))
+                # What cannot be the mark of a server is somebody else's file.
+                self.assertEqual(not damaged.startswith("nobody"), os.path.exists(mark))
                 self.call(b, "close-session", session="work")
+        shutil.rmtree(path)
         for wrong in (lambda: os.mkfifo(path), lambda: mcp.write(path, "a 0")):
             wrong()
             self.assertRegex(self.evaluate(b, "*n*"), "work.lease")
@@ -206,6 +208,44 @@ class Leases(mcp_http.TestCase):
         self.call(b, "close-session", session="work")
         self.assertRegex(self.evaluate(b, "*n*"), r"^=> 1\n")
         self.assertEqual(["b"], marks())
+
+    def folder_with_files(self, *names):
+        """A folder of somebody else's, with files that are as old as forgotten ones."""
+        folder = self.folder()
+        for name in ("letter", "x.lease", "gone." + "0" * 32, *names):
+            os.utime(mcp.write(os.path.join(folder, name), "mine"), (0, 0))
+        return folder, {name: mcp.read(os.path.join(folder, name)) for name in os.listdir(folder)}
+
+    def assertUntouched(self, folder, before):
+        self.assertEqual(before, {name: mcp.read(os.path.join(folder, name)) for name in os.listdir(folder)})
+
+    def test_no_link_leads_to_files_of_others(self):
+        a = self.node("a")
+        self.evaluate(a, "1", "default")
+        folder, before = self.folder_with_files("a", "b")
+        os.makedirs(os.path.join(self.state, "wanted"))
+        for planted in ("work.lease", "wanted/a", "wanted/nobody"):
+            os.symlink(folder, os.path.join(self.state, planted))
+        self.assertRegex(self.evaluate(a, "1"), "work.lease, which names no server")
+        renewed = lambda: os.stat(os.path.join(self.state, "nodes", "a")).st_mtime
+        then = renewed()
+        mcp.wait_until(lambda: renewed() > then, 60, "the node has looked at what others want")
+        self.evaluate(a, "1", "default")
+        self.assertUntouched(folder, before)
+        self.kill(a)
+        # The same one level up.
+        for planted in ("nodes", "wanted"):
+            shutil.rmtree(os.path.join(self.state, planted))
+            os.symlink(folder, os.path.join(self.state, planted))
+        b = mcp.run("--http", "127.0.0.1:0", "--node", "b", "--state-dir", self.state, "--persist")
+        self.assertRegex(b.stderr, "nodes.*(symbolic|Cross-device)")
+        self.assertUntouched(folder, before)
+
+    def test_the_state_directory_itself_may_be_a_link(self):
+        real = self.folder()
+        os.rmdir(self.state)
+        os.symlink(real, self.state)
+        self.two_with_a_save()
 
     def test_a_file_of_a_node_that_was_removed_is_written_again(self):
         a, b = self.two_with_a_save()

@@ -172,16 +172,18 @@ class Damage(saves.Saves):
                 self.assertNotUsed(pattern)
 
     def test_a_description_of_another_session_is_an_error_and_costs_that_one_nothing(self):
-        self.mend()
-        shutil.copy(os.path.join(self.state, "other.json"), self.path)
-        try:
-            self.assertNotUsed("cannot be used")
-        finally:
+        for name in ("other", "default"):
+            self.mend()
+            shutil.copy(os.path.join(self.state, "other.json"), self.path)
+            self.describe(name=name)
+            if name == "other":
+                self.assertNotUsed("cannot be used")
             # The image that was named there is not ours to remove when we save.
             self.save()
             self.s.call("create-session", name="other")
             self.restore(name="other")
             self.assertEvaluates("*saved*", ":OTHER", session="other")
+            self.s.call("close-session", session="other")
 
     def test_an_invalid_journal_does_not_lose_the_session(self):
         for journal in (None, 7, [], [1, "x", {}], [{"code": 5, "package": 6, "outcome": 77, "evaluation": -1}],

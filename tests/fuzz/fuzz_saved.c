@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_directory();
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    struct saved_store *store = saved_store_new(directory, &loop);
+    struct saved_store *store = saved_store_new(directory, strlen(directory), &loop);
     struct strbuf text;
     strbuf_init(&text, 0);
     write_file("x.json", (const char *)data, size);

@@ -73,7 +73,7 @@ TEST_BETWEEN(a_link_in_the_place_of_the_tree_leads_nowhere, enter_a_folder, leav
     assert_int_equal(0, rmdir("tree"));
     assert_int_equal(0, symlink("kept", "tree"));
     remove_tree("tree");
-    remove_old_files("tree", "*", INT32_MAX);
+    remove_old_files("./tree", 1, "*", INT32_MAX);
     assert_int_equal(0, access("kept/file", F_OK));
 }
 
@@ -103,7 +103,7 @@ TEST_BETWEEN(only_old_files_and_links_of_such_names_are_removed, enter_a_folder,
     assert_int_equal(0, utimensat(AT_FDCWD, "tree/old", old, 0));
     assert_int_equal(0, utimensat(AT_FDCWD, "tree/other", old, 0));
     assert_int_equal(0, utimensat(AT_FDCWD, "tree/link", old, AT_SYMLINK_NOFOLLOW));
-    remove_old_files("tree", "*l*", 1001);
+    remove_old_files("./tree", 1, "*l*", 1001);
     assert_int_equal(0, access("tree/new", F_OK));
     assert_int_equal(0, access("tree/other", F_OK));
     assert_int_equal(-1, access("tree/old", F_OK));
@@ -120,17 +120,17 @@ TEST_BETWEEN(leftovers_of_dead_servers_are_removed_while_the_caller_goes_on, ent
     char name[64];
     bool has_gone_on = false;
     for (int attempt = 0; attempt < 10 && !has_gone_on; attempt++) {
-        assert_int_equal(0, mkdir("own-left", 0700));
+        assert_int_equal(0, mkdir("own-left00", 0700));
         for (int i = 0; i < 10000; i++) {
-            snprintf(name, sizeof name, "own-left/%d", i);
+            snprintf(name, sizeof name, "own-left00/%d", i);
             put(name);
         }
         char *own = own_directory_make(folder, "own-", &lock, &err);
-        has_gone_on = access("own-left", F_OK) == 0;
+        has_gone_on = access("own-left00", F_OK) == 0;
         assert_non_null(own);
-        for (int ms = 0; ms < 20000 && access("own-left", F_OK) == 0; ms++)
+        for (int ms = 0; ms < 20000 && access("own-left00", F_OK) == 0; ms++)
             poll(NULL, 0, 1);
-        assert_int_equal(-1, access("own-left", F_OK));
+        assert_int_equal(-1, access("own-left00", F_OK));
         assert_int_equal(0, access(own, F_OK));
         own_directory_remove(own, lock);
     }

@@ -3,9 +3,9 @@
  */
 #include "session/store/leases.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,12 +18,15 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/own_path.h"
 #include "base/random.h"
+#include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "proc/loop_handle.h"
 
 #define WANTED "wanted/"
+#define LEASE ".lease"
 #define LOOK_S 2 /* for what others want */
 #define RENEW_S 10
 #define HELD_S 45 /* after a renewal its leases are used for this long: less than until others take them */
@@ -91,6 +94,12 @@ static bool read_open(int fd, char text[MOST_TEXT + 1], struct stat *status)
     return n >= 0;
 }
 
+/* The length of the part of a path in the directory of the leases that the user has named. */
+static size_t given_len(const struct leases *l)
+{
+    return strlen(l->root);
+}
+
 static bool read_file(const char *path, char text[MOST_TEXT + 1], struct stat *status)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -114,7 +123,8 @@ static int64_t silence(const char *nodes, int marks, const char *mark, char node
     char number[MOST_TEXT + 1];
     struct stat status;
     size_t len = strlen(mark), tail = RANDOM_SECRET_DIGITS + 1;
-    bool is_mark = len > tail && len <= LEASE_MOST_NODE + tail && mark[len - tail] == '.';
+    bool is_mark = len > tail && len <= LEASE_MOST_NODE + tail && mark[len - tail] == '.' && mark[0] != '.' &&
+                   strspn(mark + len - tail + 1, "0123456789abcdef") == RANDOM_SECRET_DIGITS;
     snprintf(node, LEASE_MOST_NODE + 1, "%.*s", is_mark ? (int)(len - tail) : 0, mark);
     char *path = path_of(nodes, node, "");
     bool is_there = is_mark && read_file(path, number, &status) && strlen(number) == tail;
@@ -125,26 +135,35 @@ static int64_t silence(const char *nodes, int marks, const char *mark, char node
     return is_over ? INT64_MAX : now - status.st_mtim.tv_sec;
 }
 
+struct look {
+    struct holding holding;
+    const char *nodes, *own; /* the mark of the server that looks */
+    time_t now;
+    unsigned seen;
+};
+
+/* Whether this mark will never count again. Other files than marks stay. */
+static bool is_forgotten(void *arg, int marks, const char *mark)
+{
+    struct look *look = arg;
+    struct holding *h = &look->holding;
+    bool is_own = strcmp(mark, look->own) == 0;
+    h->has_own = h->has_own || is_own;
+    if (is_own || h->is_held)
+        return false;
+    h->silent_s = silence(look->nodes, marks, mark, h->node, look->now);
+    h->is_held = h->silent_s <= GONE_S || ++look->seen > MOST_MARKS;
+    return h->silent_s > FORGOTTEN_S && h->node[0] != '\0';
+}
+
 /* Looks at each mark in the directory at ${path}, for the server with the mark ${own}, and removes those that
  * will never count again. What cannot be read is held. */
 static struct holding find_holding(const char *path, const char *nodes, const char *own, time_t now)
 {
-    DIR *marks = opendir(path);
-    struct holding h = {.is_held = marks == NULL && errno != ENOENT};
-    struct dirent *e;
-    for (int i = 0; marks != NULL && !h.is_held && (e = readdir(marks)) != NULL; i++) {
-        bool is_own = strcmp(e->d_name, own) == 0;
-        h.has_own = h.has_own || is_own;
-        if (is_own || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        h.silent_s = silence(nodes, dirfd(marks), e->d_name, h.node, now);
-        h.is_held = h.silent_s <= GONE_S || i > MOST_MARKS;
-        if (h.silent_s > FORGOTTEN_S)
-            unlinkat(dirfd(marks), e->d_name, 0);
-    }
-    if (marks != NULL)
-        closedir(marks);
-    return h;
+    struct look look = {.nodes = nodes, .own = own, .now = now};
+    if (!remove_files(path, (size_t)(strrchr(nodes, '/') - nodes), MOST_MARKS + 10, is_forgotten, &look))
+        look.holding.is_held = errno != ENOENT;
+    return look.holding;
 }
 
 static struct holding find(const struct leases *l, const char *path)
@@ -196,9 +215,9 @@ static bool refuse(const struct leases *l, const char *path, const char *name, c
 }
 
 /* Makes an empty file; false with errno set. */
-static bool make_file(const char *path)
+static bool make_file(const struct leases *l, const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int fd = own_path_open(path, given_len(l), O_WRONLY | O_CREAT);
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -220,7 +239,7 @@ static void ask_for(const struct leases *l, const char *path, const struct holdi
     char *name = name_of_wish(l, path), *directory = path_of(l->root, WANTED, h->node);
     char *wish = path_of(directory, name, "");
     bool ok = user_directory_make(directory, &err);
-    if (!ok || !make_file(wish))
+    if (!ok || !make_file(l, wish))
         log_warning("cannot ask for %s: %s", path, ok ? strerror(errno) : err.message);
     free(wish);
     free(directory);
@@ -237,22 +256,24 @@ static void grant(struct leases *l, const char *wish)
     }
 }
 
+static bool is_wish(void *arg, int directory, const char *name)
+{
+    bool is_wish = fnmatch("*" LEASE, name, 0) == 0;
+    if (is_wish)
+        grant(arg, name);
+    return is_wish;
+}
+
 /* What other servers have asked for since the last time. */
 static void grant_all(struct leases *l)
 {
-    DIR *directory = opendir(l->wanted);
-    struct dirent *e;
-    for (int i = 0; directory != NULL && i < MOST_WANTED && (e = readdir(directory)) != NULL; i++)
-        if (unlinkat(dirfd(directory), e->d_name, 0) == 0)
-            grant(l, e->d_name);
-    if (directory != NULL)
-        closedir(directory);
+    remove_files(l->wanted, given_len(l), MOST_WANTED, is_wish, l);
 }
 
 static void withdraw(const struct leases *l, const char *path)
 {
     char *mark = path_of(path, mark_of(l->holder), "");
-    unlink(mark);
+    own_path_remove(mark, given_len(l));
     rmdir(path); /* which fails if another has its mark there */
     free(mark);
 }
@@ -264,7 +285,7 @@ static bool make_mark(const struct leases *l, const char *path, struct err *err)
     bool is_made = false;
     errno = ENOENT;
     for (int i = 0; i < MOST_TRIES && !is_made && errno == ENOENT; i++)
-        is_made = (mkdir(path, 0700) == 0 || errno == EEXIST) && make_file(mark);
+        is_made = (mkdir(path, 0700) == 0 || errno == EEXIST) && make_file(l, mark);
     if (!is_made)
         err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", mark);
     free(mark);
@@ -342,7 +363,7 @@ static bool renew(struct leases *l, struct err *err)
 {
     int64_t now = now_s();
     bool is_late = false;
-    int fd = open(l->own, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int fd = own_path_open(l->own, given_len(l), O_RDWR | O_CREAT);
     bool ok = fd >= 0 && renew_open(l, fd, &is_late);
     if (!ok)
         err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", l->own);
@@ -405,7 +426,7 @@ void leases_free(struct leases *l)
 
 bool lease_is_elsewhere(struct leases *l, const char *directory, const char *name, struct err *err)
 {
-    char *path = path_of(directory, name, ".lease");
+    char *path = path_of(directory, name, LEASE);
     struct holding h = find(l, path);
     if (h.is_held && h.node[0] != '\0' && h.node[0] != '.')
         ask_for(l, path, &h);
@@ -419,7 +440,7 @@ struct lease *lease_take(struct leases *l, const char *directory, const char *na
 {
     if (!user_directory_make(directory, err))
         return NULL;
-    char *path = path_of(directory, name, ".lease");
+    char *path = path_of(directory, name, LEASE);
     if (!claim(l, path, name, err)) {
         struct err same;
         lease_is_elsewhere(l, directory, name, &same);

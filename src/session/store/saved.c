@@ -5,10 +5,10 @@
 #include "session/store/saved.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,10 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/own_path.h"
 #include "base/random.h"
 #include "base/regular_file.h"
+#include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
@@ -33,7 +35,8 @@
 
 struct saved_store {
     char *directory;
-    char self[128]; /* identifies our announcements: this machine, this process, this store */
+    size_t given_len; /* of the part of it that the user has named */
+    char self[128];   /* identifies our announcements: this machine, this process, this store */
     uv_loop_t *loop;
     struct list commits;
 };
@@ -49,6 +52,7 @@ struct commit {
     bool is_begun;             /* no earlier commit of this name is unfinished */
     struct saved_store *store; /* NULL after saved_store_free() */
     char *directory, *name;
+    size_t given_len;
     char *image;  /* path */
     char *holder; /* what the lease must contain; NULL: there is no lease */
     json_t *content;
@@ -70,10 +74,11 @@ static void commit_free(struct commit *c)
     free(c);
 }
 
-struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop)
+struct saved_store *saved_store_new(const char *directory, size_t given_len, uv_loop_t *loop)
 {
     struct saved_store *store = xcalloc(1, sizeof *store);
     store->directory = xstrdup(directory);
+    store->given_len = given_len;
     store->loop = loop;
     list_init(&store->commits);
     char host[65] = "";
@@ -114,11 +119,23 @@ static char *path_of(const struct saved_store *store, const char *name, const ch
     return path_in(store->directory, name, suffix);
 }
 
-static void remove_file(const char *directory, const char *name, const char *suffix)
+static void remove_file(const char *directory, size_t given_len, const char *name, const char *suffix)
 {
     char *path = path_in(directory, name, suffix);
-    unlink(path);
+    own_path_remove(path, given_len);
     free(path);
+}
+
+/* Nothing is written through a link that somebody has put in the place of the directory. */
+static bool make_directory(const struct saved_store *store, struct err *err)
+{
+    if (!user_directory_make(store->directory, err))
+        return false;
+    int fd = own_path_open(store->directory, store->given_len, O_RDONLY | O_DIRECTORY);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || err_set_errno(err, ERR_SYSTEM, error, "cannot make the directory %s", store->directory);
 }
 
 void saved_unique_suffix(char out[SAVED_SUFFIX])
@@ -129,7 +146,7 @@ void saved_unique_suffix(char out[SAVED_SUFFIX])
 
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err)
 {
-    if (!user_directory_make(store->directory, err))
+    if (!make_directory(store, err))
         return NULL;
     char suffix[SAVED_SUFFIX];
     saved_unique_suffix(suffix);
@@ -190,17 +207,19 @@ static json_t *load_description(const char *path, struct err *err)
     return description;
 }
 
-/* The image that the description of ${session} names, if it belongs to the same session: another session's
- * image is never removed. */
+static size_t name_of_attempt(const char *file);
+
+/* The image that the description of ${session} names, if its name is one that saved_prepare() makes for the
+ * same session: another session's image is never removed. */
 static char *old_image(const char *directory, const char *session)
 {
     struct err err;
     char *description = path_in(directory, session, ".json");
     json_t *old = load_description(description, &err);
     const char *image = json_string_value(json_object_get(old, "image"));
-    const char *name = json_string_value(json_object_get(old, "name"));
+    size_t len = image == NULL ? 0 : name_of_attempt(image);
     char *path = NULL;
-    if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL)
+    if (len > 0 && len == strlen(session) && strncmp(image, session, len) == 0)
         path = path_in(directory, image, "");
     json_decref(old);
     free(description);
@@ -251,7 +270,7 @@ static size_t name_of_attempt(const char *file)
 
 /* An image that no description names: the description of the session is missing, or has just been written
  * and names another. */
-static bool is_dropped(const struct commit *c, int directory, const char *file)
+static bool is_nameless(const struct commit *c, int directory, const char *file)
 {
     char description[NAME_MAX + sizeof ".json"];
     size_t len = name_of_attempt(file);
@@ -262,22 +281,13 @@ static bool is_dropped(const struct commit *c, int directory, const char *file)
            (faccessat(directory, description, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
 }
 
-/* Removes what servers that were killed while saving have left behind. Another server may be saving now, so
- * only old files are removed. */
-static void drop_attempts(const struct commit *c)
+/* What servers that were killed while saving have left behind. Another server may be saving now, so only old
+ * files are removed. */
+static bool is_dropped(void *arg, int directory, const char *file)
 {
-    DIR *entries = opendir(c->directory);
-    if (entries == NULL)
-        return;
-    time_t now = time(NULL);
-    for (struct dirent *e; (e = readdir(entries)) != NULL;) {
-        struct stat st;
-        if (is_dropped(c, dirfd(entries), e->d_name) &&
-            fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            now - st.st_mtime > OLD_ATTEMPT_S)
-            unlinkat(dirfd(entries), e->d_name, 0);
-    }
-    closedir(entries);
+    struct stat st;
+    return is_nameless(arg, directory, file) && fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           time(NULL) - st.st_mtime > OLD_ATTEMPT_S;
 }
 
 /* This server may have been stopped for so long that another has restored the earlier save. */
@@ -304,18 +314,18 @@ static void commit_work(uv_work_t *work)
         json_object_set_new(c->content, "hash", json_string(hash));
         c->ok = is_ours(c, &c->err) && write_description(c, &c->err);
         if (c->ok && old != NULL && strcmp(old, c->image) != 0)
-            unlink(old);
+            own_path_remove(old, c->given_len);
         free(old);
     }
     if (c->ok) {
-        drop_attempts(c);
+        remove_files(c->directory, c->given_len, ULONG_MAX, is_dropped, c);
         /* The rename itself. Not every file system can sync a directory. */
         sync_path(c->directory, O_RDONLY | O_DIRECTORY, &c->err);
-        remove_file(c->directory, c->name, ".lost");
+        remove_file(c->directory, c->given_len, c->name, ".lost");
     } else {
         unlink(c->image);
     }
-    remove_file(c->directory, c->name, ".coming");
+    remove_file(c->directory, c->given_len, c->name, ".coming");
 }
 
 static void begin_next_commit(struct saved_store *store, const char *name);
@@ -352,6 +362,7 @@ void saved_commit(struct saved_store *store, const char *name, const char *image
     c->work.data = c;
     c->store = store;
     c->directory = xstrdup(store->directory);
+    c->given_len = store->given_len;
     c->name = xstrdup(name);
     c->image = xstrdup(image);
     c->holder = xstrdup(holder);
@@ -369,9 +380,8 @@ static void write_note(const struct saved_store *store, const char *name, const 
 {
     struct err err;
     char *path = path_of(store, name, suffix);
-    unlink(path);
-    if (!user_directory_make(store->directory, &err) ||
-        !regular_file_create(path, 0600, text, strlen(text), &err))
+    own_path_remove(path, store->given_len);
+    if (!make_directory(store, &err) || !regular_file_create(path, 0600, text, strlen(text), &err))
         log_warning("%s", err.message);
     free(path);
 }
@@ -393,7 +403,7 @@ void saved_announce(struct saved_store *store, const char *name)
 
 void saved_withdraw(struct saved_store *store, const char *name)
 {
-    remove_file(store->directory, name, ".coming");
+    remove_file(store->directory, store->given_len, name, ".coming");
 }
 
 bool saved_is_announced(const struct saved_store *store, const char *name)
@@ -417,7 +427,7 @@ bool saved_take_loss(const struct saved_store *store, const char *name, struct s
     bool is_there = read_note(store, name, ".lost", &note);
     if (is_there) {
         strbuf_add(text, note.text.bytes, utf8_floor(note.text.bytes, note.text.len, note.text.len));
-        remove_file(store->directory, name, ".lost");
+        remove_file(store->directory, store->given_len, name, ".lost");
     }
     regular_file_fini(&note);
     return is_there;
@@ -426,9 +436,9 @@ bool saved_take_loss(const struct saved_store *store, const char *name, struct s
 void saved_remove(struct saved_store *store, const char *name)
 {
     char *image = old_image(store->directory, name);
-    remove_file(store->directory, name, ".json");
+    remove_file(store->directory, store->given_len, name, ".json");
     if (image != NULL)
-        unlink(image);
+        own_path_remove(image, store->given_len);
     free(image);
 }
 

@@ -23,9 +23,10 @@ struct journal;
 struct saved_store;
 struct strbuf;
 
-/* saved_store_new(directory, loop): the directory is created by the first save. saved_store_free(store).
+/* saved_store_new(directory, given_len, loop): no link is followed after the first ${given_len} characters,
+ * which the user has named. The directory is created by the first save. saved_store_free(store).
  * saved_store_directory(store): borrowed. */
-struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
+struct saved_store *saved_store_new(const char *directory, size_t given_len, uv_loop_t *loop);
 void saved_store_free(struct saved_store *store);
 const char *saved_store_directory(const struct saved_store *store);
 
