@@ -69,6 +69,46 @@ bool exchange_each_header(const struct exchange *e, exchange_header_visitor *eac
     return !visit.is_stopped;
 }
 
+/* Where the next header's name must be. */
+struct layout {
+    const char *at;
+    bool is_plain;
+};
+
+static bool is_line_end(const char *at)
+{
+    return at[0] == '\0' && at[1] == '\0';
+}
+
+static enum MHD_Result visit_place(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct layout *layout = arg;
+    const char *after = name + strlen(name) + 1, *end = value + strlen(value);
+    layout->is_plain = name == layout->at && value == after + strspn(after, " \t") && is_line_end(end);
+    layout->at = end + 2;
+    return layout->is_plain ? MHD_YES : MHD_NO;
+}
+
+/*
+ * Libraries since 1.0 refuse such headers. Earlier ones do not tell of them, but parse a header in the buffer
+ * where it arrived: they write NULs over the colon, over CR and over LF. So a bare LF shows as one NUL at the
+ * end of a value, a NUL in the value as something other than two, and a folded line as something between two
+ * headers.
+ */
+bool exchange_head_is_plain(const struct exchange *e)
+{
+    const struct mhd *mhd = daemon_mhd(e->daemon);
+    if (strncmp(mhd->get_version(), "0.", 2) != 0)
+        return true;
+    size_t len =
+        mhd->get_connection_info(e->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    const char *end = e->version + strlen(e->version);
+    struct layout layout = {.at = end + 2, .is_plain = is_line_end(end)};
+    if (layout.is_plain)
+        mhd->get_connection_values(e->connection, MHD_HEADER_KIND, visit_place, &layout);
+    return layout.is_plain && is_line_end(layout.at) && layout.at + 2 == e->line + len;
+}
+
 const char *exchange_query(const struct exchange *e, const char *name)
 {
     return daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_GET_ARGUMENT_KIND, name);
@@ -384,7 +424,7 @@ static void end(void *arg)
 }
 
 static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url,
-                              const char *method)
+                              const char *method, const char *version)
 {
     static const struct {
         const char *name;
@@ -400,6 +440,8 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
     /* libmicrohttpd 1.0 closes a connection without completing its request if a chunk's extension fills the
      * buffer. */
     link_at_end(e->link, end, e);
+    e->line = method;
+    e->version = version;
     e->path = url;
     e->method = EXCHANGE_OTHER;
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
@@ -483,7 +525,7 @@ enum MHD_Result exchange_handle(void *arg, struct MHD_Connection *connection, co
 {
     struct exchange *e = *context;
     if (e == NULL) {
-        *context = e = begin(arg, connection, url, method);
+        *context = e = begin(arg, connection, url, method, version);
         return take_headers(e);
     }
     return *len > 0 ? take_body(e, bytes, len) : go_on(e);

@@ -53,6 +53,7 @@ struct exchange {
     bool is_suspended;
     bool must_close; /* close the connection after the answer: where this request ends is uncertain */
     bool takes_json, takes_events, is_modern;
+    const char *line, *version; /* the first line and its end, in the library's buffer */
     const char *path;
     const struct http_file *file; /* the one at that path; NULL: none */
     struct http_reply refusal;    /* status 0: none so far */
@@ -114,6 +115,10 @@ size_t exchange_header_count(const struct exchange *e, const char *name);
  */
 typedef bool exchange_header_visitor(void *arg, const char *name, const char *value);
 bool exchange_each_header(const struct exchange *e, exchange_header_visitor *each, void *arg);
+
+/* exchange_head_is_plain(e): whether the headers are what a proxy sees, too: no line was folded, none had a
+ * NUL, and each ended in CR LF. Only before the body is read. */
+bool exchange_head_is_plain(const struct exchange *e);
 
 /* exchange_query(e, name): the value of "?name=value" as it was sent; borrowed; NULL if it was not. */
 const char *exchange_query(const struct exchange *e, const char *name);

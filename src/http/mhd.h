@@ -23,7 +23,8 @@
                                         row(add_response_header, MHD_add_response_header)                    \
                                             row(queue_response, MHD_queue_response)                          \
                                                 row(destroy_response, MHD_destroy_response)                  \
-                                                    row(is_feature_supported, MHD_is_feature_supported)
+                                                    row(is_feature_supported, MHD_is_feature_supported)      \
+                                                        row(get_version, MHD_get_version)
 
 struct mhd {
     void *library;

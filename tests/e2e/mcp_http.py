@@ -381,6 +381,14 @@ class TestCase(mcp.TestCase):
         self.assertTrue(response.json["result"]["tools"])
 
 
+def certificate(folder):
+    """The files of a new certificate for this machine and of its key."""
+    paths = os.path.join(folder, "c.pem"), os.path.join(folder, "k.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", paths[1], "-out", paths[0]], capture_output=True, check=True)
+    return paths
+
+
 def tls_context(certificate):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(certificate)

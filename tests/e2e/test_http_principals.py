@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import ssl
-import subprocess
 import tempfile
 import time
 import warnings
@@ -515,12 +514,7 @@ class Pages(mcp_http.TestCase):
 
 class Tls(WithTokens):
     def certificate(self):
-        folder = self.folder()
-        certificate, key = os.path.join(folder, "c.pem"), os.path.join(folder, "k.pem")
-        done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                               "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate], capture_output=True)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return certificate, key
+        return mcp_http.certificate(self.folder())
 
     def test_the_whole_over_tls(self):
         certificate, key = self.certificate()
