@@ -305,6 +305,7 @@ static bool begin(struct server *server, const struct options *options, struct c
         .leases = server->leases,
         .redacts = options->redacts,
         .announces = options->announces == ANNOUNCE_ON,
+        .sends_secret = options->sends_secret,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

@@ -46,6 +46,7 @@ struct image {
     struct join_address address;
     size_t secret; /* which one is tried */
     struct strbuf secret_path;
+    struct err withheld; /* why the secret was not sent; ERR_NONE: it was */
     struct swank *swank; /* NULL: there is no connection */
     uv_timer_t *timer;
     enum stage stage;
@@ -102,15 +103,18 @@ static void begin(struct image *image);
 
 static const char *secret_hint(const struct image *image)
 {
-    return image->secret_path.len > 0 ? "it has another secret than that of "
-                                      : "it wants a secret, and there is no ~/.slime-secret or ~/.sly-secret";
+    return image->withheld.code != ERR_NONE ? "it wants a secret. --attach-secret would send it the one in "
+           : image->secret_path.len > 0
+               ? "it has another secret than that of "
+               : "it wants a secret, and there is no ~/.slime-secret or ~/.sly-secret";
 }
 
 /* It was connected, but nothing came. */
 static void next_secret(struct image *image, const char *what)
 {
     struct strbuf secret = {0}, path = {0};
-    bool is_another = join_secret(image->secret + 1, &secret, &path);
+    bool is_withheld = image->withheld.code != ERR_NONE;
+    bool is_another = !is_withheld && join_secret(image->secret + 1, &secret, &path);
     strbuf_fini(&secret);
     strbuf_fini(&path);
     if (is_another) {
@@ -121,9 +125,10 @@ static void next_secret(struct image *image, const char *what)
     fail(image,
          "Something listens at %s:%s%s, but %s. Either it is no Swank or Slynk server, or its Lisp is "
          "stopped, "
-         "or %s%s. The next call tries again.",
+         "or %s%s%s%s. The next call tries again.",
          image->address.host, image->address.port, image->address.origin, what, secret_hint(image),
-         strbuf_string(&image->secret_path));
+         strbuf_string(&image->secret_path), is_withheld ? ", which was not sent because the server " : "",
+         is_withheld ? image->withheld.message : "");
 }
 
 static void fail_to_connect(struct image *image, const char *why)
@@ -441,9 +446,11 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
         load_agent(image, text_in(value, "version"));
 }
 
-static void on_connected(void *arg)
+static void on_connected(void *arg, const struct err *why)
 {
     struct image *image = arg;
+    if (why != NULL)
+        image->withheld = *why;
     struct strbuf form = {0};
     write_call(&form, joined_probe);
     end_call(&form);
@@ -460,6 +467,13 @@ static void on_lost(void *arg, const struct err *why)
         swank_free(image->swank);
         image->swank = NULL;
         lose(image, why->message);
+    } else if (image->stage == CONNECTING && why->code == ERR_INVALID) {
+        fail(image,
+             "Nothing was sent to the server at %s:%s%s: it %s. If you mean it, name its address: --attach "
+             "%s:%s. "
+             "The next call tries again.",
+             image->address.host, image->address.port, image->address.origin, why->message,
+             image->address.host, image->address.port);
     } else {
         fail_in_stage(image, why->message);
     }
@@ -472,8 +486,11 @@ static void begin(struct image *image)
     strbuf_clear(&image->secret_path);
     bool has_secret = join_secret(image->secret, &secret, &image->secret_path);
     swank_free(image->swank);
+    enum swank_trust trust = image->address.origin[0] != '\0' ? SWANK_NOTHING
+                             : image->options.sends_secret    ? SWANK_SECRET
+                                                              : SWANK_NO_SECRET;
     image->swank = swank_connect(image->options.loop, &image->address,
-                                 has_secret ? strbuf_string(&secret) : NULL, &events);
+                                 has_secret ? strbuf_string(&secret) : NULL, trust, &events);
     strbuf_fini(&secret);
     enter(image, CONNECTING);
 }

@@ -20,6 +20,7 @@ struct image_options {
     const char *directory;       /* where "auto" begins to look */
     const char *session;         /* a name for the person to read */
     bool is_announced;           /* the person is told of each evaluation */
+    bool sends_secret;           /* also to a listener that may be another's, at an address that was given */
     struct worker_events events; /* of the worker */
     /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */
     void (*on_worker)(void *arg, struct worker *worker, const char *description);

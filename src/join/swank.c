@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "join/address.h"
+#include "join/listener_owner.h"
 #include "lisp/channel.h"
 #include "proc/loop_handle.h"
 #include "wire/frame.h"
@@ -35,6 +36,7 @@ struct attempt {
     struct join_address address;
     int fd; /* -1: it failed */
     char why[100];
+    struct err not_ours;      /* why the listener may be another's; ERR_NONE: it is the user's */
     struct swank *connection; /* NULL: it was freed */
 };
 
@@ -49,6 +51,7 @@ struct swank {
     uv_loop_t *loop;
     struct swank_events events;
     char *secret;
+    enum swank_trust trust;
     struct attempt *attempt; /* NULL once it has ended */
     struct channel *channel; /* NULL until connected */
     int fd;                  /* borrowed: of the channel */
@@ -184,16 +187,18 @@ static void send_secret(struct swank *c)
     strbuf_fini(&frame);
 }
 
-static void start(struct swank *c, int fd)
+static void start(struct swank *c, int fd, const struct err *not_ours)
 {
+    bool is_withheld = not_ours->code != ERR_NONE && c->trust == SWANK_NO_SECRET && c->secret != NULL;
     struct channel_events events = {
         .on_message = on_message, .on_closed = on_closed, .on_unreadable = on_unreadable, .arg = c};
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     c->fd = fd;
     c->channel = channel_new(c->loop, fd, &frame_swank, &events);
-    send_secret(c);
-    c->events.on_connected(c->events.arg);
+    if (!is_withheld)
+        send_secret(c);
+    c->events.on_connected(c->events.arg, is_withheld ? not_ours : NULL);
 }
 
 static void connect_in_thread(uv_work_t *work)
@@ -218,6 +223,8 @@ static void connect_in_thread(uv_work_t *work)
     }
     if (wrong == 0)
         freeaddrinfo(addresses);
+    if (a->fd >= 0)
+        listener_is_ours(a->fd, &a->not_ours);
 }
 
 static void on_attempted(uv_work_t *work, int status)
@@ -226,10 +233,13 @@ static void on_attempted(uv_work_t *work, int status)
     struct swank *c = a->connection;
     if (c != NULL)
         c->attempt = NULL;
-    if (c == NULL && a->fd >= 0) {
+    bool is_refused = c != NULL && c->trust == SWANK_NOTHING && a->not_ours.code != ERR_NONE;
+    if (a->fd >= 0 && (c == NULL || is_refused))
         close(a->fd);
+    if (is_refused) {
+        lost(c, &a->not_ours);
     } else if (c != NULL && a->fd >= 0) {
-        start(c, a->fd);
+        start(c, a->fd, &a->not_ours);
     } else if (c != NULL) {
         struct err why;
         err_set(&why, ERR_GONE, "%s", a->why);
@@ -239,12 +249,13 @@ static void on_attempted(uv_work_t *work, int status)
 }
 
 struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address, const char *secret,
-                            const struct swank_events *events)
+                            enum swank_trust trust, const struct swank_events *events)
 {
     struct swank *c = xcalloc(1, sizeof *c);
     c->loop = loop;
     c->events = *events;
     c->secret = xstrdup(secret);
+    c->trust = trust;
     list_init(&c->requests);
     c->attempt = xcalloc(1, sizeof *c->attempt);
     c->attempt->address = *address;

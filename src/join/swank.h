@@ -16,8 +16,9 @@ struct join_address;
 struct swank;
 
 struct swank_events {
-    /* The server has accepted the connection, and was sent the secret. */
-    void (*on_connected)(void *arg);
+    /* The server has accepted the connection, and was sent the secret; ${why}: it was not, NULL if it was or
+     * there is none. */
+    void (*on_connected)(void *arg, const struct err *why);
     /* There is no connection, or it has ended; ${why} is a sentence. Requests are no longer answered. Called
      * once. */
     void (*on_lost)(void *arg, const struct err *why);
@@ -32,16 +33,23 @@ struct swank_events {
  */
 typedef void swank_done(void *arg, const struct sexp *value, const char *why);
 
+/* What a server gets that may not be the user's own (listener_owner.h). */
+enum swank_trust {
+    SWANK_NOTHING,   /* on_lost with ERR_INVALID: the connection is closed before anything is sent */
+    SWANK_NO_SECRET, /* the requests only */
+    SWANK_SECRET,    /* the same as one of the user's own */
+};
+
 /*
- * swank_connect(loop, address, secret, events): begin to connect. The connection may be freed in each event
- * and answer.
+ * swank_connect(loop, address, secret, trust, events): begin to connect. The connection may be freed in each
+ * event and answer.
  *
  * secret      borrowed, copied: the first packet; NULL: none
  * Returns     given; swank_free() closes it, and no event or answer follows. The loop serves it until the
  * server has closed it, too, but not for long.
  */
 struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address, const char *secret,
-                            const struct swank_events *events);
+                            enum swank_trust trust, const struct swank_events *events);
 void swank_free(struct swank *c);
 
 /*

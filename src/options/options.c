@@ -272,6 +272,8 @@ static const struct option_definition table[] = {
      FLAG(allows_attach)},
     {LISP, "attach-read-only", NULL, "Offer only tools that look at the joined Lisp and evaluate nothing in it",
      FLAG(is_attach_read_only)},
+    {LISP, "attach-secret", NULL, "Send the secret of Swank also to a joined Lisp that may be another user's",
+     FLAG(sends_secret)},
     {LISP, "announce", "on|off", "Tell the person who runs a joined Lisp of each evaluation", "on",
      CHOICE(announces)},
 

@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import unittest
 import urllib.request
@@ -130,6 +132,68 @@ class NobodyThere(mcp.TestCase):
             if "abort abort" in answer:
                 self.assertIn("the agent could not be loaded there: abort abort", reply.text)
                 self.assertLess(len(reply.text), 1000)
+
+
+LISTEN = """
+import os, socket, sys
+os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
+family = socket.AF_INET6 if ":" in sys.argv[2] else socket.AF_INET
+listening = socket.create_server((sys.argv[2], 0), family=family, dualstack_ipv6=sys.argv[2] == "::")
+print(listening.getsockname()[1], flush=True)
+connection, _ = listening.accept()
+length = connection.recv(6)
+print(connection.recv(int(length, 16))[:30] if length else b"", flush=True)
+"""
+
+
+class Whose(mcp.TestCase):
+    """Listeners of this user and of another one, who would like to have the secret."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.home = self.folder()
+        mcp.write(os.path.join(self.home, ".slime-secret"), "the-secret\n")
+
+    def listen(self, user, at="127.0.0.1"):
+        listener = subprocess.Popen([sys.executable, "-c", LISTEN, str(user), at], stdout=subprocess.PIPE, text=True, cwd="/")
+        self.addCleanup(listener.stdout.close)
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.kill)
+        return listener, int(listener.stdout.readline())
+
+    def join(self, listener, *options, **named):
+        """The reply to a call, and what came first to the listener."""
+        client = self.start_server(*options, environment={"HOME": self.home}, **named)
+        reply = client.call("evaluate-lisp", code="1")
+        self.assertTrue(reply.is_error)
+        return reply.text, listener.stdout.readline().strip()
+
+    def test_auto_tells_another_users_listener_nothing(self):
+        for at in ("127.0.0.1", "0.0.0.0", "::"):
+            with self.subTest(at):
+                listener, port = self.listen(65534, at)
+                mcp.write(os.path.join(self.home, ".swank-port"), "%d\n" % port)
+                reply, seen = self.join(listener, "--attach", "auto", "--attach-secret", cwd=self.home)
+                self.assertEqual("b''", seen)
+                self.assertRegex(reply, r"Nothing was sent to the server at 127.0.0.1:%d, as %s/.swank-port says: it belongs to another user of this machine \(user id 65534\)\..*--attach 127.0.0.1:%d" % (port, self.home, port))
+
+    def test_auto_sends_the_secret_to_ones_own_listener(self):
+        for at in ("127.0.0.1", "0.0.0.0", "::"):
+            with self.subTest(at):
+                listener, port = self.listen(os.geteuid(), at)
+                mcp.write(os.path.join(self.home, ".swank-port"), "%d\n" % port)
+                self.assertEqual("b'the-secret'", self.join(listener, "--attach", "auto", cwd=self.home)[1])
+
+    def test_an_address_that_is_given_gets_the_secret_if_it_is_ones_own_or_an_option_says_so(self):
+        for at, address in (("127.0.0.1", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("0.0.0.0", "0.0.0.0"), ("::1", "[::1]"), ("::", "[::]"), ("::", "127.0.0.1")):
+            for user, options, is_sent in ((os.geteuid(), (), True), (65534, (), False), (65534, ("--attach-secret",), True)):
+                with self.subTest(at, address=address, user=user, options=options):
+                    listener, port = self.listen(user, at)
+                    reply, seen = self.join(listener, "--attach", "%s:%d" % (address, port), *options)
+                    self.assertRegex(seen, "the-secret" if is_sent else r"\(:emacs-rex \(cl:handler-case")
+                    self.assertEqual(not is_sent, "would send it the one in %s/.slime-secret, which was not sent because the server belongs to another user" % self.home in reply, reply)
 
 
 @unittest.skipIf(joining.why_not(), joining.why_not())

@@ -1,13 +1,18 @@
 /*
  * What joining an image does without one: addresses, port files, secrets, the packets of Swank, the cache.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "join/address.h"
 #include "join/agent_cache.h"
+#include "join/listener_owner.h"
 #include "join/secret.h"
 #include "join/swank.h"
 #include "wire/frame.h"
@@ -202,4 +207,81 @@ TEST_BETWEEN(other_lisps_load_another_source, enter_a_home, leave_the_folder)
     assert_non_null(strstr(strbuf_string(&again.source), version));
     agent_cache_fini(&cache);
     agent_cache_fini(&again);
+}
+
+/* Port 0: any, which is set. */
+static int listen_at(struct sockaddr_in *at)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    socklen_t len = sizeof *at;
+    *at = (struct sockaddr_in){AF_INET, at->sin_port, {htonl(INADDR_LOOPBACK)}, {0}};
+    assert_int_equal(0, setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+    assert_int_equal(0, bind(fd, (struct sockaddr *)at, sizeof *at));
+    assert_int_equal(0, listen(fd, 1));
+    assert_int_equal(0, getsockname(fd, (struct sockaddr *)at, &len));
+    return fd;
+}
+
+static int connect_to(const struct sockaddr_in *at)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(0, connect(fd, (const struct sockaddr *)at, sizeof *at));
+    return fd;
+}
+
+TEST(a_listener_is_ours_while_it_listens_here)
+{
+    struct sockaddr_in at = {0};
+    struct err err;
+    int listener = listen_at(&at), here = connect_to(&at), pair[2];
+    assert_true(listener_is_ours(here, &err));
+    int there = accept(listener, NULL, NULL);
+    assert_true(listener_is_ours(here, &err));
+    close(listener);
+    assert_false(listener_is_ours(here, &err)); /* nobody knows who it was */
+    assert_non_null(strstr(err.message, "no owner that the kernel names"));
+    assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    assert_false(listener_is_ours(pair[0], &err));
+    assert_non_null(strstr(err.message, "not on this machine"));
+    close(there);
+    close(here);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* Somebody else's listener accepts and closes, and then one of this user has its port. */
+TEST(a_connection_that_another_user_has_accepted_is_not_ours)
+{
+    struct sockaddr_in at = {0};
+    struct err err;
+    int ready[2], status;
+    char byte;
+    if (geteuid() != 0) {
+        print_message("skipped: only root can become another user\n");
+        skip();
+    }
+    assert_int_equal(0, pipe(ready));
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setuid(65534) != 0)
+            _exit(1);
+        int listener = listen_at(&at);
+        if (write(ready[1], &at, sizeof at) != sizeof at)
+            _exit(2);
+        int there = accept(listener, NULL, NULL);
+        close(listener);
+        _exit(write(ready[1], "a", 1) == 1 && read(there, &byte, 1) == 0 ? 0 : 3);
+    }
+    assert_int_equal(sizeof at, read(ready[0], &at, sizeof at));
+    int here = connect_to(&at);
+    assert_int_equal(1, read(ready[0], &byte, 1));
+    int listener = listen_at(&at);
+    assert_false(listener_is_ours(here, &err));
+    assert_non_null(strstr(err.message, "user id 65534"));
+    close(here);
+    close(listener);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(pid, waitpid(pid, &status, 0));
+    assert_int_equal(0, status);
 }

@@ -49,6 +49,7 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .directory = s->place.joined.directory,
         .session = s->id.name,
         .is_announced = s->host->options.announces,
+        .sends_secret = s->host->options.sends_secret,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,
