@@ -187,8 +187,9 @@ static struct MHD_Daemon *start(struct daemon *d)
         MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor, MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_CONNECTION_LIMIT,
         d->slots.most + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
+        (size_t)(o->serves_page ? HTTP_PAGE_CONNECTION_BYTES : HTTP_CONNECTION_BYTES),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
         o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
 }
 

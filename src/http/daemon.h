@@ -17,6 +17,7 @@ struct daemon_options {
     uv_loop_t *loop;
     const struct mhd *mhd;            /* borrowed, outlives the daemon */
     const char *certificate, *key;    /* PEM, borrowed, outlive it; NULL: no TLS */
+    bool serves_page;                 /* to browsers, which send large headers */
     MHD_AccessHandlerCallback handle; /* called with the daemon; the request's own pointer is the handler's */
     MHD_RequestCompletedCallback on_completed;
     void *arg; /* daemon_arg() */

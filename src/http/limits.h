@@ -12,6 +12,10 @@
 /* Memory of one connection in the library: request line, headers, and the headers of the answer. */
 #define HTTP_CONNECTION_BYTES (32u << 10)
 
+/* The same where a page is served to browsers. A browser sends it the cookies that a page on any other port
+ * of the same host has set, and the library copies them. */
+#define HTTP_PAGE_CONNECTION_BYTES (256u << 10)
+
 /* Memory of all request bodies being read together; one body may have TRANSPORT_MAX_MESSAGE. */
 #define HTTP_MOST_BODY_BYTES (256u << 20)
 

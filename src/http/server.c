@@ -226,6 +226,7 @@ static bool serve_on(struct http_server *s, struct listener *listener, struct er
         .mhd = &s->mhd,
         .certificate = s->certificate,
         .key = s->key,
+        .serves_page = s->rules.file_count > 0,
         .handle = exchange_handle,
         .on_completed = exchange_completed,
         .arg = &s->events,
