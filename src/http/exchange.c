@@ -286,8 +286,6 @@ static void add_common_headers(const struct exchange *e, struct MHD_Response *re
         add_header(e, response, "Connection", "close");
     if (e->refusal.header != NULL)
         add_header(e, response, e->refusal.header, e->refusal.value);
-    if (e->refusal.cookie != NULL)
-        add_header(e, response, "Set-Cookie", e->refusal.cookie);
 }
 
 static enum MHD_Result queue(struct exchange *e, struct MHD_Response *response)

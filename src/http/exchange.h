@@ -32,13 +32,12 @@ enum exchange_state {
 
 enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OPTIONS, EXCHANGE_OTHER };
 
-/* A response whose body, if any, is an error. */
+/* A response whose body, if any, is an error or a short text. */
 struct http_reply {
     unsigned status;
     int code;                   /* of the JSON-RPC error in the body; 0: the body is the message as text */
     const char *message;        /* borrowed, must outlive the exchange; NULL with code 0: no body */
     const char *header, *value; /* an additional header; NULL: none */
-    const char *cookie;         /* the value of Set-Cookie; NULL: none */
 };
 
 struct http_file;

@@ -187,17 +187,3 @@ bool secret_is(const char *given, size_t len, const char *secret)
         difference = (unsigned char)(difference | (i < len ? given[i] ^ secret[i] : 1));
     return difference == 0;
 }
-
-bool cookie_has(const char *cookie, const char *name, const char *value)
-{
-    size_t name_len = strlen(name);
-    bool is_there = false;
-    for (const char *at = cookie; at != NULL && *at != '\0';) {
-        size_t len = strcspn(at, ";");
-        if (len > name_len && strncmp(at, name, name_len) == 0 && at[name_len] == '=')
-            is_there |= secret_is(at + name_len + 1, len - name_len - 1, value);
-        at += len + (at[len] == ';');
-        at += strspn(at, " ");
-    }
-    return is_there;
-}

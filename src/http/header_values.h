@@ -1,6 +1,6 @@
 /*
  * The values of the HTTP headers that the server reads: media types, Host, Origin, Authorization,
- * Last-Event-ID, Cookie. Pure; accepts any bytes.
+ * Last-Event-ID. Pure; accepts any bytes.
  */
 #ifndef HTTP_HEADER_VALUES_H
 #define HTTP_HEADER_VALUES_H
@@ -50,10 +50,7 @@ bool origin_is_loopback(const char *value);
 /* bearer_token(value): the token after "Bearer "; NULL for another scheme. */
 const char *bearer_token(const char *value);
 
-/* cookie_has(cookie, name, value): the header Cookie, which may be NULL, has ${name} with the secret
- * ${value}. secret_is(given, len, secret): they are equal. The time does not depend on how much of them is
- * right. */
-bool cookie_has(const char *cookie, const char *name, const char *value);
+/* secret_is(given, len, secret): they are equal. The time does not depend on how much of them is right. */
 bool secret_is(const char *given, size_t len, const char *secret);
 
 /* event_id_parse(value, &stream, &sequence): the two numbers of "STREAM-SEQUENCE", at most 18 digits each. */

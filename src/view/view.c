@@ -1,8 +1,8 @@
 /*
- * `cl-mcp-server view`: serves the page on a loopback address, prints its link and opens it. Ends a minute
+ * `cl-mcp-server view`: serves the page on a loopback port, prints its link and opens it. Ends a minute
  * after the last tab, or at a signal.
  */
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,9 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/regular_file.h"
+#include "base/runtime_directory.h"
+#include "base/strbuf.h"
 #include "cli/commands.h"
 #include "http/listener.h"
 #include "proc/loop_handle.h"
@@ -18,12 +21,13 @@
 #include "view/visitor.h"
 
 #define KEEP_ALIVE_MS 15000
+#define MOST_TRIES 20 /* for a port that is free at both addresses */
 
 struct view {
     uv_loop_t *loop;
     struct visitors visitors;
-    char address[160];   /* where it listens */
-    uv_process_t opener; /* of the browser */
+    char guide[PATH_MAX]; /* the file that leads the browser to the link, until that is used; "": none */
+    uv_process_t opener;  /* of the browser */
     uv_signal_t signals[2];
     uv_timer_t *end; /* runs while there is no tab */
     uv_timer_t *tick;
@@ -73,6 +77,13 @@ static void on_tabs(void *arg)
         uv_timer_start(view->end, on_end, view->linger_s * 1000ULL, 0);
 }
 
+static void on_admitted(void *arg)
+{
+    struct view *view = arg;
+    unlink(view->guide);
+    view->guide[0] = '\0';
+}
+
 static void on_servers(void *arg)
 {
     visitors_tell(&((struct view *)arg)->visitors);
@@ -83,28 +94,73 @@ static void on_tick(uv_timer_t *timer)
     visitors_keep_alive(&((struct view *)timer->data)->visitors);
 }
 
+/* Every process of this machine can read the arguments of a program, so the browser gets the name of a file
+ * that only this user can read. */
+static bool write_guide(struct view *view, const char *link, struct err *err)
+{
+    char directory[PATH_MAX];
+    struct strbuf text = {0};
+    if (!runtime_directory_make(directory, sizeof directory, err))
+        return false;
+    snprintf(view->guide, sizeof view->guide, "%.3900s/view-%d.html", directory, (int)getpid());
+    strbuf_addf(&text,
+                "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
+                "<meta http-equiv=\"refresh\" content=\"0;url=%s\"><title>cl-mcp-server</title>"
+                "<a href=\"%s\">The page of cl-mcp-server view</a>\n",
+                link, link);
+    bool is_written = regular_file_write(view->guide, text.bytes, text.len, err);
+    strbuf_fini(&text);
+    return is_written;
+}
+
 /* The browser outlives the view, and neither reads nor writes the terminal. */
-static void open_browser(struct view *view, char *link)
+static void open_browser(struct view *view, const char *link)
 {
     char program[] = "xdg-open";
-    char *arguments[] = {program, link, NULL};
+    char *arguments[] = {program, view->guide, NULL};
     uv_process_options_t options = {.file = program, .args = arguments, .flags = UV_PROCESS_DETACHED};
-    if (uv_spawn(view->loop, &view->opener, &options) != 0)
+    struct err err;
+    if (!write_guide(view, link, &err))
+        fprintf(stderr, "No browser is opened, because %s. Open the link yourself.\n", err.message);
+    else if (uv_spawn(view->loop, &view->opener, &options) != 0)
         fprintf(stderr, "No browser can be opened here (xdg-open is missing): open the link yourself.\n");
     uv_unref((uv_handle_t *)&view->opener);
+}
+
+/* Browsers look for a name in localhost at 127.0.0.1 and at ::1, so nobody else may listen on this port at
+ * either. */
+static bool open_both(struct listener both[VISITORS_LISTENERS], const char *address, struct err *err)
+{
+    static const char *const hosts[] = {"127.0.0.1", "[::1]"};
+    char twin[40], any[20];
+    both[1] = (struct listener){.descriptor = -1};
+    if (!listener_open(&both[0], address, err))
+        return false;
+    size_t host_len = (size_t)(strrchr(both[0].name, ':') - both[0].name), n = 0;
+    while (n < 2 && (strlen(hosts[n]) != host_len || strncmp(both[0].name, hosts[n], host_len) != 0))
+        n++;
+    snprintf(twin, sizeof twin, "%s%.6s", hosts[(n + 1) % 2], both[0].name + host_len);
+    snprintf(any, sizeof any, "%s:0", hosts[(n + 1) % 2]);
+    struct listener probe;
+    struct err ignored;
+    if (n == 2)
+        err_set(err, ERR_INVALID, "--listen takes a port of 127.0.0.1 or [::1] only, not %s", address);
+    else if (listener_open(&both[1], twin, err) || !listener_open(&probe, any, &ignored))
+        return true; /* at both, or this machine has only one of them */
+    else
+        listener_close(&probe);
+    listener_close(&both[0]);
+    return false;
 }
 
 static bool begin(struct view *view, const struct view_options *options, struct err *err)
 {
     struct visitors *visitors = &view->visitors;
-    struct listener listener;
-    if (!listener_open(&listener, options->address, err))
-        return false;
-    if (!listener.is_loopback || listener.is_unix)
-        return err_set(err, ERR_INVALID, "--listen takes an address of this machine only, not %s",
-                       options->address);
-    snprintf(view->address, sizeof view->address, "%s", listener.name);
-    if (!visitors_init(visitors, &listener, err))
+    struct listener both[VISITORS_LISTENERS];
+    bool is_open = false;
+    for (int i = 0; i < MOST_TRIES && !is_open; i++)
+        is_open = open_both(both, options->address, err);
+    if (!is_open || !visitors_init(visitors, both, err))
         return false;
     visitors->servers = servers_new(view->loop, on_servers, view);
     const int numbers[] = {SIGINT, SIGTERM};
@@ -122,7 +178,8 @@ static bool begin(struct view *view, const struct view_options *options, struct 
 static void announce(struct view *view, bool opens)
 {
     char link[300];
-    snprintf(link, sizeof link, "http://%s/?key=%s", view->address, view->visitors.key);
+    /* Browsers do not send what follows "#". */
+    snprintf(link, sizeof link, "http://%s/#key=%s", view->visitors.host, view->visitors.key);
     printf("%s\n", link);
     fflush(stdout);
     if (servers_count(view->visitors.servers) == 0)
@@ -133,6 +190,8 @@ static void announce(struct view *view, bool opens)
 
 static void end(struct view *view)
 {
+    if (view->guide[0] != '\0')
+        unlink(view->guide);
     visitors_fini(&view->visitors);
     servers_free(view->visitors.servers);
     loop_handle_free(view->end);
@@ -145,7 +204,8 @@ static void end(struct view *view)
 int view(int argc, char **argv)
 {
     struct view_options options = {.address = "127.0.0.1:0", .linger = "60"};
-    struct view view = {.loop = uv_default_loop(), .visitors = {.on_tabs = on_tabs}};
+    struct view view = {.loop = uv_default_loop(),
+                        .visitors = {.on_tabs = on_tabs, .on_admitted = on_admitted}};
     struct err err;
     if (!parse(&options, argc, argv))
         return command_usage("view");

@@ -10,7 +10,6 @@
 #include "base/strbuf.h"
 #include "http/daemon.h"
 #include "http/header_values.h"
-#include "http/listener.h"
 #include "view/page_files.h"
 #include "view/passage.h"
 #include "view/read_only.h"
@@ -22,30 +21,35 @@ static bool refuse(struct exchange *e, unsigned status, const char *message)
     return false;
 }
 
-/* A page elsewhere whose name resolves to this machine sends its own name. */
+/* The name is new in each view, so no page that the browser has ever opened shares its origin: what such a
+ * page left there, cookies, storage or a service worker, does not concern the view. */
 static bool is_own_host(const struct visitors *all, struct exchange *e)
 {
-    struct header_part host, port;
-    char own[300];
-    const char *name = exchange_header(e, "Host"), *origin = exchange_header(e, "Origin");
-    if (name == NULL || !host_split(name, &host, &port) || !host_is_loopback(host) ||
-        !part_is(port, all->port))
-        return false;
-    snprintf(own, sizeof own, "http://%.280s", name);
-    return origin == NULL || strcasecmp(origin, own) == 0;
+    char own[sizeof all->host + 8];
+    const char *host = exchange_header(e, "Host"), *origin = exchange_header(e, "Origin");
+    snprintf(own, sizeof own, "http://%s", all->host);
+    return host != NULL && strcasecmp(host, all->host) == 0 &&
+           (origin == NULL || strcasecmp(origin, own) == 0);
 }
 
-/* The link admits one browser; that browser may use it again. */
-static bool take_key(struct visitors *all, struct exchange *e, const char *key, bool is_signed_in)
+static bool has_secret(struct exchange *e, const char *name, const char *secret)
 {
-    if (!secret_is(key, strlen(key), all->key) || (all->is_key_used && !is_signed_in))
+    const char *given = exchange_header(e, name);
+    return given != NULL && secret_is(given, strlen(given), secret);
+}
+
+/* A header, because the page of another origin cannot send it: the browser asks with OPTIONS first. */
+static bool give_secret(struct visitors *all, struct exchange *e)
+{
+    if (all->is_key_used || !has_secret(e, "View-Key", all->key))
         return refuse(e, MHD_HTTP_FORBIDDEN,
-                      "This link is not valid, or another browser has used it. cl-mcp-server view prints a "
-                      "new one.\n");
+                      "This link is not valid, or has been used. cl-mcp-server view prints a new one.\n");
     all->is_key_used = true;
-    exchange_refuse_with(
-        e, &(struct http_reply){
-               .status = MHD_HTTP_SEE_OTHER, .header = "Location", .value = "/", .cookie = all->set_cookie});
+    all->on_admitted(all->arg);
+    exchange_refuse_with(e, &(struct http_reply){.status = MHD_HTTP_OK,
+                                                 .message = all->secret,
+                                                 .header = "Cache-Control",
+                                                 .value = "no-store"});
     return false;
 }
 
@@ -63,22 +67,23 @@ static bool is_watch(const struct exchange *e)
     return e->method == EXCHANGE_GET && strcmp(e->path, "/watch") == 0;
 }
 
+/* The files of the page are no secret. */
 static bool admit(void *arg, struct exchange *e)
 {
     struct visitors *all = arg;
-    bool is_signed_in = cookie_has(exchange_header(e, "Cookie"), all->cookie_name, all->cookie);
-    const char *key = e->method == EXCHANGE_GET ? exchange_query(e, "key") : NULL;
     size_t id_len;
     if (!is_own_host(all, e))
         return refuse(e, MHD_HTTP_FORBIDDEN, "This Host or Origin is not the view's own.\n");
-    if (key != NULL)
-        return take_key(all, e, key, is_signed_in);
-    if (!is_signed_in)
-        return refuse(e, MHD_HTTP_FORBIDDEN, "Open the link that cl-mcp-server view has printed.\n");
-    e->principal = &all->person;
     if (e->method == EXCHANGE_GET)
         e->file = http_file_find(page_files, page_file_count, e->path);
-    return e->file != NULL || is_watch(e) || id_of(e, &id_len) != NULL ||
+    if (e->file != NULL)
+        return true;
+    if (e->method == EXCHANGE_GET && strcmp(e->path, "/secret") == 0)
+        return give_secret(all, e);
+    if (!has_secret(e, "View-Secret", all->secret))
+        return refuse(e, MHD_HTTP_FORBIDDEN, "Open the link that cl-mcp-server view has printed.\n");
+    e->principal = &all->person;
+    return is_watch(e) || id_of(e, &id_len) != NULL ||
            refuse(e, MHD_HTTP_NOT_FOUND, "There is nothing at this address.\n");
 }
 
@@ -143,14 +148,12 @@ static void on_end(void *arg, struct exchange *e)
         all->on_tabs(all->arg);
 }
 
-bool visitors_init(struct visitors *all, struct listener *listener, struct err *err)
+bool visitors_init(struct visitors *all, struct listener listeners[VISITORS_LISTENERS], struct err *err)
 {
-    if (!random_secret(all->key) || !random_secret(all->cookie))
+    char name[RANDOM_SECRET_DIGITS + 1];
+    if (!random_secret(all->key) || !random_secret(all->secret) || !random_secret(name))
         return err_set(err, ERR_SYSTEM, "the system has no random numbers available");
-    snprintf(all->port, sizeof all->port, "%.6s", strrchr(listener->name, ':') + 1);
-    snprintf(all->cookie_name, sizeof all->cookie_name, "cl-mcp-server-view-%s", all->port);
-    snprintf(all->set_cookie, sizeof all->set_cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/",
-             all->cookie_name, all->cookie);
+    snprintf(all->host, sizeof all->host, "%s.localhost%.6s", name, strrchr(listeners[0].name, ':'));
     all->person.name = all->no_name;
     all->rules = (struct check_rules){.principals = &all->nobody, .admit = admit, .arg = all};
     all->events = (struct exchange_events){
@@ -160,11 +163,15 @@ bool visitors_init(struct visitors *all, struct listener *listener, struct err *
         return false;
     const struct daemon_options options = {.loop = all->loop,
                                            .mhd = &all->mhd,
+                                           .serves_page = true,
                                            .handle = exchange_handle,
                                            .on_completed = exchange_completed,
                                            .arg = &all->events};
-    all->daemon = daemon_new(listener, &options, err);
-    return all->daemon != NULL;
+    for (size_t i = 0; i < VISITORS_LISTENERS; i++)
+        if (listeners[i].descriptor >= 0 &&
+            (all->daemons[i] = daemon_new(&listeners[i], &options, err)) == NULL)
+            return false;
+    return true;
 }
 
 void visitors_fini(struct visitors *all)
@@ -172,8 +179,11 @@ void visitors_fini(struct visitors *all)
     /* The library cannot stop while a connection is suspended. */
     list_each(struct exchange, e, &all->events.exchanges, node)
         exchange_drop(e);
-    daemon_run(all->daemon);
-    daemon_free(all->daemon);
+    for (size_t i = 0; i < VISITORS_LISTENERS; i++) {
+        if (all->daemons[i] != NULL)
+            daemon_run(all->daemons[i]);
+        daemon_free(all->daemons[i]);
+    }
     mhd_unload(&all->mhd);
 }
 

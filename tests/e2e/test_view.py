@@ -39,14 +39,15 @@ class View:
         self.process = subprocess.Popen([mcp.SERVER, "view", "--no-open", *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         env=dict(environment or mcp.clean_environment(), **{mcp.MARK: mcp.file_mark() + "-view."}))
         self.link = self.process.stdout.readline().decode().strip()
-        self.host = re.fullmatch(r"http://([\d.]+:\d+)/\?key=[0-9a-f]{32}", self.link).group(1)
+        self.host, self.key = re.fullmatch(r"http://([0-9a-f]{32}\.localhost:\d+)/#key=([0-9a-f]{32})", self.link).groups()
         self.port = int(self.host.rpartition(":")[2])
-        self.cookie = None
+        self.secret = None
 
     def ask(self, path, method="GET", body=None, **headers):
         headers = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60 * mcp.STRETCH)
-        connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        headers.setdefault("Host", self.host)
         if body is not None and "Content-Length" not in headers:
             headers["Content-Length"] = str(len(body))
         for name, value in headers.items():
@@ -54,17 +55,18 @@ class View:
         connection.endheaders(body.encode() if body is not None else None)
         return connection.getresponse()
 
-    def path(self):
-        return self.link[self.link.index("/?key="):]
+    def enter(self, **headers):
+        """Exchange the link's key for the secret, as the page does."""
+        return self.ask("/secret", **{"View_Key": self.key, **headers})
 
     def sign_in(self):
-        response = self.ask(self.path())
-        assert response.status == 303, response.status
-        self.cookie = response.getheader("Set-Cookie").split(";")[0]
+        response = self.enter()
+        assert response.status == 200, response.status
+        self.secret = response.read().decode()
         return response
 
     def watch(self):
-        self.stream = self.ask("/watch", Cookie=self.cookie)
+        self.stream = self.ask("/watch", View_Secret=self.secret)
         return self.stream
 
     def servers(self):
@@ -83,7 +85,7 @@ class View:
                     return server["id"]
 
     def post(self, server, method, params, client=PERSON, **headers):
-        sent = {**headers_of(method, params), "Cookie": self.cookie, **headers}
+        sent = {**headers_of(method, params), "View-Secret": self.secret, **headers}
         return self.ask("/servers/%s/mcp" % server, "POST", message(method, params, client), **sent)
 
     def call(self, server, tool, **arguments):
@@ -124,68 +126,123 @@ class Admission(ViewTest):
     def test_the_link_admits_one_browser(self):
         view = self.view()
         first = view.sign_in()
-        self.assertEqual("/", first.getheader("Location"))
-        cookie = first.getheader("Set-Cookie")
-        self.assertRegex(cookie, r"^cl-mcp-server-view-%d=[0-9a-f]{32};" % view.port)
-        for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
-            self.assertIn(part, cookie)
-        self.assertNotIn(view.link[-32:], cookie)
-        self.assertRefused(view.ask(view.path()))
-        self.assertRefused(view.ask(view.path(), Cookie="cl-mcp-server-view-%d=%s" % (view.port, "0" * 32)))
-        self.assertEqual(303, view.ask(view.path(), Cookie=view.cookie).status)
+        self.assertRegex(view.secret, "^[0-9a-f]{32}$")
+        self.assertEqual("no-store", first.getheader("Cache-Control"))
+        self.assertNotEqual(view.key, view.secret)
+        self.assertRefused(view.enter())
+        self.assertRefused(view.enter(View_Secret=view.secret))
 
     def test_a_wrong_key_is_refused_and_uses_nothing_up(self):
         view = self.view()
-        for key in ("", "0" * 32, view.link[-32:-1], view.link[-32:] + "0", "%00", view.link[-32:].upper() + "x"):
-            self.assertRefused(view.ask("/?key=" + key))
+        for key in ("", "0" * 32, view.key[:-1], view.key + "0", "%00", view.key.upper() + "x", None):
+            self.assertRefused(view.enter(View_Key=key))
+        self.assertRefused(view.ask("/secret", "POST", "{}", View_Key=view.key, Content_Type="application/json"))
+        self.assertRefused(view.ask("/secret?key=" + view.key))
         view.sign_in()
 
-    def test_without_the_cookie_nothing_is_served(self):
-        view = self.view()
-        for path in ("/", "/index.html", "/watch", "/main.js", "/nothing", "/servers/1/mcp", "/?x=1"):
-            self.assertRefused(view.ask(path))
-        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Content_Type="application/json"))
+    def test_without_the_secret_only_the_files_of_the_page_are_served(self):
+        view = self.signed_in()
         other = self.signed_in()
-        self.assertRefused(view.ask("/", Cookie=other.cookie))
-        self.assertRefused(view.ask("/", Cookie=other.cookie.replace(str(other.port), str(view.port))))
+        for secret in (None, "", "0" * 32, view.key, other.secret, view.secret[:-1], view.secret + "0"):
+            for path in ("/watch", "/nothing", "/servers/1/mcp", "/../main.js"):
+                self.assertRefused(view.ask(path, View_Secret=secret))
+            self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", View_Secret=secret, Content_Type="application/json"))
+        page = view.ask("/")
+        self.assertEqual(200, page.status)
+        self.assertNotIn(view.key, page.read().decode())
+
+    def test_a_cookie_admits_nobody_and_none_is_set(self):
+        view = self.signed_in()
+        for path in ("/", "/secret", "/watch"):
+            response = view.ask(path, View_Key=view.key)
+            response.read()
+            self.assertIsNone(response.getheader("Set-Cookie"), path)
+        for name in ("View-Secret", "secret", "cl-mcp-server-view-%d" % view.port):
+            self.assertRefused(view.ask("/watch", Cookie="%s=%s" % (name, view.secret)))
+        for path in ("/watch", "/servers/1/mcp"):
+            self.assertRefused(view.ask("%s?secret=%s&View-Secret=%s" % (path, view.secret, view.secret)))
+
+    def test_cookies_of_another_port_leave_the_page_usable(self):
+        view = self.signed_in()
+        for cookie in ("a=" + "x" * 33000, "; ".join("c%03d=%s" % (i, "y" * 4000) for i in range(25))):
+            self.assertEqual(200, view.ask("/main.js", Cookie=cookie).status)
+            self.assertEqual(404, view.ask("/nothing", Cookie=cookie, View_Secret=view.secret).status)
 
     def test_a_foreign_host_or_origin_is_refused(self):
         view = self.signed_in()
-        for host in ("evil.example", "evil.example:%d" % view.port, "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:%d" % view.port, ""):
-            self.assertRefused(view.ask("/", Cookie=view.cookie, Host=host))
-        for origin in ("http://evil.example", "null", "https://" + view.host, "http://127.0.0.1:1", "http://localhost:%d" % view.port, view.host):
-            self.assertRefused(view.ask("/", Cookie=view.cookie, Origin=origin))
-            self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Origin=origin, Content_Type="application/json"))
-        self.assertRefused(self.view().ask("/?key=" + "0" * 32, Host="evil.example"))
-        self.assertEqual(200, view.ask("/", Cookie=view.cookie, Origin="http://" + view.host).status)
-        name = "localhost:%d" % view.port
-        self.assertEqual(200, view.ask("/", Cookie="a=b; %s; c=d" % view.cookie, Host=name, Origin="http://" + name).status)
+        for host in ("evil.example", "evil.example:%d" % view.port, "127.0.0.1", "127.0.0.1:%d" % view.port, "localhost:%d" % view.port, "[::1]:%d" % view.port,
+                     "0" * 32 + ".localhost:%d" % view.port, view.host.partition(":")[0], view.host + "0", "a." + view.host, ""):
+            self.assertRefused(view.ask("/", Host=host))
+            self.assertRefused(view.ask("/watch", View_Secret=view.secret, Host=host))
+            self.assertRefused(self.view().enter(Host=host))
+        for origin in ("http://evil.example", "null", "https://" + view.host, "http://127.0.0.1:1", "http://localhost:%d" % view.port, view.host, ""):
+            self.assertRefused(view.ask("/", Origin=origin))
+            self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", View_Secret=view.secret, Origin=origin, Content_Type="application/json"))
+        self.assertEqual(200, view.ask("/", Origin="http://" + view.host).status)
+
+    def test_a_page_of_another_origin_may_not_send_the_headers(self):
+        """A browser asks with OPTIONS before it sends a header of this kind to another origin."""
+        view = self.signed_in()
+        for path in ("/secret", "/watch", "/servers/1/mcp"):
+            for origin in ("http://localhost:1", "http://" + view.host):
+                response = view.ask(path, "OPTIONS", Origin=origin, Access_Control_Request_Method="GET", Access_Control_Request_Headers="view-secret")
+                self.assertRefused(response)
+                self.assertEqual([], [name for name, _ in response.getheaders() if name.lower().startswith("access-control")])
+
+    def test_nobody_else_can_listen_where_the_browser_looks_for_the_name(self):
+        view = self.view()
+        for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            try:
+                with socket.socket(family) as probe:
+                    probe.bind((address, 0))
+            except OSError:
+                continue  # this machine has only one of them
+            with socket.socket(family) as other:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                with self.assertRaises(OSError, msg=address):
+                    other.bind((address, view.port))
+                    other.listen()
+            with socket.create_connection((address, view.port)) as wire:
+                wire.sendall(("GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % view.host).encode())
+                self.assertEqual(b"HTTP/1.1 200", wire.recv(12, socket.MSG_WAITALL), address)
+
+    def test_a_port_that_somebody_has_at_one_address_is_not_taken(self):
+        with socket.socket(socket.AF_INET6) as other:
+            try:
+                other.bind(("::1", 0))
+            except OSError:
+                self.skipTest("this machine has no ::1")
+            other.listen()
+            done = subprocess.run([mcp.SERVER, "view", "--no-open", "--listen", "127.0.0.1:%d" % other.getsockname()[1]], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+        self.assertEqual((1, b""), (done.returncode, done.stdout))
+        self.assertIn(b"cannot listen on ::1", done.stderr)
 
     def test_what_is_no_plain_request_is_refused(self):
         """test_http_hostile has more: the same library and checks serve both."""
         view = self.signed_in()
-        head = "Host: %s\r\nCookie: %s\r\n" % (view.host, view.cookie)
+        head = "Host: %s\r\nView-Secret: %s\r\n" % (view.host, view.secret)
         post = "POST /servers/1/mcp HTTP/1.1\r\n" + head + "Content-Type: application/json\r\n"
         for text, statuses in (("PUT / HTTP/1.1\r\n" + head, (404,)), ("GET http://x/ HTTP/1.1\r\n" + head, (400, 404)),
-                               ("GET / HTTP/1.1\r\nCookie: %s\r\n" % view.cookie, (400, 403)), ("GET / HTTP/1.1\r\n" + head + "Host: x\r\n", (400,)),
+                               ("GET / HTTP/1.1\r\nView-Secret: %s\r\n" % view.secret, (400, 403)), ("GET / HTTP/1.1\r\n" + head + "Host: x\r\n", (400,)),
                                ("GET / HTTP/1.1\r\n" + head + " folded: 1\r\n", (400, 403)), (post, (411,)), (post + "Transfer-Encoding: gzip\r\n", (501,)),
                                (post + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", (400,)), (post + "Content-Length: -1\r\n", (400,)),
                                (post + "Content-Length: 2, 2\r\n", (400,)), (post + "Content-Length: 9999999999\r\n", (413,)),
-                               ("GET / HTTP/1.1\r\n" + head + "x: %s\r\n" % ("y" * 40000), (431,))):
+                               ("GET / HTTP/1.1\r\n" + head + "x: %s\r\n" % ("y" * 300000), (431,))):
             with self.subTest(text=text[:150]):
                 with socket.create_connection(("127.0.0.1", view.port), 60 * mcp.STRETCH) as wire:
                     wire.sendall((text + "\r\n").encode())
                     answer = wire.recv(13, socket.MSG_WAITALL).decode()
                     # The library may close the connection without an answer.
                     self.assertIn(answer, ["HTTP/1.1 %d " % status for status in statuses] + [""])
-        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Content_Type="text/plain"), 415)
-        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", Cookie=view.cookie, Content_Type="application/json", Content_Length=str((16 << 20) + 1)), 413)
-        self.assertRefused(view.ask("/servers/1/x", "POST", "{}", Cookie=view.cookie, Content_Type="application/json"), 404)
-        self.assertRefused(view.ask("/../index.html", Cookie=view.cookie), 404)
+        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", View_Secret=view.secret, Content_Type="text/plain"), 415)
+        self.assertRefused(view.ask("/servers/1/mcp", "POST", "{}", View_Secret=view.secret, Content_Type="application/json", Content_Length=str((16 << 20) + 1)), 413)
+        self.assertRefused(view.ask("/servers/1/x", "POST", "{}", View_Secret=view.secret, Content_Type="application/json"), 404)
+        self.assertRefused(view.ask("/../index.html", View_Secret=view.secret), 404)
 
     def test_the_page_may_load_only_from_here(self):
         view = self.signed_in()
-        response = view.ask("/", Cookie=view.cookie)
+        response = view.ask("/", View_Secret=view.secret)
         policy = response.getheader("Content-Security-Policy")
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn("unsafe-", policy)
@@ -193,10 +250,10 @@ class Admission(ViewTest):
         self.assertEqual("nosniff", response.getheader("X-Content-Type-Options"))
         page = response.read().decode()
         for path in re.findall(r'(?:src|href)="(/[^"]+)"', page):
-            self.assertEqual(200, view.ask(path, Cookie=view.cookie).status, path)
+            self.assertEqual(200, view.ask(path, View_Secret=view.secret).status, path)
 
     def test_it_listens_on_this_machine_only(self):
-        for address in ("0.0.0.0:0", "unix:/tmp/x-%d" % os.getpid(), "nonsense"):
+        for address in ("0.0.0.0:0", "127.0.0.2:0", "[::]:0", "unix:/tmp/x-%d" % os.getpid(), "nonsense"):
             done = subprocess.run([mcp.SERVER, "view", "--no-open", "--listen", address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
             self.assertEqual((1, b""), (done.returncode, done.stdout), address)
@@ -260,7 +317,7 @@ class PassingOn(ViewTest):
         server = view.id_of(client)
         params = {"name": "evaluate-lisp", "arguments": {"code": "(sleep 600)"}}
         text = message("tools/call", params)
-        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        lines = {**headers_of("tools/call", params), "Host": view.host, "View-Secret": view.secret, "Content-Length": str(len(text))}
         with socket.create_connection(("127.0.0.1", view.port)) as wire:
             wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
             mcp.wait_until(lambda: "(sleep 600)" in client.call("list-evaluations").text, 30, "the evaluation")
@@ -274,10 +331,10 @@ class PassingOn(ViewTest):
         params = {"name": "list-sessions", "arguments": {}}
         os.kill(client.pid, signal.SIGSTOP)
         text = message("tools/call", params)
-        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        lines = {**headers_of("tools/call", params), "Host": view.host, "View-Secret": view.secret, "Content-Length": str(len(text))}
         with socket.create_connection(("127.0.0.1", view.port)) as wire:
             wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
-            view.ask("/", Cookie=view.cookie).read()  # so the view has taken the call
+            view.ask("/", View_Secret=view.secret).read()  # so the view has taken the call
             client.destroy()
             self.clients.remove(client)
             wire.settimeout(60 * mcp.STRETCH)
@@ -302,7 +359,7 @@ class PassingOn(ViewTest):
         server = view.id_of(client)
         params = {"name": "evaluate-lisp", "arguments": {"code": "(make-string 3900000 :initial-element #\\b)", "max-output": 4000000}}
         text = message("tools/call", params)
-        lines = {**headers_of("tools/call", params), "Host": view.host, "Cookie": view.cookie, "Content-Length": str(len(text))}
+        lines = {**headers_of("tools/call", params), "Host": view.host, "View-Secret": view.secret, "Content-Length": str(len(text))}
         with socket.create_connection(("127.0.0.1", view.port)) as wire:
             wire.sendall(("POST /servers/%s/mcp HTTP/1.1\r\n%s\r\n" % (server, "".join("%s: %s\r\n" % line for line in lines.items())) + text).encode())
             mcp.wait_until(lambda: '"bbbb' in str(client.request("resources/read", {"uri": "lisp://session/default/events"})), 60, "the value")
@@ -344,7 +401,7 @@ class PassingOn(ViewTest):
                                 ("close-session", {"session": "default"}), ("stage-remark", {"text": "x"}), ("nothing", {})):
             self.assertRefused(view.post(server, "tools/call", {"name": tool, "arguments": arguments}))
         for body in ("[]", "x", '{"method":"tools/call"}', "[%s]" % message("ping", {}), '{"method":"ping","method":"tools/call","params":{"name":"evaluate-lisp"}}'):
-            self.assertRefused(view.ask("/servers/%s/mcp" % server, "POST", body, Cookie=view.cookie, Content_Type="application/json"))
+            self.assertRefused(view.ask("/servers/%s/mcp" % server, "POST", body, View_Secret=view.secret, Content_Type="application/json"))
         self.assertIn("default", view.call(server, "list-sessions").text)
         self.assertEqual(200, view.post(server, "resources/read", {"uri": "lisp://session/default/events"}).status)
         self.assertEqual("1", client.evaluate("*x*").value)
@@ -457,22 +514,50 @@ class Ending(ViewTest):
         view.stream = None
         self.assertEqual(0, view.process.wait(30 * mcp.STRETCH))
 
-    def test_it_opens_the_link_in_the_browser(self):
+    def opened(self, environment):
+        """A view with a browser that only notes its arguments and environment: the process, its link, what the browser got."""
         folder = self.folder()
-        opened, opener = os.path.join(folder, "opened"), os.path.join(folder, "xdg-open")
+        noted, opener = os.path.join(folder, "noted"), os.path.join(folder, "xdg-open")
         with open(opener, "w") as f:
-            f.write('#!/bin/sh\necho "$@" > %s.new; mv %s.new %s\n' % (opened, opened, opened))
+            f.write('#!/bin/sh\n{ echo "$@"; cat /proc/$PPID/cmdline /proc/$PPID/environ /proc/$$/cmdline /proc/$$/environ; } > %s.new; mv %s.new %s\n' % (noted, noted, noted))
         os.chmod(opener, 0o755)
-        environment = mcp.clean_environment(PATH=folder + ":" + os.environ["PATH"])
+        environment = dict(environment, PATH=folder + ":" + os.environ["PATH"])
         process = subprocess.Popen([mcp.SERVER, "view"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
-        link = process.stdout.readline()
-        mcp.wait_until(lambda: os.path.exists(opened), 20, "the browser")
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        link = process.stdout.readline().decode().strip()
+        mcp.wait_until(lambda: os.path.exists(noted), 20, "the browser")
+        with open(noted, "rb") as f:
+            return process, link, f.read().decode()
+
+    def test_the_browser_gets_a_file_that_leads_to_the_link_and_no_secret(self):
+        home = self.folder()
+        process, link, noted = self.opened(mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        path = noted.splitlines()[0]
+        self.assertEqual(os.path.join(home, "cl-mcp-server"), os.path.dirname(path))
+        host, key = re.fullmatch("http://(.*)/#key=(.*)", link).groups()
+        for secret in (host, key):
+            self.assertNotIn(secret, noted)
+        self.assertEqual((0o600, 0o700), (stat.S_IMODE(os.stat(path).st_mode), stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode)))
+        with open(path) as f:
+            self.assertIn('content="0;url=%s"' % link, f.read())
+        connection = http.client.HTTPConnection("127.0.0.1", int(host.rpartition(":")[2]), timeout=60 * mcp.STRETCH)
+        connection.request("GET", "/secret", headers={"Host": host, "View-Key": key})
+        self.assertEqual(200, connection.getresponse().status)
+        self.assertFalse(os.path.exists(path), "the file outlives its use")
+        connection.close()
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(20 * mcp.STRETCH))
         self.assertEqual(b"", process.stdout.read())
-        process.stdout.close()
-        with open(opened, "rb") as f:
-            self.assertEqual(link, f.read())
+
+    def test_a_link_that_nobody_used_is_not_left_in_a_file(self):
+        home = self.folder()
+        process, _, noted = self.opened(mcp.clean_environment(XDG_RUNTIME_DIR=home))
+        self.assertTrue(os.path.exists(noted.splitlines()[0]))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(20 * mcp.STRETCH))
+        self.assertEqual([], os.listdir(os.path.join(home, "cl-mcp-server")))
 
 
 class OverHttp(mcp_http.TestCase):
@@ -503,14 +588,18 @@ class OverHttp(mcp_http.TestCase):
         self.assertNotIn("unsafe-", page.getheader("Content-Security-Policy"))
         for path in re.findall(r'(?:src|href)="(/[^"]+)"', page.text.decode()):
             self.assertEqual(200, self.ask(port, path).status, path)
+        for cookie in ("a=" + "x" * 33000, "; ".join("c%03d=%s" % (i, "y" * 4000) for i in range(25))):
+            self.assertEqual(200, self.ask(port, "/", headers={"Cookie": cookie}).status)
         self.assertEqual(404, self.ask(port, "/watch").status)
+        self.assertEqual(404, self.ask(port, "/secret").status)
         self.assertEqual(404, self.ask(port, "/../x").status)
         self.assertIn(self.ask(port, "/", "POST", "{}", {"Content-Type": "application/json"}).status, (401, 404))
         self.assertEqual(403, self.ask(port, "/", headers={"Host": "evil.example"}).status)
         self.assertEqual(403, self.ask(port, "/", headers={"Origin": "http://evil.example"}).status)
         params = {"name": "list-sessions", "arguments": {}}
         text, headers = message("tools/call", params), headers_of("tools/call", params)
-        self.assertEqual(401, self.ask(port, "/mcp", "POST", text, headers).status)
+        for more in ({}, {"Cookie": "Authorization=Bearer 0123456789abcdef0123"}):
+            self.assertEqual(401, self.ask(port, "/mcp", "POST", text, {**headers, **more}).status)
         answer = self.ask(port, "/mcp", "POST", text, {**headers, "Authorization": "Bearer 0123456789abcdef0123"})
         self.assertEqual(200, answer.status, answer.text)
 

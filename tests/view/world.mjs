@@ -67,8 +67,9 @@ export async function startView(...options) {
   })};
 }
 
-export const startBrowser = () => puppeteer.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', headless: true,
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update', '--no-first-run']});
+export const startBrowser = (name = 'chrome') => puppeteer.launch(name === 'firefox'
+  ? {browser: name, executablePath: process.env.FIREFOX || '/usr/bin/firefox-esr', headless: true}
+  : {executablePath: process.env.CHROMIUM || '/usr/bin/chromium', headless: true, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update', '--no-first-run']});
 
 /* openPage(browser, link, problems): a tab with the page; what it must not do is added to problems. */
 export async function openPage(browser, link, problems) {

@@ -1,5 +1,7 @@
 // An MCP client of one server: each request is one POST of JSON-RPC (revision 2026-07-28), answered by JSON or by a stream of events.
 
+import {secretly} from './secret.js';
+
 const revision = '2026-07-28';
 const prefix = 'io.modelcontextprotocol/';
 const inHeader = (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?') ? text : `=?base64?${base64(text)}?=`;
@@ -28,7 +30,7 @@ export async function request(address, method, params, {name, session, signal, o
   let response;
   let answer = null;
   try {
-    response = await fetch(address, {method: 'POST', headers, body, signal});
+    response = await fetch(address, {method: 'POST', headers: secretly(headers), body, signal, credentials: 'omit'});
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
       for await (const message of messages(response)) {
         if (message.id !== undefined && message.method === undefined) answer = message;
@@ -49,7 +51,8 @@ export async function request(address, method, params, {name, session, signal, o
   return answer.result;
 }
 
-async function* messages(response) {
+/* messages(response): the data of each event of a stream. */
+export async function* messages(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (;;) {

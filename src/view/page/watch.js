@@ -1,7 +1,15 @@
 // Which servers run. The tabs of one browser share one stream: the tab that holds a lock keeps it open and tells the others.
 
+import {messages} from './mcp.js';
+import {enter, isView, secretly} from './secret.js';
+
+const pause = 3000; // ms between attempts to reconnect
+
 /* watchServers(onServers, onProblem): begin. onServers gets {servers, 'read-only'}; onProblem a sentence, or '' when it is over. */
-export function watchServers(onServers, onProblem) {
+export async function watchServers(onServers, onProblem) {
+  // A server with --view serves the page itself, and is the only one.
+  if (!isView) return onServers({servers: [{id: 'this', pid: '', client: location.host, directory: '', address: '/mcp', 'is-ended': false}], 'read-only': false});
+  if (!await enter()) return onProblem('Open the link that cl-mcp-server view has printed. A link that has been used admits no other browser: start cl-mcp-server view again.');
   const others = new BroadcastChannel('servers');
   let latest = null;
   const take = (state) => {
@@ -15,29 +23,19 @@ export function watchServers(onServers, onProblem) {
     else if (typeof data?.problem === 'string') onProblem(data.problem);
   };
   let isKeeper = false;
-  const keep = () => new Promise(() => { // never resolved: the lock is held until the tab closes
-    isKeeper = true;
-    open();
-  });
-  const open = () => {
-    const source = new EventSource('/watch');
-    source.onmessage = ({data}) => {
-      take(JSON.parse(data));
-      others.postMessage(latest);
-    };
-    source.onerror = async () => {
-      // A server with --view serves the page itself: it is the only one, and has no /watch.
-      if (source.readyState === EventSource.CLOSED && !latest && (await fetch('/watch').catch(() => null))?.status === 404) {
-        take({servers: [{id: 'this', pid: '', client: location.host, directory: '', address: '/mcp', 'is-ended': false}], 'read-only': false});
-        others.postMessage(latest);
-        return;
-      }
+  const keep = async () => { // never resolved: the lock is held until the tab closes
+    for (isKeeper = true; ; await new Promise((resolve) => { setTimeout(resolve, pause); })) {
+      try {
+        const response = await fetch('/watch', {headers: secretly(), credentials: 'omit'});
+        if (response.ok) for await (const state of messages(response)) {
+          take(state);
+          others.postMessage(latest);
+        }
+      } catch {} // the connection is lost
       const problem = 'The view itself does not answer: it has ended, or the machine slept. Start cl-mcp-server view again if this stays.';
       onProblem(problem);
       others.postMessage({problem});
-      if (source.readyState !== EventSource.CLOSED) return;
-      setTimeout(open, 3000);
-    };
+    }
   };
   if (navigator.locks) {
     others.postMessage('tell');
