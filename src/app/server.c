@@ -11,6 +11,7 @@
 
 #include "app/toolboxes.h"
 #include "base/log.h"
+#include "base/runtime_directory.h"
 #include "http/monitor.h"
 #include "http/owner_socket.h"
 #include "http/server.h"
@@ -408,30 +409,39 @@ static struct confinements *new_confinements(const struct options *options, cons
     return confinements_new(&all, err);
 }
 
-/* What no sandboxed Lisp may reach; ${kept} ends with NULL. */
-static void list_kept(const struct options *options, const char **kept)
+struct kept {
+    char runtime[3][PATH_MAX];
+    const char *paths[9]; /* ends with NULL */
+};
+
+/* What no sandboxed Lisp may reach. With the directories of the sockets, it could have a person act in
+ * another session than the one that the window shows. */
+static void list_kept(const struct options *options, struct kept *list)
 {
+    const char **kept = list->paths;
     const char *const all[] = {options->http.principals.token_file,
                                options->http.principals.access_tokens.keys_file, options->http.tls_key_file,
                                options->audit_file, options->state_directory};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] != NULL)
             *kept++ = all[i];
+    for (size_t n = 0; n < 3 && runtime_directory_anywhere(n, list->runtime[n], PATH_MAX); n++)
+        *kept++ = list->runtime[n];
 }
 
 int server_run(const struct options *options)
 {
     struct server server = {.loop = uv_default_loop()};
     struct err err = {0};
-    const char *kept[6] = {NULL};
-    list_kept(options, kept);
+    struct kept kept = {.paths = {NULL}};
+    list_kept(options, &kept);
     server.directory = options->zygote.directory;
     server.is_attached = options->attach != NULL;
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
     struct confinements *confinements = NULL;
     bool has_begun = begin_processes(&server, options, &err) &&
-                     (confinements = new_confinements(options, server.directory, kept, &err)) != NULL &&
+                     (confinements = new_confinements(options, server.directory, kept.paths, &err)) != NULL &&
                      begin(&server, options, confinements, &err);
     if (has_begun)
         uv_run(server.loop, UV_RUN_DEFAULT);

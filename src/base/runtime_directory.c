@@ -5,6 +5,7 @@
 #include "base/runtime_directory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,29 @@ bool runtime_directory_is_ours(const char *path)
            (s.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-bool runtime_directory_at(size_t n, char *path, size_t size)
+bool runtime_directory_anywhere(size_t n, char *path, size_t size)
 {
     const char *chosen = getenv("XDG_RUNTIME_DIR");
-    char usual[40];
     bool is_chosen = chosen != NULL && chosen[0] == '/';
-    snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
-    if (is_chosen)
+    if (n == 0)
+        snprintf(path, size, "/tmp/cl-mcp-server-view-%u", (unsigned)geteuid());
+    else if (n == 1)
+        snprintf(path, size, "/run/user/%u/cl-mcp-server", (unsigned)geteuid());
+    else if (n == 2 && is_chosen)
         snprintf(path, size, "%.3900s/cl-mcp-server", chosen);
+    return n < 2 || (n == 2 && is_chosen);
+}
+
+bool runtime_directory_at(size_t n, char *path, size_t size)
+{
+    char usual[PATH_MAX];
+    bool is_chosen = runtime_directory_anywhere(2, path, size);
     if (is_chosen && n == 0)
         return true;
-    if (n > (is_chosen ? 1 : 0) ||
-        (is_chosen && strcmp(chosen, usual) != 0 && runtime_directory_is_ours(path)))
+    runtime_directory_anywhere(1, usual, sizeof usual);
+    if (n > (is_chosen ? 1 : 0) || (is_chosen && strcmp(path, usual) != 0 && runtime_directory_is_ours(path)))
         return false;
-    snprintf(path, size, "/tmp/cl-mcp-server-view-%u", (unsigned)geteuid());
-    return true;
+    return runtime_directory_anywhere(0, path, size);
 }
 
 bool runtime_directory_make(char *path, size_t size, struct err *err)

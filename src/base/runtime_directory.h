@@ -14,6 +14,10 @@
 /* runtime_directory_at(n, path, size): the n-th candidate, the best first; false after the last. */
 bool runtime_directory_at(size_t n, char *path, size_t size);
 
+/* runtime_directory_anywhere(n, path, size): each path that a program of this user may choose, whatever the
+ * variable says there; false after the last. */
+bool runtime_directory_anywhere(size_t n, char *path, size_t size);
+
 /* runtime_directory_is_ours(path): it is a directory of this user that nobody else can enter. */
 bool runtime_directory_is_ours(const char *path);
 

@@ -262,7 +262,7 @@ static bool keeps_all(const struct confinement *c, const struct confinements_opt
     for (size_t i = 0; o->kept[i] != NULL; i++)
         if (sandbox_reaches(c->sandbox, o->kept[i]))
             return err_set(err, ERR_INVALID,
-                           "Sandboxed Lisps could read %s, which is the server's own. Move it out of the "
+                           "Sandboxed Lisps could read %s, which is the server's own. Keep it out of the "
                            "directories that they may read.",
                            o->kept[i]);
     return true;

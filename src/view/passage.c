@@ -32,7 +32,8 @@ struct passage {
 
 /* As an answer of MCP, because browsers report every other status to the console. */
 #define ENDED                                                                                                \
-    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"This server has ended.\"}}"
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"This server has ended, or "   \
+    "another process has taken its socket.\"}}"
 
 static void answer_ended(struct exchange *e)
 {

@@ -1,6 +1,11 @@
 /*
  * Responsible for noticing servers: one that starts or describes itself changes a directory, and one that
  * ends makes its process descriptor readable, however it ends.
+ *
+ * Whoever can write to a directory can put one server's socket in the place of another's. So the process
+ * behind the socket is compared with the one that the description names, each time that a message is passed
+ * on. The kernel notes who calls listen(), and only root can forge that; the process descriptor, which was
+ * opened before, keeps the number from meaning another process.
  */
 #include "view/servers.h"
 
@@ -18,6 +23,7 @@
 
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/regular_file.h"
 #include "base/runtime_directory.h"
@@ -35,6 +41,7 @@ struct server {
     char id[LONGEST_ID + 1];
     char socket[sizeof((struct sockaddr_un *)0)->sun_path];
     json_t *description;
+    pid_t pid;       /* what the description names */
     int process;     /* a descriptor; -1: it has ended */
     uv_poll_t *poll; /* NULL: it has ended */
 };
@@ -79,10 +86,25 @@ static int connect_to(const char *path)
     return -1;
 }
 
-/* Nobody listens at the socket of a server that was killed. */
-static bool is_answered(const char *path)
+/* -1: nobody listens, as at the socket of a server that was killed, or it is busy, or it is another process.
+ */
+static int connect_server(const struct server *server)
 {
-    int probe = connect_to(path);
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    int fd = connect_to(server->socket);
+    if (fd < 0 || (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid() &&
+                   peer.pid == server->pid))
+        return fd;
+    log_warning("another process than %d listens on %s: it is not shown", (int)server->pid, server->socket);
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+static bool is_answered(const struct server *server)
+{
+    int probe = connect_server(server);
     if (probe < 0)
         return errno == EAGAIN; /* it is busy */
     close(probe);
@@ -111,6 +133,11 @@ static json_t *read_description(const char *path)
     return NULL;
 }
 
+static pid_t pid_of(const json_t *description)
+{
+    return (pid_t)json_integer_value(json_object_get(description, "pid"));
+}
+
 static void add(struct servers *all, const char *directory, const char *id, json_t *description)
 {
     struct server *server = xcalloc(1, sizeof *server);
@@ -118,11 +145,10 @@ static void add(struct servers *all, const char *directory, const char *id, json
     server->description = description;
     snprintf(server->id, sizeof server->id, "%s", id);
     int len = snprintf(server->socket, sizeof server->socket, "%s/%s.sock", directory, id);
-    server->process =
-        (int)syscall(SYS_pidfd_open, (pid_t)json_integer_value(json_object_get(description, "pid")), 0);
+    server->pid = pid_of(description);
+    server->process = (int)syscall(SYS_pidfd_open, server->pid, 0);
     /* The process descriptor comes first: if the socket is answered after that, it is of that process. */
-    if (len < 0 || (size_t)len >= sizeof server->socket || server->process < 0 ||
-        !is_answered(server->socket)) {
+    if (len < 0 || (size_t)len >= sizeof server->socket || server->process < 0 || !is_answered(server)) {
         if (server->process >= 0)
             close(server->process);
         json_decref(description);
@@ -151,7 +177,7 @@ static void look_at(struct servers *all, const char *directory, const char *name
         return;
     if (known == NULL && all->count < MOST_SERVERS) {
         add(all, directory, id, description);
-    } else if (known != NULL) {
+    } else if (known != NULL && pid_of(description) == known->pid) {
         json_decref(known->description);
         known->description = description;
     } else {
@@ -242,5 +268,5 @@ void servers_write(const struct servers *all, struct strbuf *out)
 int servers_connect(const struct servers *all, const char *id, size_t len)
 {
     const struct server *server = find(all, id, len);
-    return server == NULL || server->poll == NULL ? -1 : connect_to(server->socket);
+    return server == NULL || server->poll == NULL ? -1 : connect_server(server);
 }

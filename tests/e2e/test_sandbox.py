@@ -628,6 +628,10 @@ class ServersOwn(Sandbox):
             self.assertRefused("could read audit.jsonl,", mode, "--audit", "audit.jsonl")
             self.assertRefused("could read %s/new," % self.project, mode, "--state-dir", self.project + "/new")
         self.assertRefused("could read %s," % self.out, "workspace", "--readable", self.out, "--state-dir", self.out)
+        # Who can write beside the sockets can put one in the place of another; who can read there has the view's link.
+        self.assertRefused("could read %s/cl-mcp-server," % self.out, "workspace", "--writable", self.out, XDG_RUNTIME_DIR=self.out)
+        self.assertRefused("could read %s/cl-mcp-server," % self.out, "read-only", "--readable", self.out, XDG_RUNTIME_DIR=self.out)
+        self.assertRefused("could read %s/run/cl-mcp-server," % self.project, "workspace", XDG_RUNTIME_DIR=self.project + "/run")
         kept = os.path.join(self.home, "audit.jsonl")
         self.assertOperational(self.start("workspace", "--audit", kept))
         # A session's own sandbox is not made either.

@@ -295,7 +295,7 @@ class PassingOn(ViewTest):
         for server in (described["id"], "1-0"):
             response = view.post(server, "tools/list", {})
             self.assertEqual(200, response.status)
-            self.assertEqual((None, "This server has ended."), (lambda m: (m["id"], m["error"]["message"]))(json.loads(response.read())))
+            self.assertEqual((None, "This server has ended, or another process has taken its socket."), (lambda m: (m["id"], m["error"]["message"]))(json.loads(response.read())))
 
     def test_events_are_streamed_as_they_come(self):
         client = self.start_server()
@@ -339,7 +339,7 @@ class PassingOn(ViewTest):
             self.clients.remove(client)
             wire.settimeout(60 * mcp.STRETCH)
             answer = b""
-            while b"This server has ended." not in answer:
+            while b"This server has ended" not in answer:
                 piece = wire.recv(65536)
                 self.assertTrue(piece, answer)
                 answer += piece
@@ -661,6 +661,42 @@ class OwnerSocket(ViewTest):
             own.sendall(b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n")
             self.assertTrue(own.recv(9).startswith(b"HTTP/1.1"))
         self.assertOperational(client)
+
+    def test_a_socket_in_the_place_of_another_leads_nowhere(self):
+        home = self.folder()
+        environment = mcp.clean_environment(XDG_RUNTIME_DIR=home)
+        folder = os.path.join(home, "cl-mcp-server")
+        first, second = (self.start_server(environment=environment) for _ in range(2))
+        for client in (first, second):
+            client.evaluate("(defvar *here* %d)" % client.pid)
+        view = self.view(environment=environment)
+        view.sign_in()
+        ids = [view.id_of(client) for client in (first, second)]
+        for server, client in zip(ids, (first, second)):
+            self.assertEqual(str(client.pid), view.call(server, "evaluate-lisp", code="*here*").value)
+
+        def path(server, kind):
+            return os.path.join(folder, "%s.%s" % (server, kind))
+
+        def swap(kind):
+            os.rename(path(ids[0], kind), path("0-0", kind))
+            os.rename(path(ids[1], kind), path(ids[0], kind))
+            os.rename(path("0-0", kind), path(ids[1], kind))
+
+        swap("sock")
+        for swapped in ("sockets", "sockets and descriptions"):
+            for server in ids:
+                response = view.post(server, "tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(setf *here* 0)"}})
+                self.assertIn("another process has taken its socket", response.read().decode(), swapped)
+            swap("json")
+        later = self.view(environment=environment)
+        later.sign_in()
+        later.watch()
+        self.assertEqual([], later.servers()["servers"])
+        for client in (first, second):
+            self.assertEqual(str(client.pid), client.evaluate("*here*").value)
+        swap("sock")  # as they were, so that they are removed
+        self.assertEqual(str(first.pid), view.call(ids[0], "evaluate-lisp", code="*here*").value)
 
     def test_none_with_view_off_or_where_others_can_enter(self):
         home = self.folder()
