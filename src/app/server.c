@@ -257,7 +257,7 @@ static void begin_owner_socket(struct server *server, const struct options *opti
         all.principals = (struct principals_options){0};
     server->owner_socket = owner_socket_new(&all, server->directory, &err);
     if (server->owner_socket == NULL)
-        log_info("cl-mcp-server view will not find this server: %s", err.message);
+        log_warning("cl-mcp-server view will not find this server: %s", err.message);
 }
 
 static void watch_signals(struct server *server, const struct options *options)

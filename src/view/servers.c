@@ -217,7 +217,8 @@ struct servers *servers_new(uv_loop_t *loop, void (*on_change)(void *arg), void 
     struct err err;
     *all = (struct servers){.loop = loop, .on_change = on_change, .arg = arg};
     list_init(&all->list);
-    runtime_directory_make(path, sizeof path, &err); /* so that it can be watched; if not, nothing is found */
+    if (!runtime_directory_make(path, sizeof path, &err)) /* so that it can be watched */
+        log_warning("servers that start from now on are not found: %s", err.message);
     for (size_t n = 0; n < MOST_DIRECTORIES && runtime_directory_at(n, path, sizeof path); n++) {
         if (!runtime_directory_is_ours(path))
             continue;

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -697,6 +698,28 @@ class OwnerSocket(ViewTest):
             self.assertEqual(str(client.pid), client.evaluate("*here*").value)
         swap("sock")  # as they were, so that they are removed
         self.assertEqual(str(first.pid), view.call(ids[0], "evaluate-lisp", code="*here*").value)
+
+    def test_a_directory_of_another_user_is_not_used_and_this_is_logged(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        user = 64000 + os.getpid() % 1000
+        taken = "/tmp/cl-mcp-server-view-%d" % user
+        os.mkdir(taken, 0o755)  # root's
+        self.addCleanup(os.rmdir, taken)
+        program = os.path.join(self.folder(), "server")
+        shutil.copy(mcp.SERVER, program)
+        os.chmod(os.path.dirname(program), 0o755)
+        run = "import os, sys; os.setgid(65534); os.setuid(%d); os.execv(sys.argv[1], sys.argv[1:])" % user
+        environment = mcp.clean_environment(XDG_RUNTIME_DIR=None, HOME="/nonexistent")
+        for options in ((), ("view", "--no-open", "--linger", "0")):
+            process = subprocess.Popen([sys.executable, "-c", run, program, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       env=environment, cwd="/")
+            if options:
+                process.stdout.readline()  # the link
+                process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=60 * mcp.STRETCH)
+            self.assertIn("%s is not a directory that only this user can enter" % taken, said.decode())
+        self.assertEqual([], os.listdir(taken))
 
     def test_none_with_view_off_or_where_others_can_enter(self):
         home = self.folder()
