@@ -298,7 +298,9 @@ bool methods_subscriptions_listen(struct request *r, const json_t *params)
         else
             watched_fini(&w);
     }
+    /* A person may only look on. */
     s->is_of_person = client_author(request_client(r), params).kind == AUTHOR_PERSON && s->count > 0 &&
+                      json_is_true(json_object_get(params, "answersQuestions")) &&
                       request_client(r)->options.toolbox != NULL;
     if (s->is_of_person)
         request_client(r)->options.toolbox->persons++;

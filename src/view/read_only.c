@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "mcp/client.h"
 #include "tools/registry.h"
 
 static bool is_reading(const char *method, const json_t *params)
@@ -21,11 +22,21 @@ static bool is_reading(const char *method, const json_t *params)
     return tool != NULL && tool->is_read_only;
 }
 
+/* Running code waits for an answer of a person who has said that they answer. What another client reads is
+ * taken from the agent, for example what happened since its last reply. */
+static bool is_onlooker(const json_t *params)
+{
+    static const struct client unknown;
+    return client_author(&unknown, params).kind == AUTHOR_PERSON &&
+           json_object_get(params, "answersQuestions") == NULL;
+}
+
 bool read_only_allows(const char *bytes, size_t len)
 {
     json_t *message = json_loadb(bytes, len, 0, NULL);
     const char *method = json_string_value(json_object_get(message, "method"));
-    bool is_allowed = method != NULL && is_reading(method, json_object_get(message, "params"));
+    const json_t *params = json_object_get(message, "params");
+    bool is_allowed = method != NULL && is_reading(method, params) && is_onlooker(params);
     json_decref(message);
     return is_allowed;
 }

@@ -407,6 +407,23 @@ class PassingOn(ViewTest):
         self.assertEqual(200, view.post(server, "resources/read", {"uri": "lisp://session/default/events"}).status)
         self.assertEqual("1", client.evaluate("*x*").value)
 
+    def test_code_does_not_wait_for_a_person_who_may_only_look_on(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in("--read-only")
+        server = view.id_of(client)
+        listening = {"notifications": {"resourceSubscriptions": ["lisp://session/default/events"]}}
+        for offer in (True, False, "x"):
+            self.assertRefused(view.post(server, "subscriptions/listen", {**listening, "answersQuestions": offer}))
+        # Of another client: it would be told what is for the agent.
+        self.assertRefused(view.post(server, "subscriptions/listen", listening, client="e2e"))
+        self.assertRefused(view.post(server, "tools/call", {"name": "list-sessions", "arguments": {}}, client="e2e"))
+        stream = view.post(server, "subscriptions/listen", listening)
+        while b"acknowledged" not in stream.readline():
+            pass
+        self.assertIn("END-OF-FILE", client.evaluate("(read-line)").text)
+        stream.close()
+
 
 class Person(ViewTest):
     def test_the_agent_is_told_what_the_person_did(self):
@@ -471,7 +488,7 @@ class Person(ViewTest):
         view = self.signed_in()
         server = view.id_of(client)
         uri = "lisp://session/default/events"
-        stream = view.post(server, "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        stream = view.post(server, "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}, "answersQuestions": True})
         pending = client.start_call("evaluate-lisp", code='(progn (princ "Name? ") (finish-output) (read-line *query-io*))')
 
         def question():

@@ -256,7 +256,7 @@ class App {
     while (!own.signal.aborted && !server['is-ended']) {
       const names = [...new Set([this.session, ...server.sessions.map((one) => one.name)])];
       try {
-        await listen(this.address(server), names, own.signal, (message) => {
+        await listen(this.address(server), names, !this.readOnly, own.signal, (message) => {
           pause = 250;
           if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + this.pause() - performance.now()), () => this.catchUp());
           else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();

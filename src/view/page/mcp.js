@@ -81,8 +81,9 @@ export async function readEvents(address, session, query) {
   return JSON.parse(result.contents[0].text);
 }
 
-/* listen(address, sessions, signal, onMessage): wait for notifications until the signal, or the server, ends it. */
-export function listen(address, sessions, signal, onMessage) {
+/* listen(address, sessions, answersQuestions, signal, onMessage): wait for notifications until the signal, or the server, ends it.
+ * answersQuestions: whether code that reads input waits for this person. */
+export function listen(address, sessions, answersQuestions, signal, onMessage) {
   const resourceSubscriptions = sessions.slice(0, 250).map((name) => `lisp://session/${encodeURIComponent(name)}/events`);
-  return request(address, 'subscriptions/listen', {notifications: {resourcesListChanged: true, resourceSubscriptions}}, {signal, onMessage});
+  return request(address, 'subscriptions/listen', {notifications: {resourcesListChanged: true, resourceSubscriptions}, ...(answersQuestions && {answersQuestions})}, {signal, onMessage});
 }
