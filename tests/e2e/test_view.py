@@ -461,10 +461,10 @@ class Person(ViewTest):
     def test_the_persons_replies_take_nothing_from_the_agent(self):
         client = self.start_server()
         pid = int(client.evaluate("(sb-posix:getpid)").value)
-        os.kill(pid, signal.SIGKILL)
-        mcp.wait_until(lambda: "process %d" % pid not in client.call("list-sessions").text, 20, "the death")
         view = self.signed_in()
         server = view.id_of(client)
+        os.kill(pid, signal.SIGKILL)
+        mcp.wait_until(lambda: "process %d" % pid not in view.call(server, "session-info", all=True).text, 20, "the death")
         for tool, arguments in (("describe-symbol", {"name": "car"}), ("evaluate-lisp", {"code": "3"})):
             self.assertNotIn("killed", view.call(server, tool, **arguments).text)
         self.assertIn("killed", client.evaluate("4").session)
