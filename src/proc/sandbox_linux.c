@@ -108,9 +108,8 @@ static const int denied_calls[] = {
     SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime),
     SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(sethostname), SCMP_SYS(setdomainname),
     SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(vhangup), SCMP_SYS(lookup_dcookie), SCMP_SYS(modify_ldt),
-    /* files: watching all of them, devices, and the flags of FS_IOC_FSSETXATTR below */
-    SCMP_SYS(fanotify_init), SCMP_SYS(mknod), SCMP_SYS(mknodat),
-    469 /* file_setattr: newer than Debian 12's <sys/syscall.h> */,
+    /* files: watching all of them, and the flags of FS_IOC_FSSETXATTR below */
+    SCMP_SYS(fanotify_init), 469 /* file_setattr: newer than Debian 12's <sys/syscall.h> */,
     /* Landlock knows nothing of memory and queues that all processes of the user share by number or name. */
     SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl), SCMP_SYS(semget), SCMP_SYS(semop),
     SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv),
@@ -294,6 +293,24 @@ static int limit_modes(scmp_filter_ctx filter)
     return wrong != 0 ? wrong : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
 }
 
+/* mknod() makes FIFOs only. In the places to write Landlock allows every kind of file, and by a device root
+ * could use the disk. */
+static int limit_devices(scmp_filter_ctx filter)
+{
+    int wrong = 0;
+    for (uint64_t kind = 0; kind <= S_IFMT && wrong == 0; kind += S_IFIFO) /* the least bit of S_IFMT */
+        if (kind != S_IFIFO) {
+            wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mknodat), 1,
+                                     SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, kind));
+            if (wrong == 0)
+                wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mknod), 1,
+                                         SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, kind));
+            if (wrong == -EDOM)
+                wrong = 0; /* not a system call of this architecture */
+        }
+    return wrong;
+}
+
 static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
 {
     int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -317,6 +334,8 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
     for (size_t i = 0; i < sizeof denied_requests / sizeof denied_requests[0] && wrong == 0; i++)
         wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
                                  SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, denied_requests[i]));
+    if (wrong == 0)
+        wrong = limit_devices(filter);
     if (wrong == 0)
         wrong = limit_modes(filter);
     return wrong != 0 ? wrong : limit_sockets(filter, network);

@@ -19,6 +19,7 @@ SHELL = (
     ("a lock file is a symbolic link that leads nowhere", 'ln -s "me@host.1:2" .#a; readlink .#a; ! ln -s other .#a; rm .#a'),
     ("a lock is a directory", "mkdir lock; ! mkdir lock; rmdir lock"),
     ("flock holds a lock file", "flock -n lock sh -c '! flock -n lock true'"),
+    ("a FIFO joins two programs", "mkfifo p; echo through >p & read line <p; wait; test $line = through"),
     ("symbolic links lead in and out", "mkdir d; echo x >d/f; ln -s d/f in; ln -s /etc/passwd out; cat in out >/dev/null"),
     ("a temporary folder is made, used and removed", 'd=$(mktemp -d) && echo x >"$d/f" && cp "$d/f" . && rm -r "$d" && test -e f'),
     ("sort uses temporary files", "seq 200000 | sort -rn --buffer-size=100K >sorted; test $(head -1 sorted) = 200000"),
