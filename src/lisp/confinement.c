@@ -23,6 +23,7 @@
 #include "base/remove_tree.h"
 #include "base/user_directory.h"
 #include "lisp/core.h"
+#include "lisp/git_identity.h"
 
 #define OLD_DRAFT_S 3600 /* writing an image never takes that long */
 #define MOST_CONFINEMENTS 200
@@ -225,6 +226,14 @@ static bool make_cache(struct confinement *c)
     return true;
 }
 
+static bool make_git_configuration(struct confinement *c, struct err *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3900s/gitconfig", c->temporary);
+    add_variable(c, "GIT_CONFIG_GLOBAL", path);
+    return git_identity_write(path, err);
+}
+
 static bool make_directories(struct confinement *c, struct err *err)
 {
     const char *parent = getenv("TMPDIR");
@@ -236,7 +245,7 @@ static bool make_directories(struct confinement *c, struct err *err)
     add_variable(c, "TMPDIR", c->temporary);
     if (!make_cache(c))
         add_variable(c, "XDG_CACHE_HOME", c->temporary);
-    return true;
+    return make_git_configuration(c, err);
 }
 
 /* The Lisps may not write to the state directory itself: in there are the saves of all sessions. What a

@@ -1,4 +1,4 @@
-"""Habits of programs, each run by run-program in a sandboxed session: they work as outside of the sandbox."""
+"""Habits of twenty programs, each run by run-program in a sandboxed session: they work as outside of the sandbox."""
 
 import os
 import shlex
@@ -26,6 +26,8 @@ SHELL = (
     ("tar packs and unpacks, with times and modes", "mkdir d; echo x >d/f; chmod 640 d/f; tar cf a.tar d; rm -r d; tar xpf a.tar; test $(stat -c %a d/f) = 640"),
     ("sed changes a file in place", "echo old >a; sed -i s/old/new/ a; grep -q new a"),
     ("install makes directories and sets modes", "echo x >a; install -D -m 755 a b/c/a; test -x b/c/a"),
+    ("git makes a repository, commits and branches", "git init -q r; cd r; echo x >f; git add f; git commit -qm one; git branch b; git mv f g; git commit -qm two; git checkout -q b; test -e f; git gc -q"),
+    ("git clones", "git init -q r; cd r; echo x >f; git add f; git commit -qm one; cd ..; git clone -q r s; test -e s/f"),
     ("make builds with two jobs", "printf 'all: a b\\na b:\\n\\techo $@ >$@\\n' >Makefile; make -s -j2; test -e a -a -e b"),
     ("cc compiles and links", "echo 'int main(void) { return 0; }' >a.c; cc -o a a.c; ./a"),
     ("the shell ends a program of its own", "sleep 60 & kill $!; wait $! || test $? = 143"),
@@ -53,7 +55,25 @@ COMPILE = (
 )
 
 
+GIT_CONFIGURATION = """\
+[url "https://me:s3cret@example.org/"]
+\tinsteadOf = https://example.org/
+[User] name = Me
+\temail = me@example.org ; at home
+\tpassword = s3cret
+[http] extraHeader = Authorization: Basic s3cret
+[include]
+\tpath = .gitconfig-of-work
+[init]
+\tDEFAULTBRANCH = trunk
+"""
+
+
 class Habits(Sandbox):
+    def setUp(self):
+        super().setUp()
+        mcp.write(os.path.join(self.home, ".gitconfig"), GIT_CONFIGURATION)
+
     def test_each_works_as_outside(self):
         client = self.start("workspace", "--readable", sys.base_prefix)
         for number, (name, script) in enumerate(HABITS):
@@ -76,3 +96,14 @@ class Habits(Sandbox):
             self.assertIsError(client.evaluate(code), "The session has the sandbox workspace")
         self.assertTrue(os.path.exists(os.path.join(self.project, "mine")))
         self.assertTrue(os.path.exists(os.path.join(self.out, "file")))
+
+    def test_git_knows_the_user_and_no_credentials(self):
+        mcp.write(os.path.join(self.home, ".config/git/config"), "[user]\n\temail = earlier@example.org\n[credential]\n\thelper = s3cret\n")
+        client = self.start("workspace")
+        code = '(uiop:run-program "git config --list --global; cat $GIT_CONFIG_GLOBAL; cat ~/.gitconfig ~/.config/git/config" :output :string :error-output :output :ignore-error-status t)'
+        says = client.evaluate(code).value
+        for line in ("user.name=Me", "user.email=me@example.org", "init.defaultbranch=trunk", "/.gitconfig: Permission denied", "/git/config: Permission denied"):
+            self.assertIn(line, says)
+        self.assertNotIn("s3cret", says)
+        # Programs outside of the sandbox have what they had.
+        self.assertNotIn("gitconfig", self.start("off").evaluate('(uiop:getenv "GIT_CONFIG_GLOBAL")').text)
