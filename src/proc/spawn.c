@@ -3,6 +3,7 @@
  */
 #include "proc/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +15,29 @@
 
 #include "base/memory.h"
 #include "proc/sandbox.h"
+
+/* The same as close_range(4, ~0u, CLOSE_RANGE_CLOEXEC), which Linux has since 5.11. */
+static bool close_on_exec(void)
+{
+    _Alignas(struct dirent64) char entries[4096];
+    int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ssize_t len = -1;
+    while (directory >= 0 && (len = getdents64(directory, entries, sizeof entries)) > 0)
+        for (ssize_t at = 0; at < len;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            int fd = 0;
+            for (const char *digit = entry->d_name; *digit >= '0' && *digit <= '9'; digit++)
+                fd = fd * 10 + (*digit - '0');
+            if (fd >= 4)
+                fcntl(fd, F_SETFD, FD_CLOEXEC);
+            at += entry->d_reclen;
+        }
+    int failure = errno;
+    if (directory >= 0)
+        close(directory);
+    errno = failure;
+    return len == 0;
+}
 
 /* Runs between fork and exec: only async-signal-safe calls. Returns only on failure, with errno set. */
 static void become(const struct spawn_spec *spec, char *const *environment, pid_t server,
@@ -45,7 +69,8 @@ static void become(const struct spawn_spec *spec, char *const *environment, pid_
     }
     /* Descriptors that we inherited must not reach the child. The pipe that reports a failure is
      * close-on-exec already. */
-    close_range(4, ~0u, CLOSE_RANGE_CLOEXEC);
+    if (close_range(4, ~0u, CLOSE_RANGE_CLOEXEC) != 0 && !close_on_exec())
+        return;
     setrlimit(RLIMIT_NOFILE, files);
     if (spec->largest_file_bytes > 0)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){spec->largest_file_bytes, spec->largest_file_bytes});
