@@ -194,6 +194,10 @@ false if that failed on a system that can do it.")
   "Return the system's message for EPERM, in its current language."
   nil)
 
+(define-port-operation moving-denial-text ()
+  "In a sandbox that forbids moving files to another directory: return the system's message for that, else NIL."
+  nil)
+
 (define-port-operation sever-descriptors (descriptors)
   "Make each of DESCRIPTORS the same as descriptor 0, which is /dev/null.")
 

@@ -16,9 +16,14 @@
 
 (defun sandbox-hint (message)
   "Return a sentence about the sandbox if MESSAGE, of an error, is the system's text for a forbidden operation."
-  (let ((mode (sandbox-mode)))
-    (when (and mode (some (lambda (denial) (search denial message)) (denial-texts)))
-      (format nil "The session has the sandbox ~a: files, sockets and system calls outside it are ~
-                   denied. It can write to ~@[the working directory, ~*~]the directory for temporary ~
-                   files ~a and the paths of --writable." mode (string= mode "workspace")
-                   (uiop:getenv "TMPDIR")))))
+  (let* ((mode (sandbox-mode))
+         (moving (and mode (moving-denial-text))))
+    (cond
+      ((and moving (search moving message))
+       (format nil "The session has the sandbox ~a: before Linux 5.19 no file can be moved or linked to another directory ~
+                    there. Copy the file and delete the old one." mode))
+      ((and mode (some (lambda (denial) (search denial message)) (denial-texts)))
+       (format nil "The session has the sandbox ~a: files, sockets and system calls outside it are ~
+                    denied. It can write to ~@[the working directory, ~*~]the directory for temporary ~
+                    files ~a and the paths of --writable." mode (string= mode "workspace")
+                   (uiop:getenv "TMPDIR"))))))

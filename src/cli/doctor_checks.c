@@ -239,13 +239,9 @@ static void check_qlot(struct examination *x)
 static void check_landlock(struct examination *x)
 {
     int version = sandbox_landlock_version();
-    if (version < 0)
-        finding(x, VERDICT_NOTE, "Without Landlock, --sandbox does not start.",
+    if (version < 1)
+        finding(x, VERDICT_NOTE, "Without Landlock, --sandbox does not start. Linux has it since 5.13.",
                 "this kernel has no Landlock: %s", strerror(errno));
-    else if (version < SANDBOX_LANDLOCK_VERSION)
-        finding(x, VERDICT_NOTE,
-                "--sandbox needs version 6 (Linux 6.12); --sandbox-best-effort starts with less.",
-                "version %d", version);
     else
         finding(x, VERDICT_GOOD, NULL, "version %d", version);
 }
@@ -258,6 +254,31 @@ static void check_seccomp(struct examination *x)
     else
         finding(x, VERDICT_NOTE, "Without seccomp, --sandbox does not start.",
                 "this kernel has no seccomp, or /proc is not mounted");
+}
+
+static void check_namespaces(struct examination *x)
+{
+    if (sandbox_has_namespaces())
+        finding(x, VERDICT_GOOD, NULL, "available: --network loopback makes a private loopback");
+    else
+        finding(x, VERDICT_NOTE, "Only --network loopback needs them; without them it becomes off.",
+                "this system allows no user namespaces: %s", strerror(errno));
+}
+
+/* Report what the sandbox restricts with the network that the options choose, and what ${proof} showed. */
+static void report_sandbox(struct examination *x, const char *proof)
+{
+    struct err err;
+    struct sandbox *s =
+        sandbox_new(&(struct sandbox_policy){.network = x->options->confinement.network}, &err);
+    if (s == NULL)
+        finding(x, VERDICT_NOTE, "Only --sandbox needs it.", "%s", err.message);
+    else if (sandbox_is_complete(s))
+        finding(x, VERDICT_GOOD, NULL, "%s\n%s", proof, sandbox_guarantees(s));
+    else
+        finding(x, VERDICT_NOTE, "With --sandbox-strict the server does not start here.", "%s\n%s", proof,
+                sandbox_guarantees(s));
+    sandbox_free(s);
 }
 
 static void check_sandbox(struct examination *x)
@@ -285,8 +306,7 @@ static void check_sandbox(struct examination *x)
     if (!is_run)
         finding(x, VERDICT_NOTE, "Only --sandbox needs it.", "%s", err.message);
     else if (strstr(reply, "=> :CLOSED") != NULL)
-        finding(x, VERDICT_GOOD, NULL,
-                "a sandboxed session could write inside its directory and not outside");
+        report_sandbox(x, "a sandboxed session could write inside its directory and not outside");
     else
         finding(x, VERDICT_PROBLEM, "Do not rely on --sandbox here.",
                 "a sandboxed session failed this test; its reply: %.400s", reply);
@@ -377,13 +397,23 @@ static void check_clients(struct examination *x)
 }
 
 const struct check doctor_checks[] = {
-    {"sbcl", check_lisp},           {"release", check_release},
-    {"core", check_core},           {"cache", check_cache},
-    {"state", check_state},         {"evaluation", check_evaluation},
-    {"threads", check_threads},     {"asdf", check_asdf},
-    {"quicklisp", check_quicklisp}, {"ocicl", check_ocicl},
-    {"qlot", check_qlot},           {"landlock", check_landlock},
-    {"seccomp", check_seccomp},     {"sandbox", check_sandbox},
-    {"cgroup", check_cgroup},       {"huge-pages", check_huge_pages},
-    {"clients", check_clients},     {NULL, NULL},
+    {"sbcl", check_lisp},
+    {"release", check_release},
+    {"core", check_core},
+    {"cache", check_cache},
+    {"state", check_state},
+    {"evaluation", check_evaluation},
+    {"threads", check_threads},
+    {"asdf", check_asdf},
+    {"quicklisp", check_quicklisp},
+    {"ocicl", check_ocicl},
+    {"qlot", check_qlot},
+    {"landlock", check_landlock},
+    {"seccomp", check_seccomp},
+    {"namespaces", check_namespaces},
+    {"sandbox", check_sandbox},
+    {"cgroup", check_cgroup},
+    {"huge-pages", check_huge_pages},
+    {"clients", check_clients},
+    {NULL, NULL},
 };

@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "base/own_directory.h"
 #include "base/remove_tree.h"
+#include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "lisp/core.h"
 #include "lisp/git_identity.h"
@@ -43,6 +44,7 @@ struct confinement {
     char root[32];   /* the path of ${descriptor} */
     char name[48];   /* of its directories */
     struct sandbox *sandbox;
+    char *description;
     struct paths writable, readable;
     char *environment[CONFINEMENT_MOST_VARIABLES + 1];
     size_t variables;
@@ -318,6 +320,20 @@ static void set_name(struct confinement *c)
              confinement_network_names[c->network], (unsigned long long)hash);
 }
 
+/* The same words for the log, the client's instructions and session-info. */
+static void describe(struct confinement *c)
+{
+    struct strbuf text = {0};
+    strbuf_addf(&text, "%s, network %s. %s", confinement_mode_names[c->mode],
+                confinement_network_names[c->network], sandbox_guarantees(c->sandbox));
+    c->description = xstrdup(strbuf_string(&text));
+    strbuf_fini(&text);
+    if (sandbox_is_complete(c->sandbox))
+        log_info("sandbox: %s", c->description);
+    else
+        log_warning("sandbox: %s", c->description);
+}
+
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     struct paths *of_project = c->mode == CONFINEMENT_WORKSPACE ? &c->writable : &c->readable;
@@ -343,11 +359,12 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
     c->sandbox = sandbox_new(&(struct sandbox_policy){.writable = (const char *const *)c->writable.all,
                                                       .readable = (const char *const *)c->readable.all,
                                                       .network = c->network,
-                                                      .is_best_effort = o->is_best_effort},
+                                                      .is_strict = o->is_strict},
                              err);
-    if (c->sandbox != NULL && sandbox_gaps(c->sandbox)[0] != '\0')
-        log_warning("the sandbox has a gap: %s", sandbox_gaps(c->sandbox));
-    return c->sandbox != NULL && keeps_all(c, o, err);
+    if (c->sandbox == NULL)
+        return false;
+    describe(c);
+    return keeps_all(c, o, err);
 }
 
 static void free_paths(struct paths *paths)
@@ -364,6 +381,7 @@ static void confinement_free(struct confinement *c)
     own_directory_remove(c->temporary, c->temporary_lock);
     free(c->drafts);
     sandbox_free(c->sandbox);
+    free(c->description);
     free_paths(&c->writable);
     free_paths(&c->readable);
     for (size_t i = 0; i < c->variables; i++)
@@ -558,6 +576,11 @@ const char *confinement_network(const struct confinement *c)
 bool confinement_is_read_only(const struct confinement *c)
 {
     return c != NULL && c->mode == CONFINEMENT_READ_ONLY;
+}
+
+const char *confinement_description(const struct confinement *c)
+{
+    return c == NULL ? NULL : c->description;
 }
 
 const char *confinement_directory(const struct confinement *c)

@@ -21,7 +21,7 @@ enum confinement_mode { CONFINEMENT_OFF, CONFINEMENT_WORKSPACE, CONFINEMENT_READ
 struct confinements_options {
     enum confinement_mode mode;   /* of the server's own */
     enum sandbox_network network; /* the least strict one of any */
-    bool is_best_effort;          /* as in struct sandbox_policy */
+    bool is_strict;               /* as in struct sandbox_policy */
     const char *lisp;             /* program name or path */
     const char *directory;        /* the Lisps' working directory; NULL: the server's */
     const char *state_directory;  /* on the file system of the saves; NULL: nothing is saved */
@@ -93,6 +93,10 @@ bool confinements_tighten(struct confinements *cs, const struct confinement **c,
 const char *confinement_mode(const struct confinement *c);
 const char *confinement_network(const struct confinement *c);
 bool confinement_is_read_only(const struct confinement *c);
+
+/* confinement_description(c): its mode, its network, and what this kernel restricts and what not; one line
+ * without an end. Borrowed; NULL without a confinement. */
+const char *confinement_description(const struct confinement *c);
 
 /* confinement_directory(c): the directory of a session of its own for which it was made, borrowed; NULL: it
  * is for the server's. confinement_root(c): a path of that directory which stays the same one whatever

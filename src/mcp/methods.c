@@ -8,12 +8,14 @@
 
 #include "mcp/client.h"
 #include "base/json_write.h"
+#include "lisp/confinement.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
 #include "mcp/tasks.h"
 #include "tools/similar.h"
+#include "tools/toolbox.h"
 
 extern const char text_instructions[]; /* texts/instructions.txt */
 
@@ -27,10 +29,16 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
     strbuf_adds(out, client->options.shows_log ? ",\"logging\":{}}" : "}");
 }
 
-static void add_instructions(struct strbuf *out)
+static void add_instructions(const struct client *client, struct strbuf *out)
 {
+    struct strbuf text = {0};
+    strbuf_adds(&text, text_instructions);
+    const struct toolbox *toolbox = client->options.toolbox;
+    if (toolbox != NULL && confinements_own(toolbox->confinements) != NULL)
+        strbuf_addf(&text, "\nSandbox: %s", confinement_description(confinements_own(toolbox->confinements)));
     strbuf_adds(out, "\"instructions\":");
-    json_write_string(out, text_instructions, strlen(text_instructions));
+    json_write_string(out, text.bytes, text.len);
+    strbuf_fini(&text);
 }
 
 /* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */
@@ -61,7 +69,7 @@ static bool initialize(struct request *r, const json_t *params)
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
     add_capabilities(request_client(r), false, out);
     strbuf_adds(out, ",\"serverInfo\":" SERVER_INFO ",");
-    add_instructions(out);
+    add_instructions(client, out);
     return request_finish(r);
 }
 
@@ -79,7 +87,7 @@ static bool server_discover(struct request *r, const json_t *params)
     strbuf_adds(out, ",\"capabilities\":");
     add_capabilities(request_client(r), true, out);
     strbuf_addc(out, ',');
-    add_instructions(out);
+    add_instructions(request_client(r), out);
     return request_finish(r);
 }
 

@@ -286,8 +286,8 @@ static const struct option_definition table[] = {
      LIST(confinement.writable)},
     {SANDBOX, "readable", "PATH", "Let sandboxed Lisp processes read this file or directory",
      LIST(confinement.readable)},
-    {SANDBOX, "sandbox-best-effort", NULL, "Start even if this kernel cannot enforce all of --sandbox",
-     FLAG(confinement.is_best_effort)},
+    {SANDBOX, "sandbox-strict", NULL, "Start only if this kernel can enforce all of --sandbox",
+     FLAG(confinement.is_strict)},
 
     {TOOLS, "tools", "NAMES", "Tools to list, separated by commas", "all",
      .set = set_listing, .place = offsetof(struct options, http.connection.listing), COMMON},
@@ -413,7 +413,7 @@ static const char *without_sandbox(const struct options *o)
            : o->confinement.network != SANDBOX_NETWORK_ON ? "network"
            : o->confinement.writable[0] != NULL           ? "writable"
            : o->confinement.readable[0] != NULL           ? "readable"
-           : o->confinement.is_best_effort                ? "sandbox-best-effort"
+           : o->confinement.is_strict                     ? "sandbox-strict"
                                                           : NULL;
 }
 
@@ -444,7 +444,7 @@ static bool options_agree(const struct options *o, struct err *err)
 bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
-    enum { FIRST = 1000 };
+    enum { FORMER = 999, FIRST };
     *o = (struct options){.zygote.lisp = "sbcl",
                           .http.connection = {.default_session = "default"},
                           .http.principals.access_tokens.user = "sub"};
@@ -452,18 +452,21 @@ bool options_parse(struct options *o, int argc, char **argv)
     for (size_t i = 0; i < TABLE_COUNT; i++)
         if (table[i].is_repeatable)
             *(const char ***)place_of(o, &table[i]) = xcalloc(OPTIONS_MOST_REPEATED + 1, sizeof(char *));
-    struct option longs[MOST_OPTIONS + 1] = {0};
+    struct option longs[MOST_OPTIONS + 2] = {0};
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
         int has_arg = option.is_argument_optional ? optional_argument : option.argument != NULL;
         longs[i] = (struct option){.name = option.name, .has_arg = has_arg, .val = FIRST + (int)i};
     }
+    longs[options_count()] = (struct option){.name = "sandbox-best-effort", .val = FORMER};
     int key;
     while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (key < FIRST) { /* getopt_long() has reported what is wrong */
+        if (key < FORMER) { /* getopt_long() has reported what is wrong */
             fprintf(stderr, "Try cl-mcp-server --help.\n");
             return false;
         }
+        if (key == FORMER)
+            continue; /* --sandbox does now what that option asked for */
         struct option_definition option = options_at((size_t)(key - FIRST));
         struct err err;
         bool may_follow = option.is_argument_optional && optarg == NULL;

@@ -12,14 +12,18 @@
 
 struct sandbox;
 
-/* sandbox_landlock_version(): the kernel's; -1 with errno set if it has no Landlock. The sandbox needs
- * SANDBOX_LANDLOCK_VERSION, of Linux 6.12, which restricts signals as well. */
-#define SANDBOX_LANDLOCK_VERSION 6
+/* sandbox_landlock_version(): the kernel's; -1 with errno set if it has no Landlock. The sandbox needs 1, of
+ * Linux 5.13; later versions restrict more. */
 int sandbox_landlock_version(void);
+
+/* sandbox_has_namespaces(): whether a process of this user can have a network of its own; false with errno
+ * set. */
+bool sandbox_has_namespaces(void);
 
 enum sandbox_network {
     SANDBOX_NETWORK_ON,       /* internet sockets of any kind */
-    SANDBOX_NETWORK_LOOPBACK, /* a private loopback interface, shared by all Lisps of one start */
+    SANDBOX_NETWORK_LOOPBACK, /* a private loopback interface, shared by all Lisps of one start; none without
+                                 user namespaces */
     SANDBOX_NETWORK_OFF,      /* no sockets except pairs */
     SANDBOX_NETWORKS,         /* how many there are */
 };
@@ -28,7 +32,7 @@ struct sandbox_policy {
     const char *const *writable; /* files and directories to read and write; NULL-terminated */
     const char *const *readable; /* to read and execute, in addition to the system's own; NULL-terminated */
     enum sandbox_network network;
-    bool is_best_effort; /* leave out what this kernel cannot enforce, rather than fail */
+    bool is_strict; /* fail if this kernel cannot enforce all of it, rather than leave that out */
 };
 
 /*
@@ -37,7 +41,8 @@ struct sandbox_policy {
  *
  * policy      borrowed for the call, its lists until sandbox_free(); paths that do not exist are left out
  * Returns     given: sandbox_free() it; NULL with ${err} set
- * Errors      ERR_SYSTEM: the kernel cannot enforce the policy; the message says what is missing
+ * Errors      ERR_SYSTEM: the kernel has no Landlock, or lacks something under is_strict; the message says
+ *             what is missing
  * Source      landlock(7), seccomp(2), user_namespaces(7)
  */
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err);
@@ -70,8 +75,9 @@ bool sandbox_enter(const struct sandbox *s);
  */
 bool sandbox_keeps_variable(const char *assignment);
 
-/* sandbox_gaps(s): a sentence about what this kernel leaves unenforced under is_best_effort; "" for
- * nothing. Borrowed. */
-const char *sandbox_gaps(const struct sandbox *s);
+/* sandbox_guarantees(s): sentences about what this kernel restricts in it and what not; borrowed.
+ * sandbox_is_complete(s): whether it restricts all that the policy asks for. */
+const char *sandbox_guarantees(const struct sandbox *s);
+bool sandbox_is_complete(const struct sandbox *s);
 
 #endif

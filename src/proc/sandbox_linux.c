@@ -39,6 +39,7 @@
 
 #include "base/memory.h"
 #include "base/redact.h"
+#include "proc/guarantees.h"
 
 /*
  * Debian 12's <linux/landlock.h> describes only the first version; these are the kernel's numbers for
@@ -63,11 +64,10 @@ struct ruleset_attributes {
 
 struct sandbox {
     struct sandbox_policy policy;
-    int ruleset; /* -1: this kernel has no Landlock */
+    struct guarantees guarantees;
+    int ruleset; /* -1: not made */
     struct sock_fprog filter;
-    bool has_own_network;
     char user_map[64], group_map[64]; /* for the user namespace that owns the network */
-    char gaps[400];
 };
 
 /* The system's own files, readable by everybody. Homes, /run (sockets of services), /tmp and /var (data and
@@ -257,13 +257,20 @@ static int limit_pairs(scmp_filter_ctx filter)
     return wrong;
 }
 
+/* Without a loopback of its own, a sandbox has no network rather than the machine's. */
+static bool has_no_network(const struct sandbox *s)
+{
+    return s->guarantees.by[GUARANTEE_NETWORK] != MECHANISM_NONE &&
+           s->guarantees.by[GUARANTEE_LOOPBACK] == MECHANISM_NONE;
+}
+
 /* A socket of a forbidden family fails with EACCES. */
-static int limit_sockets(scmp_filter_ctx filter, enum sandbox_network network)
+static int limit_sockets(scmp_filter_ctx filter, bool has_none)
 {
     int pairs = limit_pairs(filter);
     if (pairs != 0)
         return pairs;
-    if (network == SANDBOX_NETWORK_OFF)
+    if (has_none)
         return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 0);
     int wrong = 0;
     for (unsigned family = 0; family < AF_MAX && wrong == 0; family++)
@@ -311,7 +318,26 @@ static int limit_devices(scmp_filter_ctx filter)
     return wrong;
 }
 
-static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
+/* Old versions of Landlock let a process empty each file that it may read, or that it opens for neither
+ * reading nor writing (the access mode 3). */
+static int limit_emptying(scmp_filter_ctx filter)
+{
+    static const uint64_t modes[] = {O_RDONLY, O_ACCMODE};
+    int wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(truncate), 0);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0] && wrong == 0; i++) {
+        const uint64_t mask = O_ACCMODE | O_TRUNC, flags = modes[i] | O_TRUNC;
+        wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), 1,
+                                 SCMP_A2(SCMP_CMP_MASKED_EQ, mask, flags));
+        if (wrong == 0)
+            wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), 1,
+                                     SCMP_A1(SCMP_CMP_MASKED_EQ, mask, flags));
+        if (wrong == -EDOM)
+            wrong = 0; /* not a system call of this architecture */
+    }
+    return wrong;
+}
+
+static int fill_filter(scmp_filter_ctx filter, const struct sandbox *s)
 {
     int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (size_t i = 0; i < sizeof denied_calls / sizeof denied_calls[0] && wrong == 0; i++) {
@@ -338,7 +364,9 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
         wrong = limit_devices(filter);
     if (wrong == 0)
         wrong = limit_modes(filter);
-    return wrong != 0 ? wrong : limit_sockets(filter, network);
+    if (wrong == 0 && s->guarantees.by[GUARANTEE_EMPTYING] == MECHANISM_FILTER)
+        wrong = limit_emptying(filter);
+    return wrong != 0 ? wrong : limit_sockets(filter, has_no_network(s));
 }
 
 /* Get the filter as a program: libseccomp writes it to a descriptor. */
@@ -362,10 +390,8 @@ static bool take_program(struct sandbox *s, scmp_filter_ctx filter)
 
 static bool make_filter(struct sandbox *s, struct err *err)
 {
-    bool has_none = s->policy.network == SANDBOX_NETWORK_LOOPBACK && !s->has_own_network;
-    enum sandbox_network network = has_none ? SANDBOX_NETWORK_OFF : s->policy.network;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    bool ok = filter != NULL && fill_filter(filter, network) == 0 && take_program(s, filter);
+    bool ok = filter != NULL && fill_filter(filter, s) == 0 && take_program(s, filter);
     seccomp_release(filter);
     return ok || err_set(err, ERR_SYSTEM, "the sandbox cannot create its system call filter");
 }
@@ -395,15 +421,21 @@ static bool enter_own_network(const struct sandbox *s)
     return ok && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
-/*
- * Whether a process of this user can have its own network; false with errno set. Some systems forbid or
- * limit user namespaces. A child tries, since only a process with a single thread can.
- */
-static bool has_namespaces(const struct sandbox *s)
+static void write_maps(struct sandbox *s)
 {
+    snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+    snprintf(s->group_map, sizeof s->group_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+}
+
+/* Some systems forbid or limit user namespaces. A child tries, since only a process with a single thread can.
+ */
+bool sandbox_has_namespaces(void)
+{
+    struct sandbox s;
+    write_maps(&s);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(enter_own_network(s) ? 0 : errno != 0 && errno < 256 ? errno : EPERM);
+        _exit(enter_own_network(&s) ? 0 : errno != 0 && errno < 256 ? errno : EPERM);
     int status = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -412,26 +444,19 @@ static bool has_namespaces(const struct sandbox *s)
     return pid > 0 && errno == 0;
 }
 
-static bool refuse(const struct sandbox *s, struct err *err)
+/* What this kernel can do is found out here, once for each sandbox. */
+static bool find_guarantees(struct sandbox *s, int landlock_version, struct err *err)
 {
-    return err_set(err, ERR_SYSTEM,
-                   "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);
-}
-
-/* Best effort means to do without a network rather than to use the machine's. */
-static bool make_network(struct sandbox *s, struct err *err)
-{
-    if (s->policy.network != SANDBOX_NETWORK_LOOPBACK)
-        return true;
-    s->has_own_network = has_namespaces(s);
-    if (s->has_own_network)
-        return true;
-    size_t len = strlen(s->gaps);
-    snprintf(s->gaps + len, sizeof s->gaps - len,
-             "%s--network loopback needs user namespaces, and this system allows none (%s)%s",
-             len > 0 ? "; " : "", strerror(errno),
-             s->policy.is_best_effort ? ", so the Lisps have no network" : "");
-    return s->policy.is_best_effort || refuse(s, err);
+    if (landlock_version < 1)
+        return err_set_errno(
+            err, ERR_SYSTEM, errno,
+            "The sandbox is not available: it needs Landlock, which Linux has since 5.13 and "
+            "which this kernel does not have or does not use");
+    bool has_namespaces = s->policy.network == SANDBOX_NETWORK_LOOPBACK && sandbox_has_namespaces();
+    guarantees_find(&s->guarantees, landlock_version, has_namespaces, s->policy.network);
+    return s->guarantees.is_complete || !s->policy.is_strict ||
+           err_set(err, ERR_SYSTEM, "--sandbox-strict does not start with less than all of the sandbox. %s",
+                   s->guarantees.text);
 }
 
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err)
@@ -439,31 +464,18 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
     struct sandbox *s = xcalloc(1, sizeof *s);
     s->policy = *policy;
     s->ruleset = -1;
-    snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
-    snprintf(s->group_map, sizeof s->group_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+    write_maps(s);
     int version = sandbox_landlock_version();
-    if (version < 1)
-        snprintf(s->gaps, sizeof s->gaps, "this kernel has no Landlock, so files are not protected");
-    else if (version < SANDBOX_LANDLOCK_VERSION)
-        snprintf(
-            s->gaps, sizeof s->gaps,
-            "this kernel has version %d of Landlock, and %ssignals to other processes are restricted since "
-            "version %d (Linux 6.12)",
-            version, version < 3 ? "emptying files since version 3 (Linux 6.2), " : "",
-            SANDBOX_LANDLOCK_VERSION);
-    bool is_refused = s->gaps[0] != '\0' && !policy->is_best_effort && !refuse(s, err);
-    if (is_refused || !make_network(s, err) || (version >= 1 && !make_ruleset(s, policy, version, err)) ||
-        !make_filter(s, err)) {
-        sandbox_free(s);
-        return NULL;
-    }
-    return s;
+    if (find_guarantees(s, version, err) && make_ruleset(s, policy, version, err) && make_filter(s, err))
+        return s;
+    sandbox_free(s);
+    return NULL;
 }
 
 struct sandbox *sandbox_new_with(const struct sandbox *s, const char *readable, struct err *err)
 {
     struct sandbox *with = sandbox_new(&s->policy, err);
-    if (with == NULL || with->ruleset < 0 || allow(with->ruleset, readable, ACCESS_READ, err))
+    if (with == NULL || allow(with->ruleset, readable, ACCESS_READ, err))
         return with;
     sandbox_free(with);
     return NULL;
@@ -479,9 +491,14 @@ void sandbox_free(struct sandbox *s)
     free(s);
 }
 
-const char *sandbox_gaps(const struct sandbox *s)
+const char *sandbox_guarantees(const struct sandbox *s)
 {
-    return s->gaps;
+    return s->guarantees.text;
+}
+
+bool sandbox_is_complete(const struct sandbox *s)
+{
+    return s->guarantees.is_complete;
 }
 
 /* Root keeps its rights to files, and loses every right over the system. */
@@ -522,8 +539,6 @@ static bool can_open(const char *path)
 
 bool sandbox_reaches(const struct sandbox *s, const char *path)
 {
-    if (s->ruleset < 0)
-        return false; /* sandbox_gaps() says that it reaches all files */
     pid_t pid = fork();
     if (pid == 0) {
         bool is_confined = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
@@ -538,15 +553,14 @@ bool sandbox_reaches(const struct sandbox *s, const char *path)
 
 bool sandbox_enter(const struct sandbox *s)
 {
-    if (s->has_own_network && !enter_own_network(s))
+    if (s->guarantees.by[GUARANTEE_LOOPBACK] == MECHANISM_NAMESPACES && !enter_own_network(s))
         return false;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
     drop_capabilities();
-    if (s->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->ruleset, 0) != 0)
-        return false;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &s->filter) == 0;
+    return syscall(SYS_landlock_restrict_self, s->ruleset, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &s->filter) == 0;
 }
 
 static bool holds_credential(const char *text)

@@ -90,11 +90,11 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
     return true;
 }
 
-static void add_sandbox(struct strbuf *out, const char *label, const struct session *s)
+static void add_sandbox(struct strbuf *out, const struct session *s)
 {
     const struct confinement *c = session_confinement(s);
     if (c != NULL)
-        strbuf_addf(out, "%s%s, network %s", label, confinement_mode(c), confinement_network(c));
+        strbuf_addf(out, ", sandbox %s, network %s", confinement_mode(c), confinement_network(c));
 }
 
 static void add_directory(struct strbuf *out, const char *label, const struct session *s)
@@ -128,7 +128,7 @@ static void next_step(struct tool_call *call, struct session *s)
         strbuf_addf(&call->text, "Session %s created: %s, package %s", session_name(s), lisp_of(call, s),
                     session_package(s));
         add_directory(&call->text, ", directory ", s);
-        add_sandbox(&call->text, ", sandbox ", s);
+        add_sandbox(&call->text, s);
         strbuf_adds(&call->text, ". Pass its name as session to other tools.");
         call_finish(call);
     }
@@ -348,7 +348,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (session_last_error(s) != NULL)
         strbuf_addf(out, " (the last evaluation failed: error %d)", session_last_error(s)->sequence);
     add_directory(out, "\nDirectory: ", s);
-    add_sandbox(out, "\nSandbox: ", s);
+    if (session_confinement(s) != NULL)
+        strbuf_addf(out, "\nSandbox: %s", confinement_description(session_confinement(s)));
     if (session_attached(s) == NULL)
         add_checkpoints(out, s);
     if (session_pid(s) > 0) {

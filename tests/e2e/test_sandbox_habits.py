@@ -74,20 +74,27 @@ class Habits(Sandbox):
         super().setUp()
         mcp.write(os.path.join(self.home, ".gitconfig"), GIT_CONFIGURATION)
 
-    def test_each_works_as_outside(self):
-        client = self.start("workspace", "--readable", sys.base_prefix)
+    def assertHabits(self, client, without=()):
         for number, (name, script) in enumerate(HABITS):
             with self.subTest(name):
                 outside, inside = os.path.join(self.out, "habit-%d" % number), os.path.join(self.project, "habit-%d" % number)
                 os.mkdir(outside)
                 os.mkdir(inside)
                 run = subprocess.run(["sh", "-c", script], cwd=outside, env=mcp.clean_environment(HOME=self.home), capture_output=True, text=True)
+                if run.returncode == 127:
+                    print("# not tried: %s; %s" % (name, run.stderr.strip()))
+                    continue
                 self.assertEqual(0, run.returncode, "outside of the sandbox: %s%s" % (run.stdout, run.stderr))
                 reply = client.evaluate(
                     '(multiple-value-bind (out error code) (uiop:run-program (list "sh" "-c" %s) :directory "%s/" :ignore-error-status t'
                     " :output :string :error-output :output) (declare (ignore error)) (unless (eql code 0) (list code out)))" % (quote(script), inside))
-                self.assertEqual("=> NIL", reply.text)
+                self.assertEqual(name in without, reply.text != "=> NIL", reply.text)
         self.assertEvaluatesIn(client, COMPILE, "1")
+
+
+class InTheSandbox(Habits):
+    def test_each_works_as_outside(self):
+        self.assertHabits(self.start("workspace", "--readable", sys.base_prefix))
 
     def test_nothing_moves_between_the_project_and_the_outside(self):
         client = self.start("workspace")

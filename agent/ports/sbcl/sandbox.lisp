@@ -39,6 +39,11 @@
                     (zerop (system-call (446 446) rules 0))) ; landlock_restrict_self
             (close-descriptors (list rules))))))))
 
+;;; EXDEV, if each Landlock domain makes it so.
+(implement moving-denial-text ()
+  (when (< (landlock-version) 2)
+    (sb-int:strerror 18)))
+
 ;;; EACCES, EPERM, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.
 (implement denial-texts ()
   (list (sb-int:strerror 13) (sb-int:strerror 1) "Can't create directory" "could not find a pty"))
