@@ -1,5 +1,5 @@
 // Who comes in: the link, tabs, a reload, a restart of the view, a phone's width; and what pages on other ports get, in a real browser.
-// Prints "ok - …" or "not ok - …" for each; the exit status is 1 if one failed. usage: node entering.mjs [chrome | firefox]
+// Prints "ok - …" or "not ok - …" for each; the exit status is 1 if one failed. usage: node entering.mjs [chrome | firefox [WORD]]: those whose name holds it
 
 import fs from 'node:fs';
 import http from 'node:http';
@@ -19,6 +19,7 @@ function check(condition, message) {
 let agent;
 let browser;
 let view;
+const started = []; // ended in any case
 let other; // a web server on another port, which whoever develops one looks at in the same browser
 
 /* startOther(): it keeps what it is sent; /?from=M&cookies=N sets cookies. */
@@ -55,6 +56,7 @@ test('the file that the browser is given leads to the page, and is gone', async 
   const given = path.join(folder, 'given');
   fs.writeFileSync(path.join(folder, 'xdg-open'), `#!/bin/sh\necho "$@" > ${given}.new; mv ${given}.new ${given}\n`, {mode: 0o755});
   const opening = spawn(process.env.CL_MCP_SERVER, ['view'], {stdio: ['ignore', 'pipe', 'ignore'], env: {...process.env, PATH: `${folder}:${process.env.PATH}`}});
+  started.push(opening);
   const noted = new Promise((resolve) => { const watch = fs.watch(folder, () => fs.existsSync(given) && (watch.close(), resolve())); });
   await new Promise((resolve) => createInterface({input: opening.stdout}).once('line', resolve));
   await noted;
@@ -147,14 +149,15 @@ test('a server with --view is usable beside such cookies', async () => {
   const tokens = path.join(folder, 'tokens');
   fs.writeFileSync(tokens, 'ada:0123456789abcdef0123\n', {mode: 0o600});
   const server = spawn(process.env.CL_MCP_SERVER, ['--http', '127.0.0.1:0', '--view', '--token-file', tokens, '--log-level', 'info'], {stdio: ['ignore', 'ignore', 'pipe']});
-  const address = await new Promise((resolve) => createInterface({input: server.stderr}).on('line', (line) => resolve(/http:\/\/[\d.:]+/.exec(line)?.[0] || '')));
+  started.push(server);
+  const address = await new Promise((resolve) => createInterface({input: server.stderr}).on('line', (line) => /http:\/\/[\d.:]+/.test(line) && resolve(/http:\/\/[\d.:]+/.exec(line)[0])));
   const people = await browser.createBrowserContext();
   await (await open(`${other.at('127.0.0.1')}/?from=0&cookies=25`, people)).close();
   const tab = await open(address, people);
   await seen(tab, 'Which token?');
   await tab.keyboard.type('0123456789abcdef0123');
   await tab.keyboard.press('Enter');
-  await seen(tab, 'no session yet');
+  await seen(tab, 'Nothing was evaluated here yet');
   check(await tab.evaluate(() => document.cookie.length) > 30000, 'there are no such cookies');
   await people.close();
   const ended = new Promise((resolve) => server.once('exit', resolve));
@@ -190,7 +193,7 @@ try {
   other = await startOther();
   view = await startView();
   browser = await startBrowser(process.argv[2]);
-  for (const {name, run} of tests) {
+  for (const {name, run} of tests.filter((one) => one.name.includes(process.argv[3] || ''))) {
     const began = Date.now();
     try {
       await run();
@@ -204,6 +207,7 @@ try {
   await browser?.close();
   await view?.end();
   other?.end();
+  for (const one of started) one.kill();
   await agent?.end();
 }
 process.exit(failed ? 1 : 0);
