@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/user_directory.h"
+#include "cli/json_numbers.h"
 #include "cli/run_program.h"
 
 /* Claude Code keeps all projects in one file. */
@@ -109,8 +110,8 @@ static bool read_json(struct client_config *config, struct err *err)
     json_error_t error;
     config->has_comments = blank_comments(text, len);
     config->is_blank = strspn(text, " \t\r\n") == len;
-    config->root = config->is_blank ? json_object()
-                                    : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    config->root =
+        config->is_blank ? json_object() : json_numbers_load(text, len, JSON_REJECT_DUPLICATES, &error);
     free(text);
     if (config->root == NULL)
         return err_set(err, ERR_SYNTAX, "line %d, column %d: %s", error.line, error.column, error.text);
@@ -302,7 +303,7 @@ bool client_config_write(struct client_config *config, const json_t *entry, stru
         json_object_del(servers, config->name);
     else
         json_object_set(servers, config->name, (json_t *)entry);
-    char *text = json_dumps(config->root, JSON_INDENT(2)), *after = strbuf_format("%s\n", text);
+    char *text = json_numbers_dump(config->root, JSON_INDENT(2)), *after = strbuf_format("%s\n", text);
     size_t len = strlen(after);
     free(text);
     mode_t mode = config->scope == SCOPE_USER ? 0600 : 0666;

@@ -28,7 +28,7 @@ struct client_config {
     bool is_missing;
     bool is_blank;     /* a JSON file without a value */
     bool has_comments; /* or trailing commas: writing the file as JSON would drop them */
-    json_t *root;      /* of a JSON file; owned */
+    json_t *root;      /* of a JSON file, from json_numbers_load(); owned */
     enum presence presence;
     json_t *entry;          /* what the client has under the name; owned. NULL: nothing, or Emacs Lisp */
     char command[PATH_MAX]; /* what the entry runs; "" if unknown */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json_numbers.h"
+
 static void add_lisp_string(struct strbuf *out, const char *text)
 {
     strbuf_addc(out, '"');
@@ -58,7 +60,7 @@ static void add_json(const struct client_config *config, const json_t *entry, st
     json_t *value = json_pack("{sO}", config->name, entry);
     if (!has_servers)
         value = json_pack("{so}", client->container, value);
-    char *text = json_dumps(value, JSON_INDENT(2));
+    char *text = json_numbers_dump(value, JSON_INDENT(2));
     size_t len = strlen(text);
     if (config->is_blank) {
         strbuf_addf(out, "Paste this into the file:\n\n%s\n", text);

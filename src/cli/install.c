@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cli/client_snippet.h"
 #include "cli/commands.h"
+#include "cli/json_numbers.h"
 
 #define NAME "lisp"
 enum { MOST_NAME = 40 };
@@ -76,7 +77,7 @@ static json_t *fill_in(const char *const *words, const struct client_config *con
             if (strcmp(*words, "%named") == 0)
                 json_object_set_new(value, "name", json_string(config->name));
             json_object_update(value, (json_t *)entry);
-            char *text = json_dumps(value, JSON_COMPACT);
+            char *text = json_numbers_dump(value, JSON_COMPACT);
             json_array_append_new(arguments, json_string(text));
             free(text);
             json_decref(value);
@@ -148,7 +149,7 @@ static bool change_file(const struct request *r, struct client_config *config, c
     if (!r->is_dry_run && !client_config_write(config, r->is_install ? entry : NULL, err))
         return false;
     static const char *const verbs[2][2] = {{"removed", "would remove"}, {"wrote", "would write"}};
-    char *text = json_dumps(r->is_install ? entry : config->entry, 0);
+    char *text = json_numbers_dump(r->is_install ? entry : config->entry, 0);
     printf("  %s \"%s\": %s\n", verbs[r->is_install][r->is_dry_run], config->name, text);
     if (!r->is_dry_run && !config->is_missing)
         printf("  the file as it was: %s%s\n", config->path, CLIENT_CONFIG_BACKUP);

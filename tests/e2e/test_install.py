@@ -28,6 +28,7 @@ JSON_TEXTS = {
     "carriage returns": '{\r\n  "theme": "dark",\r\n  "mcpServers": {\r\n    "other": {"command": "x"}\r\n  }\r\n}\r\n',
     "a byte order mark": '\ufeff{\n  "theme": "dark"\n}\n',
     "braces and comments in strings": '{\n  "a": "}{ // no comment, \\" \\\\",\n  "b": "/*", "mcpServers": {"x}": {"command": ",]"}}\n}\n',
+    "numbers that no type holds": '{"id": 12345678901234567890, "n": [-99999999999999999999999, 1e999, 0.1, -0, 0.10, 1E+2], "s": "\\u00005", "t": "\\u0000\\u00007"}',
     "the name elsewhere": '{\n  "lisp": {"command": "y"},\n  "deep": {"mcpServers": {"lisp": {"command": "z"}}}\n}\n',
     "beyond ASCII": '{\n  "schön": "日本 \\u00e9 \\u0000",\n  "mcpServers": {"naïve": {"command": "ü"}}\n}\n',
 }
@@ -42,7 +43,8 @@ BROKEN_JSON = {
     '{"mcpServers": []}': "is not an object",
     '{"mcpServers": null}': "is not an object",
     '{"a": "\udcff"}': "decode byte",
-    '{"a": 99999999999999999999}': "too big",
+    '{"a": 01}': "column 7",
+    '{"a": 99999999999999999999, "b": 1.}': "line 1",
     '{"a": ' + "[" * 5000 + "]" * 5000 + "}": "depth",
 }
 
@@ -54,6 +56,11 @@ def shape(client, command, arguments):
         return {"type": "local", "command": [command, *arguments], "enabled": True}
     entry = {"command": command, "args": list(arguments)}
     return {"zed": {"source": "custom", **entry}, "vscode": {"type": "stdio", **entry}, "claude-code": {"type": "stdio", **entry}}.get(client, entry)
+
+
+def exact(text):
+    """The value, with its numbers as they are written."""
+    return json.loads(text, parse_float=lambda number: "number " + number, parse_int=lambda number: "number " + number)
 
 
 class Install(mcp.TestCase):
@@ -99,10 +106,10 @@ class Install(mcp.TestCase):
                 self.new_home()
                 path = self.write(CURSOR, text)
                 os.chmod(path, 0o640)
-                before = json.loads(text.lstrip("\ufeff")) if text.strip() else {}
+                before = exact(text.lstrip("\ufeff")) if text.strip() else {}
                 done = self.run_with("install", "cursor", "--", *OPTIONS)
                 self.assertIn('wrote "lisp"', done.stdout)
-                after = json.loads(self.read(CURSOR))
+                after = exact(self.read(CURSOR))
                 expected = json.loads(json.dumps(before))
                 expected.setdefault("mcpServers", {})["lisp"] = PLAIN
                 # As texts, so that the order of the members counts.
@@ -116,7 +123,7 @@ class Install(mcp.TestCase):
                 self.assertEqual(installed, self.read(CURSOR))
                 self.run_with("uninstall", "cursor")
                 before.setdefault("mcpServers", {})
-                self.assertEqual(json.dumps(before), json.dumps(json.loads(self.read(CURSOR))))
+                self.assertEqual(json.dumps(before), json.dumps(exact(self.read(CURSOR))))
                 self.assertIn("nothing to do", self.run_with("uninstall", "cursor").stdout)
                 self.assertEqual(["mcp.json", "mcp.json.cl-mcp-server.bak"], sorted(os.listdir(os.path.dirname(path))))
 
@@ -314,6 +321,17 @@ class Install(mcp.TestCase):
             self.write(name, json.dumps({"mcpServers": {"lisp": entry}}))
             self.run_with("install", client, "--", "--tools", "full")
             self.assertEqual({"timeout": 5000, **shape(client, mcp.SERVER, ["--tools", "full"])}, self.servers(name)["lisp"])
+
+    def test_what_was_added_to_an_entry_keeps_its_numbers(self):
+        stand_in.put(self.home + "/bin", "claude")
+        text = '{"mcpServers": {"lisp": {"command": "/old/cl-mcp-server", "timeout": 12345678901234567890}}}'
+        self.write(".claude.json", text)
+        self.write(CURSOR, text)
+        shown = self.run_with("install", "claude-code", "cursor").stdout
+        self.assertEqual(2, shown.count("12345678901234567890"))
+        for name in (".claude.json", CURSOR):
+            entry = self.servers(name)["lisp"]
+            self.assertEqual((mcp.SERVER, 12345678901234567890), (entry["command"], entry["timeout"]))
 
     def test_earlier_options_are_kept_unless_others_are_given(self):
         stand_in.put(self.home + "/bin", "claude", "codex", "code")
