@@ -267,6 +267,9 @@ json_t *client_config_entry(const struct client_config *config, const char *comm
     if (shape != SHAPE_COMBINED)
         json_object_set_new(entry, "command", json_string(command));
     json_object_set_new(entry, shape == SHAPE_COMBINED ? "command" : "args", list);
+    const char *at_once = config->client->at_once;
+    if (at_once != NULL && json_object_get(entry, at_once) == NULL)
+        json_object_set_new(entry, at_once, json_true());
     return entry;
 }
 

@@ -14,7 +14,7 @@
 /* clang-format off */
 static const struct client table[] = {
     {.name = "claude-code", .title = "Claude Code", .container = "mcpServers", .shape = SHAPE_STDIO,
-     .ways = {WAY_COMMAND, WAY_COMMAND}, .add = {"mcp", "add-json", "-s", "%scope", "%name", "%json"},
+     .at_once = "alwaysLoad", .ways = {WAY_COMMAND, WAY_COMMAND}, .add = {"mcp", "add-json", "-s", "%scope", "%name", "%json"},
      .remove = {"mcp", "remove", "-s", "%scope", "%name"}, .refuses_to_replace = true,
      .files = {{"~/.claude.json"}, {".mcp.json"}},
      .variable = "CLAUDE_CONFIG_DIR", .name_in_variable = ".claude.json",

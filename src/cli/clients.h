@@ -50,6 +50,12 @@ struct client {
     const char *newer;
 
     /*
+     * A client that defers the tools of servers, and lets the model only search for them, loads all of them
+     * at the start, before the first turn, if this member of the entry is true. NULL: none is known.
+     */
+    const char *at_once;
+
+    /*
      * The arguments of programs[0] that add the server and remove it; NULL where it has no such command. In
      * them, %name, %scope, %command, %json (the entry) and %named (the entry with its name in it) stand for
      * one argument, %arguments for all of the server's.

@@ -55,7 +55,7 @@ def shape(client, command, arguments):
     if client == "opencode":
         return {"type": "local", "command": [command, *arguments], "enabled": True}
     entry = {"command": command, "args": list(arguments)}
-    return {"zed": {"source": "custom", **entry}, "vscode": {"type": "stdio", **entry}, "claude-code": {"type": "stdio", **entry}}.get(client, entry)
+    return {"zed": {"source": "custom", **entry}, "vscode": {"type": "stdio", **entry}, "claude-code": {"type": "stdio", **entry, "alwaysLoad": True}}.get(client, entry)
 
 
 def exact(text):
@@ -324,14 +324,14 @@ class Install(mcp.TestCase):
 
     def test_what_was_added_to_an_entry_keeps_its_numbers(self):
         stand_in.put(self.home + "/bin", "claude")
-        text = '{"mcpServers": {"lisp": {"command": "/old/cl-mcp-server", "timeout": 12345678901234567890}}}'
+        text = '{"mcpServers": {"lisp": {"command": "/old/cl-mcp-server", "timeout": 12345678901234567890, "alwaysLoad": false}}}'
         self.write(".claude.json", text)
         self.write(CURSOR, text)
         shown = self.run_with("install", "claude-code", "cursor").stdout
         self.assertEqual(2, shown.count("12345678901234567890"))
         for name in (".claude.json", CURSOR):
             entry = self.servers(name)["lisp"]
-            self.assertEqual((mcp.SERVER, 12345678901234567890), (entry["command"], entry["timeout"]))
+            self.assertEqual((mcp.SERVER, 12345678901234567890, False), (entry["command"], entry["timeout"], entry["alwaysLoad"]))
 
     def test_earlier_options_are_kept_unless_others_are_given(self):
         stand_in.put(self.home + "/bin", "claude", "codex", "code")

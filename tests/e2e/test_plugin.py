@@ -100,6 +100,8 @@ class Plugin(mcp.TestCase):
             server = read("plugin", path)["mcpServers"]["lisp"]
             self.assertEqual("cl-mcp-server", server["command"], path)
             self.assertNotIn("args", server, path)
+        # Claude Code defers the tools of servers without it. Codex reads the same file.
+        self.assertIs(True, read("plugin", ".mcp.json")["mcpServers"]["lisp"]["alwaysLoad"])
         codex = read("plugin", ".codex-plugin", "plugin.json")
         for member in ("mcpServers", "hooks", "skills"):
             self.assertTrue(os.path.exists(os.path.join(PLUGIN, codex[member])), member)
