@@ -37,7 +37,7 @@ static bool is_version_2(const json_t *version)
 struct jsonrpc_message jsonrpc_classify(const json_t *object)
 {
     const json_t *id = json_object_get(object, "id"), *method = json_object_get(object, "method");
-    const json_t *params = json_object_get(object, "params");
+    const json_t *given = json_object_get(object, "params"), *params = json_is_null(given) ? NULL : given;
     struct jsonrpc_message m = {.kind = JSONRPC_REQUEST, .id_text = jsonrpc_token(id)};
     m.id = jsonrpc_slice_of(m.id_text);
     if (json_is_string(method))

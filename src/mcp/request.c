@@ -97,19 +97,26 @@ static uint64_t hash_of(const struct client *client, struct jsonrpc_slice id)
     return hash_bytes(id.bytes, id.len, (uintptr_t)client);
 }
 
-static struct request *find(const struct client *client, const struct transport_origin *origin,
-                            struct jsonrpc_slice id)
+/* The first from ${node} on that came with ${origin}; NULL: with any. */
+static struct request *find_from(struct hash_node *node, const struct transport_origin *origin,
+                                 struct jsonrpc_slice id)
 {
-    struct hash_node *node = hash_table_first(&client->requests.by_id, hash_of(client, id));
     for (; node != NULL; node = hash_table_next(node)) {
         struct request *r = hash_table_entry(node, struct request, same_id);
         if (r->arrival.id.len == id.len && memcmp(r->arrival.id.bytes, id.bytes, id.len) == 0 &&
-            (!client->options.is_stateless || r->arrival.origin == origin))
+            (origin == NULL || r->arrival.origin == origin))
             return r;
     }
     return NULL;
 }
 
+static struct request *find(const struct client *client, const struct transport_origin *origin,
+                            struct jsonrpc_slice id)
+{
+    return find_from(hash_table_first(&client->requests.by_id, hash_of(client, id)), origin, id);
+}
+
+/* Some clients give all their requests over HTTP the same id. */
 bool requests_have(const struct arrival *a)
 {
     return find(a->client, a->origin, a->id) != NULL;
@@ -178,7 +185,7 @@ static void give_up(struct request *r)
 void requests_cancel(struct client *client, struct jsonrpc_slice id)
 {
     struct request *r = find(client, NULL, id);
-    if (r != NULL)
+    if (r != NULL && find_from(hash_table_next(&r->same_id), NULL, id) == NULL)
         give_up(r);
 }
 

@@ -64,7 +64,7 @@ void requests_release(struct client *client, struct transport_origin *origin);
  * them. */
 bool requests_are_idle(const struct client *client);
 
-/* requests_have(a): one with the id of ${a} is in progress. */
+/* requests_have(a): one with the id of ${a}, and of the same origin, is in progress. */
 bool requests_have(const struct arrival *a);
 
 /* requests_have_room(client, len): one whose message has ${len} bytes may be added. */
@@ -73,7 +73,8 @@ bool requests_have_room(const struct client *client, size_t len);
 /* request_new(a): ${a} as a request under way, which has copies of its texts; whoever answers it frees it. */
 struct request *request_new(const struct arrival *a);
 
-/* requests_cancel(client, id): end the request with that id without an answer; an unknown id is ignored.
+/* requests_cancel(client, id): end the request with that id without an answer; an unknown id is ignored,
+ * and so is one that several requests have.
  * requests_abandon(client, origin): end all that came with it, without answers and without on_over(); not
  * from inside connection_message(). */
 void requests_cancel(struct client *client, struct jsonrpc_slice id);

@@ -6,7 +6,7 @@ import socket
 
 import mcp
 import mcp_http
-from mcp_http import Session, initialize, legacy, modern, notification
+from mcp_http import Session, initialize, legacy, modern, notification, text_of
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
@@ -350,6 +350,25 @@ class Legacy(mcp_http.TestCase):
             self.assertTrue(wire.receive().is_stream)
             self.assertEqual([], [event for event in wire.events() if event.data])
         self.assertEqual("=> 1", session.call("evaluate-lisp", code="1"))
+
+    def test_two_requests_with_one_id_are_both_answered(self):
+        session = Session(self.h)
+        session.call("create-session", name="other")
+        with self.h.wire() as spinning, self.h.wire() as wire:
+            spinning.send(mcp_http.request_bytes(headers=session.headers(), body=legacy("tools/call", SPIN, request_id=1)))
+            mcp.wait_until(lambda: "running" in session.call("list-sessions"), 10, "the call runs")
+            other = {"name": "evaluate-lisp", "arguments": {"code": "(loop)", "timeout": 600, "session": "other"}}
+            wire.send(mcp_http.request_bytes(headers=session.headers(), body=legacy("tools/call", other, request_id=1)))
+            mcp.wait_until(lambda: session.call("list-sessions").count("running") == 2, 10, "the other runs too")
+            # Nobody knows which one this means.
+            self.assertStatus(202, session.post(notification("notifications/cancelled", {"requestId": 1})))
+            self.assertEqual(2, session.call("list-sessions").count("running"))
+            for which, waiting in (({"session": "other"}, wire), ({}, spinning)):
+                session.call("cancel-evaluation", **which)
+                response = waiting.receive()
+                answer = waiting.events()[-1].message if response.is_stream else response.json
+                self.assertEqual(1, answer["id"])
+                self.assertIn("cancelled", text_of(answer["result"]))
 
     def test_deleting_a_session_ends_what_is_under_way(self):
         session = Session(self.h)

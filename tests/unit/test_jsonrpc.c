@@ -48,7 +48,7 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}", JSONRPC_REFUSED, NULL, -32600},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", JSONRPC_REFUSED, "1", -32602},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":\"p\"}", JSONRPC_REFUSED, "1", -32602},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", JSONRPC_REFUSED, "1", -32602},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", JSONRPC_REQUEST, "1", 0},
 };
 
 TEST(messages_are_distinguished_by_their_members)
