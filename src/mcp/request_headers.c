@@ -11,6 +11,7 @@
 #include "mcp/method.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
+#include "tools/arguments.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -62,7 +63,7 @@ static const json_t *session_meant(const json_t *params)
 /* The tools' schemas request this header by "x-mcp-header" at the argument. */
 static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
 {
-    if (!json_is_string(session))
+    if (!json_is_string(session) || (headers->session == NULL && arguments_is_nothing(session)))
         return headers->session != NULL && (session == NULL || json_is_null(session))
                    ? "Mcp-Param-Session is present, but the argument session is missing"
                    : NULL;

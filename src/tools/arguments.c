@@ -215,6 +215,21 @@ static json_t *check_boolean(const struct tool_argument *a, const json_t *given,
     return reject(a, given, err);
 }
 
+bool arguments_is_nothing(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return json_is_null(value) || (text != NULL && json_string_length(value) == strlen(text) &&
+                                   (*text == '\0' || strcmp(text, "null") == 0));
+}
+
+/* Some clients send "null" or "" for an argument that is absent. Only a text can mean that. */
+static bool is_absent(const struct tool_argument *a, const json_t *given)
+{
+    bool is_text = a->type == ARGUMENT_STRING && a->choices == NULL && !a->names_session &&
+                   strcmp(a->name, "package") != 0;
+    return (!a->is_required || a->excludes != NULL) && !is_text && arguments_is_nothing(given);
+}
+
 static json_t *check_value(const struct tool_argument *a, const json_t *given, struct err *err)
 {
     switch (a->type) {
@@ -263,10 +278,28 @@ static bool check_required(const struct tool *tool, const json_t *checked, struc
     return true;
 }
 
+static bool is_empty(const json_t *checked, const char *name)
+{
+    const json_t *value = json_object_get(checked, name);
+    return json_is_string(value) && json_string_length(value) == 0;
+}
+
+/* An empty text is absent where another argument says that it has no use. */
+static void drop_empty(json_t *checked, const struct tool_argument *a)
+{
+    if (a->excludes != NULL && json_object_get(checked, a->name) != NULL && is_empty(checked, a->excludes))
+        json_object_del(checked, a->excludes);
+    bool is_useless = a->excludes != NULL ? json_object_get(checked, a->excludes) != NULL
+                                          : a->needs != NULL && json_object_get(checked, a->needs) == NULL;
+    if (is_useless && is_empty(checked, a->name))
+        json_object_del(checked, a->name);
+}
+
 /* Of two arguments that exclude each other, one is enough. */
-static bool check_combinations(const struct tool *tool, const json_t *checked, struct err *err)
+static bool check_combinations(const struct tool *tool, json_t *checked, struct err *err)
 {
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        drop_empty(checked, a);
         bool is_given = json_object_get(checked, a->name) != NULL;
         if (a->excludes != NULL) {
             bool is_other = json_object_get(checked, a->excludes) != NULL;
@@ -315,11 +348,13 @@ static bool check_argument(const struct tool *tool, const char *name, const json
                            struct err *err)
 {
     const struct flag *flag = find_flag(tool, name);
-    if (flag != NULL && json_is_false(value))
+    if (flag != NULL && (json_is_false(value) || arguments_is_nothing(value)))
         return true;
     json_t *choice = flag != NULL && json_is_true(value) ? json_string(flag->choice) : NULL;
     const struct tool_argument *a = find_argument(tool, choice != NULL ? flag->argument : name);
     json_t *good = NULL;
+    if (a != NULL && is_absent(a, value))
+        return true;
     if (a == NULL)
         reject_unknown(tool, name, err);
     else if (json_object_get(checked, a->name) != NULL)

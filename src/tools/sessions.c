@@ -54,16 +54,21 @@ static void on_step(struct tool_call *call, const struct outcome *o)
     }
 }
 
-/* As the reader takes it, in any case and with a colon in front; a name with other characters as it is. */
-static void add_package(struct strbuf *code, const char *package, size_t len)
+/* The form that enters it: as it is written, or else as the reader takes it, in any case and with a colon in
+ * front; a name with other characters only as it is written. */
+static void add_entering(struct strbuf *code, const char *package, size_t len)
 {
     const char *name = package + strspn(package, "#:");
     size_t plain =
         strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+*/._%$&<>=!?~^@");
-    if (plain > 0 && name + plain == package + len)
-        strbuf_addf(code, " #:%s", name);
-    else
+    if (plain > 0 && name + plain == package + len) {
+        strbuf_addf(code, "(cl:setf cl:*package* (cl:or (cl:find-package \"%s\") (cl:in-package #:%s)))",
+                    name, name);
+    } else {
+        strbuf_adds(code, "(cl:in-package");
         sexp_write_string(code, package, len);
+        strbuf_addc(code, ')');
+    }
 }
 
 /* The next step in a new session; ${code} describes it as the journal does. False when all steps are done. */
@@ -77,9 +82,7 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
         call_begin_request(call, "load-system");
         call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {
-        strbuf_adds(code, "(cl:in-package");
-        add_package(code, package, len);
-        strbuf_adds(code, ")");
+        add_entering(code, package, len);
         call_begin_request(call, "evaluate");
         call_write_text(call, "code", strbuf_string(code));
     } else if (call->step == systems) {

@@ -251,7 +251,9 @@ static json_t *prepare_in(struct session *s, struct walk *w, const json_t *given
 json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name,
                            const json_t *given, bool *is_known, struct err *err)
 {
-    const char *bare = bare_name(name), *session = json_string_value(json_object_get(given, "session"));
+    const json_t *asked = json_object_get(given, "session");
+    const char *bare = bare_name(name),
+               *session = arguments_is_nothing(asked) ? NULL : json_string_value(asked);
     struct session *s = bare == NULL ? NULL : next_session(toolbox, default_session, NULL);
     struct walk w;
     while (s != NULL && !walk_to(&w, s, bare))

@@ -26,6 +26,21 @@ class Values(mcp.SessionTest):
         self.assertOperational()
 
 
+class Absent(mcp.SessionTest):
+    """What clients send for an argument that is absent."""
+
+    def test_null_and_nothing_as_text_are_absent_arguments(self):
+        for nothing in ("null", "", None):
+            arguments = {name: nothing for name in ("session", "package", "timeout", "capture-time", "max-output")}
+            self.assertEqual("=> 1", self.s.call("evaluate-lisp", code="1", **arguments).text)
+            self.assertIn("CADAR", self.s.call("apropos-search", pattern="cadar", type=nothing, package=nothing).text)
+            self.assertIn("=> ", self.s.call("evaluate-lisp", code="'null", session=nothing).text)
+
+    def test_a_required_text_stays_as_it_is(self):
+        self.assertFails("null")
+        self.assertIn("Nothing was closed", self.s.call("close-session", session="null").text)
+
+
 class History(mcp.SessionTest):
     def test_an_error_leaves_the_values_of_the_history(self):
         self.assertEvaluates("(list 1 2 3)", "(1 2 3)")

@@ -370,6 +370,12 @@ class Legacy(mcp_http.TestCase):
                 self.assertEqual(1, answer["id"])
                 self.assertIn("cancelled", text_of(answer["result"]))
 
+    def test_a_session_that_is_nothing_needs_no_header(self):
+        for nothing in ("", "null"):
+            for header in (None, nothing):
+                headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1", "session": nothing}})
+                self.assertStatus(200, self.h.request(headers={**headers, "Mcp-Param-Session": header}, body=message))
+
     def test_deleting_a_session_ends_what_is_under_way(self):
         session = Session(self.h)
         with self.h.wire() as wire:

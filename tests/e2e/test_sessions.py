@@ -21,6 +21,14 @@ class Creating(mcp.TestCase):
         reply = self.s.call("create-session", name="library", systems=["alexandria"], package="alexandria", wait=120)
         self.assertIn("package ALEXANDRIA", reply.text)
 
+    def test_the_package_is_tried_as_it_is_written_and_then_in_capitals(self):
+        code = self.file('(defpackage "mixedCase" (:use :cl)) (defpackage "MIXED" (:use :cl)) (defpackage "mixed" (:use :cl))')
+        client = self.start_server("--load", code)
+        for package, found in (("mixedCase", "mixedCase"), ("mixed", "mixed"), ("MIXED", "MIXED"), ("Mixed", "MIXED")):
+            reply = client.call("create-session", package=package)
+            self.assertIn("package %s." % found, reply.text)
+            self.assertValue(client.evaluate("(package-name *package*)", package=package), '"%s"' % found)
+
     def test_a_new_session_takes_milliseconds(self):
         self.s.evaluate("1")
         started = time.monotonic()

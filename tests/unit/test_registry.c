@@ -103,6 +103,8 @@ TEST(arguments_that_are_null_count_as_absent)
 {
     struct err err;
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
+    good("{\"code\":\"x\",\"timeout\":\"null\",\"max-output\":\"\",\"systems\":\"\"}", "{\"code\":\"x\"}");
+    good("{\"code\":\"null\"}", "{\"code\":\"null\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
     json_t *checked = arguments_check(&fake_wait, NULL, NULL, &err);
     assert_non_null(checked);
@@ -118,8 +120,8 @@ TEST(numbers_may_be_strings)
     good("{\"code\":\"\",\"timeout\":600}", "{\"code\":\"\",\"timeout\":600}");
     good("{\"code\":\"\",\"level\":\"-9007199254740992\"}", "{\"code\":\"\",\"level\":-9007199254740992}");
     good("{\"code\":\"\",\"level\":9223372036854775807}", "{\"code\":\"\",\"level\":9223372036854775807}");
-    bad("{\"code\":\"\",\"max-output\":\"\"}",
-        "Argument max-output must be an integer between 1 and 1000, got \"\"");
+    bad("{\"code\":\"\",\"max-output\":\" \"}",
+        "Argument max-output must be an integer between 1 and 1000, got \" \"");
     bad("{\"code\":\"\",\"max-output\":\"5x\"}", "got \"5x\"");
     bad("{\"code\":\"\",\"max-output\":\"1-1\"}", "got \"1-1\"");
     bad("{\"code\":\"\",\"max-output\":\" 5\"}", "got \" 5\"");
@@ -203,6 +205,10 @@ TEST(arguments_that_exclude_or_need_each_other)
     expect(&tool, "{\"system\":\"a\",\"path\":\"b\"}", "Pass either system or path.", false);
     expect(&tool, "{\"system\":\"a\",\"package\":\"b\"}",
            "Argument package goes with path, which is missing.", false);
+    /* Clients send an empty text for what is absent. */
+    expect(&tool, "{\"system\":\"a\",\"path\":\"\",\"package\":\"\"}", "{\"system\":\"a\"}", true);
+    expect(&tool, "{\"system\":\"\",\"path\":\"a\"}", "{\"path\":\"a\"}", true);
+    expect(&tool, "{\"path\":\"\"}", "{\"path\":\"\"}", true);
     json_t *listed = listing_of_tool(&tool);
     assert_null(json_object_get(json_object_get(listed, "inputSchema"), "required"));
     json_decref(listed);
