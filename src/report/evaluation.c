@@ -16,10 +16,14 @@ static void add_capture(struct strbuf *out, enum heading heading, struct session
     if (c->total == 0)
         return;
     section_begin(out, heading);
-    if (c->total > most || c->tail != NULL)
+    bool is_whole = c->total <= most && c->tail == NULL;
+    if (!is_whole)
         session_redact(s, c);
-    if (capture_show(c, out, most, session_next_ref(s)))
+    if (capture_show(c, out, most, session_next_ref(s))) {
+        if (is_whole)
+            session_redact(s, c);
         session_keep_output(s, c);
+    }
     section_end(out);
 }
 
@@ -59,18 +63,18 @@ void report_put_aside(struct strbuf *out, const struct outcome *outcome, size_t 
         if (c->total <= most)
             continue;
         strbuf_addf(out, "\n%s: ", names[i]);
-        if (c->total < SHORTER_THAN_ITS_NOTE) {
-            session_redact(outcome->session, c);
-            capture_show(c, out, SHORTER_THAN_ITS_NOTE, 0);
+        struct strbuf text = {0};
+        session_redact(outcome->session, c);
+        if (c->total < SHORTER_THAN_ITS_NOTE && !capture_show(c, &text, SHORTER_THAN_ITS_NOTE, 0)) {
+            strbuf_add(out, strbuf_string(&text), text.len);
             section_end(out);
             capture_fini(c);
-            capture_init(c);
-            continue;
+        } else {
+            strbuf_addf(out, "%s bytes; get-output with ref %d shows them.", text_grouped(c->total).text,
+                        session_next_ref(outcome->session));
+            session_keep_output(outcome->session, c);
         }
-        strbuf_addf(out, "%s bytes; get-output with ref %d shows them.", text_grouped(c->total).text,
-                    session_next_ref(outcome->session));
-        session_redact(outcome->session, c);
-        session_keep_output(outcome->session, c);
+        strbuf_fini(&text);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/worker.h"
@@ -53,13 +52,14 @@ static bool take_item(struct room *room)
 
 static json_t *text_of(struct room *room, const struct capture *c)
 {
-    struct strbuf text = {0};
-    size_t len = c->total < room->left ? (size_t)c->total : room->left;
-    char *bytes = xmalloc(len + 1);
-    size_t read = capture_read(c, 0, bytes, len);
-    utf8_repair(&text, bytes, read);
-    free(bytes);
-    room->is_cut = c->total > read;
+    struct strbuf readable = {0}, text = {0};
+    uint64_t start, end;
+    bool has_gap = capture_gap(c, &start, &end);
+    bool is_changed = capture_add_text(c, 0, has_gap ? start : c->total, &readable);
+    size_t len = readable.len < room->left ? readable.len : room->left;
+    utf8_repair(&text, strbuf_string(&readable), len);
+    room->is_cut = has_gap || is_changed || len < readable.len;
+    strbuf_fini(&readable);
     json_t *value = json_stringn_nocheck(strbuf_string(&text), text.len);
     strbuf_fini(&text);
     return value;

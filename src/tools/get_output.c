@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "tools/call.h"
@@ -14,17 +15,14 @@
 #define BEFORE_MATCH 200 /* bytes of a longer line that are shown before the match */
 #define MOST_MATCHES 200
 
-/* Everything that is kept, with a marker for the gap. Given. */
-static char *whole(const struct capture *c, size_t *len)
+/* Everything that is kept. */
+static void add_whole(struct strbuf *out, const struct capture *c)
 {
-    char *bytes = xmalloc(2 * CAPTURE_PART + 1);
     uint64_t start, end;
-    size_t n = capture_read(c, 0, bytes, 2 * CAPTURE_PART);
-    if (capture_gap(c, &start, &end))
-        n += capture_read(c, end, bytes + n, 2 * CAPTURE_PART - n);
-    bytes[n] = '\0';
-    *len = n;
-    return bytes;
+    bool has_gap = capture_gap(c, &start, &end);
+    capture_add_text(c, 0, has_gap ? start : c->total, out);
+    if (has_gap)
+        capture_add_text(c, end, c->total, out);
 }
 
 /* The line from ${start} to ${end}; of a long one, what surrounds ${match}. */
@@ -43,12 +41,13 @@ static void add_line_at(struct strbuf *out, const char *start, const char *end, 
 /* The lines that contain the pattern, as from grep -n -F. */
 static void answer_matches(struct tool_call *call, const struct capture *c)
 {
-    size_t pattern_len, len, line = 1, matches = 0;
+    size_t pattern_len, line = 1, matches = 0;
     const char *pattern = call_string(call, "pattern", &pattern_len);
-    char *bytes = whole(c, &len);
-    for (char *p = bytes, *end = bytes + len; p < end; line++) {
-        char *newline = memchr(p, '\n', (size_t)(end - p));
-        char *stop = newline == NULL ? end : newline;
+    struct strbuf text = {0};
+    add_whole(&text, c);
+    for (const char *p = strbuf_string(&text), *end = p + text.len; p < end; line++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = newline == NULL ? end : newline;
         const char *match = memmem(p, (size_t)(stop - p), pattern, pattern_len);
         if (match != NULL && ++matches <= MOST_MATCHES) {
             strbuf_addf(&call->text, "%zu: ", line);
@@ -57,7 +56,7 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
         }
         p = stop + 1;
     }
-    free(bytes);
+    strbuf_fini(&text);
     uint64_t gap_start, gap_end;
     strbuf_addf(&call->text, "%s%s", text_count(matches, "line").text, matches == 1 ? " matches" : " match");
     if (matches > MOST_MATCHES)
@@ -80,9 +79,15 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     size_t n = utf8_floor(bytes, got, length);
     if (n == 0 && got > 0)
         n = length; /* shorter than its first character */
-    strbuf_addf(&call->text, "[bytes %llu to %llu of %s]\n", (unsigned long long)offset,
-                (unsigned long long)(offset + n), text_grouped(c->total).text);
-    utf8_repair(&call->text, bytes, n);
+    struct strbuf text = {0};
+    if (c->is_printed && terminal_text_floor(bytes, n) > 0)
+        n = terminal_text_floor(bytes, n);
+    bool is_changed = capture_add_text(c, offset, offset + n, &text);
+    strbuf_addf(&call->text, "[bytes %llu to %llu of %s%s]\n", (unsigned long long)offset,
+                (unsigned long long)(offset + n), text_grouped(c->total).text,
+                is_changed ? ", cleaned for reading; raw: true returns every byte" : "");
+    utf8_repair(&call->text, strbuf_string(&text), text.len);
+    strbuf_fini(&text);
     free(bytes);
     if (n < length && capture_gap(c, &start, &end) && offset + n >= start && offset + n < end)
         strbuf_addf(&call->text, "\n[bytes %llu to %llu were not kept; continue at offset %llu]",
@@ -102,10 +107,14 @@ static void run(struct tool_call *call, struct session *s)
                     "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
                     "outputs are kept, and 64 MiB in all sessions together.",
                     ref, session_name(s), session_next_ref(s) - 1);
-    else if (call_has(call, "pattern"))
-        answer_matches(call, c);
+    if (c == NULL)
+        return;
+    struct capture shown = *c; /* which keeps owning the bytes */
+    shown.is_printed = c->is_printed && !call_boolean(call, "raw");
+    if (call_has(call, "pattern"))
+        answer_matches(call, &shown);
     else
-        answer_part(call, c);
+        answer_part(call, &shown);
 }
 
 const struct tool tool_get_output = {
@@ -118,6 +127,7 @@ const struct tool tool_get_output = {
                            .maximum = 2147483647),
                   ARGUMENT("offset", INTEGER, "", .minimum = 0, .maximum = 9007199254740991),
                   ARGUMENT("length", INTEGER, "", .minimum = 1, .maximum = 1048576),
-                  ARGUMENT("pattern", STRING, ""), SESSION_ARGUMENT},
+                  ARGUMENT("pattern", STRING, ""), ARGUMENT("raw", BOOLEAN, "Every byte as printed."),
+                  SESSION_ARGUMENT},
     .run_in = run,
 };

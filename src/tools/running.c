@@ -3,10 +3,8 @@
  */
 #include "tools/running.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -44,21 +42,22 @@ static void add_output(struct strbuf *out, enum heading heading, const struct ca
     if (c->total < *seen)
         *seen = 0; /* it counts another evaluation's output */
     uint64_t shown = capture_floor(c, *seen), end = capture_floor(c, c->total), gap_start, gap_end;
-    uint64_t start = end - shown > most ? end - most : shown;
+    uint64_t start = end - shown > most ? capture_floor(c, end - most) : shown;
     *seen = c->total;
     if (capture_gap(c, &gap_start, &gap_end) && start < gap_end)
         start = gap_end;
     if (start == end)
         return;
-    char *bytes = xmalloc((size_t)(end - start));
-    size_t len = capture_read(c, start, bytes, (size_t)(end - start)), from = 0;
-    while (start > shown && from < len && from < 3 && ((unsigned char)bytes[from] & 0xC0) == 0x80)
+    struct strbuf text = {0};
+    size_t from = 0;
+    capture_add_text(c, start, end, &text);
+    while (start > shown && from < text.len && from < 3 && ((unsigned char)text.bytes[from] & 0xC0) == 0x80)
         from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
     if (start > shown)
         strbuf_addf(out, "[… %s bytes before this …]\n", text_grouped(start + from - shown).text);
-    utf8_repair(out, bytes + from, len - from);
-    free(bytes);
+    utf8_repair(out, strbuf_string(&text) + from, text.len - from);
+    strbuf_fini(&text);
     section_end(out);
 }
 

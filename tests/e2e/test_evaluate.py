@@ -82,6 +82,65 @@ class LargeValues(mcp.SessionTest):
         self.assertEvaluates("(length *l*)", "8000000")
 
 
+class ForATerminal(mcp.SessionTest):
+    """What programs print for a terminal is shown as a reader needs it, and a value as it is."""
+
+    NOTE = re.compile(r"\[… cleaned for reading; get-output ref (\d+) with raw: true returns every byte …\]")
+
+    def shown(self, code, **arguments):
+        """What the reply shows of the output, and the bytes that get-output gives; NULL if the reply names none."""
+        reply = self.s.evaluate("(let ((esc (code-char 27)) (cr (code-char 13))) (declare (ignorable esc cr)) %s (values))" % code, **arguments).text
+        note = self.NOTE.search(reply)
+        raw = note and self.s.call("get-output", ref=int(note.group(1)), raw=True).text.partition("\n")[2]
+        return self.NOTE.sub("", reply).replace("; No values", "").strip(), raw
+
+    def test_escape_sequences_are_left_out_and_can_be_had(self):
+        text, raw = self.shown('(format t "~c[31mred~c[0m and ~c]0;title~cplain~%" esc esc esc (code-char 7))')
+        self.assertEqual("[stdout]\nred and plain", text)
+        self.assertEqual("\x1b[31mred\x1b[0m and \x1b]0;title\aplain\n", raw)
+        text, raw = self.shown('(format *error-output* "~c[1mwarn~c[0m~%" esc esc)')
+        self.assertEqual(("[stderr]\nwarn", "\x1b[1mwarn\x1b[0m\n"), (text, raw))
+
+    def test_a_sequence_may_come_in_two_pieces(self):
+        text, raw = self.shown('(progn (format t "a~c[3" esc) (finish-output) (sleep 0.1) (format t "1mb~%"))')
+        self.assertEqual(("[stdout]\nab", "a\x1b[31mb\n"), (text, raw))
+
+    def test_four_hundred_lines_of_progress_are_one(self):
+        text, raw = self.shown('(loop for i from 1 to 400 do (format t "~c~d/400 done" cr i))')
+        self.assertEqual("[stdout]\n400/400 done", text)
+        self.assertTrue(raw.endswith("\r399/400 done\r400/400 done"))
+        self.assertGreater(len(raw), 4000)
+
+    def test_a_line_that_is_repeated_is_shown_once(self):
+        text, raw = self.shown('(loop repeat 5000 do (format t "tick~%"))')
+        self.assertEqual(("[stdout]\ntick [… 5000 times …]"), text)
+        self.assertIn("tick\n" * 3000, raw)
+        self.assertEqual(("[stdout]\na\na\na\n\n\n\nb", None), self.shown('(format t "a~%a~%a~%~%~%~%b~%")'))
+
+    def test_ends_of_lines_stay(self):
+        self.assertEqual(("[stdout]\na\r\nb", None), self.shown('(format t "a~c~%b~c~%" cr cr)'))
+
+    def test_a_value_is_shown_as_it_is(self):
+        value = '(format nil "~c[31mred~c[0m~%1%~c2%~%~%~%~%~%" (code-char 27) (code-char 27) (code-char 13))'
+        self.assertEqual('=> "\x1b[31mred\x1b[0m\n1%\r2%\n\n\n\n\n"', self.s.evaluate(value).text)
+        reply = self.s.evaluate('(make-string 6000 :initial-element (code-char 27))').text
+        ref = int(re.search(r"get-output ref (\d+)", reply).group(1))
+        self.assertIn("\x1b" * 6000, self.s.call("get-output", ref=ref).text)
+        self.assertEqual(1, reply.count("get-output"))
+
+    def test_the_last_state_is_shown_while_it_runs(self):
+        code = '(progn (loop for i from 1 to 50 do (format t "~c~c[32m~d/50" (code-char 13) (code-char 27) i)) (finish-output) (sleep 600))'
+        reply = self.s.call("evaluate-lisp", {"code": code, "timeout": 700, "wait": 1}).text
+        self.assertNotIn("\x1b", reply)
+        self.assertIn("\n50/50\n", reply)
+        self.s.call("cancel-evaluation")
+
+    def test_structured_content_has_the_text_for_readers(self):
+        client = self.start_server("--structured")
+        report = client.evaluate('(format t "~c[31mred~c[0m" (code-char 27) (code-char 27))')
+        self.assertEqual(("red", ["stdout"]), (report.structured["stdout"], report.structured["truncated"]))
+
+
 class Printing(mcp.SessionTest):
     def test_the_users_printer_settings_do_not_matter_between_calls(self):
         for setting in ("(setf *print-base* 2)", "(setf *print-case* :downcase)", "(setf *print-escape* nil)", "(setf *print-readably* t)", "(setf *print-length* 1)",

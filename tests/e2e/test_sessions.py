@@ -237,8 +237,8 @@ class Isolation(mcp.TestCase):
         first = self.s.start_call("evaluate-lisp", code='(dotimes (i 50) (write-line "from a") (finish-output) (sleep 0.005))', session="a")
         second = self.s.start_call("evaluate-lisp", code='(dotimes (i 50) (write-line "from b") (finish-output) (sleep 0.005))', session="b")
         first, second = first.reply(), second.reply()
-        self.assertEqual("\n".join(["from a"] * 50), first.stdout)
-        self.assertEqual("\n".join(["from b"] * 50), second.stdout)
+        self.assertTrue(first.stdout.startswith("from a [… 50 times …]\n[…"), first.stdout)
+        self.assertTrue(second.stdout.startswith("from b [… 50 times …]\n[…"), second.stdout)
 
     def test_a_stuck_session_does_not_hold_up_another(self):
         stuck = self.s.start_call("evaluate-lisp", code="(sb-sys:without-interrupts (loop))", session="a", timeout=2)

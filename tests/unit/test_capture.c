@@ -491,6 +491,53 @@ CASE(the_last_line_is_the_last_that_is_not_blank)
     }
 }
 
+CASE(what_was_printed_is_shown_without_what_only_a_terminal_needs)
+{
+    static const char note[] =
+        "[… cleaned for reading; get-output ref 7 with raw: true returns every byte …]\n";
+    char line[40], expected[200];
+    c->is_printed = true;
+    capture_add(c, "plain\r\n", 7);
+    assert_string_equal(shown(f, 200), "plain\r\n");
+    assert_false(f->is_cut);
+    for (int i = 0; i < 400; i++) {
+        int len = snprintf(line, sizeof line, "%d/400\r", i + 1);
+        /* A sequence that comes in two pieces. */
+        capture_add(c, line, (size_t)len);
+        capture_add(c, "\x1b[", 2);
+        capture_add(c, "2K", 2);
+    }
+    snprintf(expected, sizeof expected, "plain\r\n400/400\n%s", note);
+    assert_string_equal(shown(f, 200), expected);
+    assert_true(f->is_cut);
+    capture_last_line(c, &f->out, 200, false);
+    assert_non_null(strstr(f->out.bytes, "\n400/400"));
+    /* The middle is no longer kept. */
+    for (size_t i = 0; i < CAPTURE_PART / 4; i++)
+        capture_add(c, "\x1b[31mtick\x1b[0m\n", 14);
+    const char *text = shown(f, 200);
+    assert_true(strlen(text) < 400);
+    assert_non_null(strstr(text, "plain\r\ntick [… "));
+    assert_non_null(strstr(text, "bytes left out; get-output ref 7 …]\n"));
+    assert_string_equal(text + strlen(text) - strlen(note), note);
+    assert_null(strchr(text, 0x1b));
+    /* It remains of that kind. */
+    capture_fini(c);
+    assert_true(c->is_printed);
+}
+
+CASE(a_floor_of_what_was_printed_is_where_an_unfinished_sequence_begins)
+{
+    c->is_printed = true;
+    for (int i = 0; i < 1000; i++)
+        capture_add(c, "\x1b[1m", 4);
+    capture_add(c, "ab\x1b[3", 5);
+    assert_int_equal(capture_floor(c, c->total), 4002);
+    capture_add(c, "1m", 2);
+    assert_int_equal(capture_floor(c, 4005), 4002);
+    assert_int_equal(capture_floor(c, c->total), c->total);
+}
+
 CASE(the_last_line_of_a_flood_is_found)
 {
     char line[40];

@@ -9,13 +9,24 @@
 
 #include "base/memory.h"
 #include "base/redact.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
+
+#define LONGEST_SEQUENCE 1024 /* of those that capture_floor() looks for */
 
 void capture_init_small(struct capture *c, size_t part)
 {
     *c = (struct capture){.part = part};
     strbuf_init(&c->head, part);
+}
+
+/* It is of the same kind as before. */
+static void empty(struct capture *c)
+{
+    bool is_printed = c->is_printed;
+    capture_init_small(c, c->part);
+    c->is_printed = is_printed;
 }
 
 void capture_init(struct capture *c)
@@ -27,13 +38,13 @@ void capture_fini(struct capture *c)
 {
     strbuf_fini(&c->head);
     free(c->tail);
-    capture_init_small(c, c->part);
+    empty(c);
 }
 
 void capture_move(struct capture *to, struct capture *from)
 {
     *to = *from;
-    capture_init_small(from, from->part);
+    empty(from);
 }
 
 void capture_copy(struct capture *to, const struct capture *from)
@@ -135,7 +146,13 @@ uint64_t capture_floor(const struct capture *c, uint64_t offset)
     size_t n = offset < 3 ? (size_t)offset : 3;
     n = capture_read(c, offset - n, bytes, n);
     bytes[n] = '\x80'; /* continues what can be continued */
-    return offset - (n - utf8_floor(bytes, n + 1, n));
+    offset -= n - utf8_floor(bytes, n + 1, n);
+    if (!c->is_printed)
+        return offset;
+    char before[LONGEST_SEQUENCE];
+    n = offset < sizeof before ? (size_t)offset : sizeof before;
+    size_t read = capture_read(c, offset - n, before, n);
+    return read < n ? offset : offset - (n - terminal_text_floor(before, n));
 }
 
 void capture_redact(struct capture *c)
@@ -158,15 +175,27 @@ void capture_redact(struct capture *c)
     free(all);
 }
 
+static bool add_readable(const struct capture *c, struct strbuf *out, const char *bytes, size_t len)
+{
+    if (c->is_printed)
+        return terminal_text_add(out, bytes, len);
+    strbuf_add(out, bytes, len);
+    return false;
+}
+
 /* The last line may be unfinished: it shows how far the program has got. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most, bool redacts)
 {
-    char bytes[2048];
+    struct strbuf text = {0};
+    char printed[2048];
     uint64_t end = capture_floor(c, c->total);
-    size_t n = end < sizeof bytes ? (size_t)end : sizeof bytes, start;
-    n = capture_read(c, end - n, bytes, n);
+    size_t n = end < sizeof printed ? (size_t)end : sizeof printed, start;
+    n = capture_read(c, end - n, printed, n);
     if (redacts)
-        redact_in_place(bytes, n, n < end);
+        redact_in_place(printed, n, n < end);
+    add_readable(c, &text, printed, n);
+    const char *bytes = strbuf_string(&text);
+    n = text.len;
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]) != NULL)
         n--;
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)
@@ -175,6 +204,7 @@ void capture_last_line(const struct capture *c, struct strbuf *out, size_t most,
         start++; /* continuation bytes of a character whose beginning was dropped */
     size_t len = n - start;
     utf8_repair(out, bytes + start, len > most ? utf8_floor(bytes + start, len, most) : len);
+    strbuf_fini(&text);
 }
 
 /* Continuation bytes are 10xxxxxx. */
@@ -183,44 +213,82 @@ static bool begins_character(char byte)
     return ((unsigned char)byte & 0xC0) != 0x80;
 }
 
-bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int ref)
+/* The beginning of ${text}, of about ${most} bytes. */
+static size_t begin_len(const struct strbuf *text, size_t most)
 {
-    uint64_t gap_start, gap_end;
-    if (c->total <= most && !capture_gap(c, &gap_start, &gap_end)) {
-        char *all = xmalloc((size_t)c->total + 1);
-        utf8_repair(out, all, capture_read(c, 0, all, (size_t)c->total));
-        free(all);
-        return false;
-    }
-    size_t head = most * 2 / 3, tail = most - head;
-    if (head > c->part)
-        head = c->part;
-    if (tail > c->part)
-        tail = c->part;
-    char *bytes = xmalloc(head > tail ? head : tail);
-    size_t n = capture_read(c, 0, bytes, head);
+    size_t n = most < text->len ? most : text->len;
     /* A character has at most three continuation bytes. */
-    for (int back = 0; back < 3 && n > 0 && n < c->head.len && !begins_character(c->head.bytes[n]); back++)
+    for (int back = 0; back < 3 && n > 0 && n < text->len && !begins_character(text->bytes[n]); back++)
         n--;
-    const char *newline = n > 200 ? memrchr(bytes + n - 200, '\n', 200) : NULL;
-    if (newline != NULL)
-        n = (size_t)(newline - bytes) + 1;
-    utf8_repair(out, bytes, n);
-    size_t from = capture_read(c, c->total - tail, bytes, tail), start = 0;
-    while (start < from && start < 4 && !begins_character(bytes[start]))
+    const char *newline = n > 200 ? memrchr(text->bytes + n - 200, '\n', 200) : NULL;
+    return newline != NULL ? (size_t)(newline - text->bytes) + 1 : n;
+}
+
+/* Where its end of about ${most} bytes begins. */
+static size_t end_begin(const struct strbuf *text, size_t most)
+{
+    size_t len = most < text->len ? most : text->len, from = text->len - len, start = from;
+    while (start < text->len && start < from + 4 && !begins_character(text->bytes[start]))
         start++;
-    newline = from > 400 ? memchr(bytes + start, '\n', 200) : NULL;
-    if (newline != NULL)
-        start = (size_t)(newline - bytes) + 1;
+    const char *newline = len > 400 ? memchr(text->bytes + start, '\n', 200) : NULL;
+    return newline != NULL ? (size_t)(newline - text->bytes) + 1 : start;
+}
+
+static void end_line(struct strbuf *out)
+{
     if (out->len > 0 && out->bytes[out->len - 1] != '\n')
         strbuf_addc(out, '\n');
+}
+
+/* What readers get of an output of ${total} bytes: ${head} and ${tail}, which may be the same text. False:
+ * that was all of it. */
+static bool show_ends(struct strbuf *out, const struct strbuf *head, const struct strbuf *tail,
+                      uint64_t total, size_t most, int ref)
+{
+    if (head == tail && head->len <= most) {
+        utf8_repair(out, strbuf_string(head), head->len);
+        return false;
+    }
+    size_t first = most * 2 / 3, begin = begin_len(head, first), end = end_begin(tail, most - first);
+    uint64_t shown = begin + tail->len - end;
+    utf8_repair(out, strbuf_string(head), begin);
+    end_line(out);
+    /* A count of repeats may be longer than they are. */
     strbuf_addf(out, "[… %s of %s bytes left out; get-output ref %d …]\n",
-                text_grouped(c->total - n - (from - start)).text, text_grouped(c->total).text, ref);
-    for (n = start; n < from && !isgraph((unsigned char)bytes[n]); n++)
-        continue;
-    if (newline == NULL && n < from && bytes[n] == '[')
+                text_grouped(total > shown ? total - shown : 0).text, text_grouped(total).text, ref);
+    size_t seen = end;
+    while (seen < tail->len && !isgraph((unsigned char)tail->bytes[seen]))
+        seen++;
+    if (seen < tail->len && tail->bytes[seen] == '[' && tail->bytes[end > 0 ? end - 1 : 0] != '\n')
         strbuf_adds(out, "…"); /* what follows was not the beginning of a line */
-    utf8_repair(out, bytes + start, from - start);
-    free(bytes);
+    utf8_repair(out, strbuf_string(tail) + end, tail->len - end);
     return true;
+}
+
+bool capture_add_text(const struct capture *c, uint64_t from, uint64_t to, struct strbuf *out)
+{
+    size_t len = (size_t)(to - from);
+    char *bytes = xmalloc(len + 1);
+    bool is_changed = add_readable(c, out, bytes, capture_read(c, from, bytes, len));
+    free(bytes);
+    return is_changed;
+}
+
+bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int ref)
+{
+    uint64_t start, end;
+    struct strbuf head = {0}, tail = {0};
+    bool has_gap = capture_gap(c, &start, &end);
+    bool is_changed = capture_add_text(c, 0, has_gap ? start : c->total, &head);
+    if (has_gap && capture_add_text(c, end, c->total, &tail))
+        is_changed = true;
+    bool is_cut = show_ends(out, &head, has_gap ? &tail : &head, c->total, most, ref);
+    if (is_changed) {
+        end_line(out);
+        strbuf_addf(out, "[… cleaned for reading; get-output ref %d with raw: true returns every byte …]\n",
+                    ref);
+    }
+    strbuf_fini(&head);
+    strbuf_fini(&tail);
+    return is_cut || is_changed;
 }

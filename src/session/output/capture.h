@@ -21,7 +21,8 @@ struct capture {
     size_t part; /* the most bytes of the head, and of the tail */
     char *tail;  /* NULL until the head is full; ${part} bytes */
     size_t tail_start, tail_len;
-    uint64_t total; /* bytes ever added */
+    uint64_t total;  /* bytes ever added */
+    bool is_printed; /* by a program, for a terminal: readers get what terminal_text_add() makes of it */
 };
 
 /* capture_init(c), capture_fini(c): on the caller's memory. capture_init_small(c, part): of head and tail at
@@ -54,8 +55,8 @@ void capture_redact(struct capture *c);
  * longer kept. Returns the number copied; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 
-/* capture_floor(c, offset): ${offset}, or the beginning of a character of which only the beginning is before
- * it. */
+/* capture_floor(c, offset): ${offset}, or the beginning of a character or an escape sequence of which only
+ * the beginning is before it. */
 uint64_t capture_floor(const struct capture *c, uint64_t offset);
 
 /* capture_last_line(c, out, most, redacts): append the last line that is not blank, at most ${most} bytes of
@@ -67,13 +68,18 @@ void capture_last_line(const struct capture *c, struct strbuf *out, size_t most,
 /* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);
 
+/* capture_add_text(c, from, to, out): append those bytes, which are kept, as readers get them, or as they are
+ * if the capture was not printed. Returns true if that leaves something out. */
+bool capture_add_text(const struct capture *c, uint64_t from, uint64_t to, struct strbuf *out);
+
 /*
  * capture_show(c, out, most, ref):
- * Append the output as valid UTF-8: all of it if it has at most ${most} bytes, otherwise head and tail with a
- * line between them that reports how much was left out and names ${ref}. Cuts between characters, and between
- * lines if a line end is near.
+ * Append the output as valid UTF-8, and as readers get it: all of it if that has at most ${most} bytes,
+ * otherwise head and tail with a line between them that reports how much was left out and names ${ref}. Cuts
+ * between characters, and between lines if a line end is near. The last line names ${ref} if readers do not
+ * get the bytes that were printed.
  *
- * Returns     true if something was left out
+ * Returns     true if ${ref} was named
  */
 bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int ref);
 

@@ -14,6 +14,7 @@ void session_output_init(struct session_output *o, struct output_budget *budget)
     capture_init(&o->streams[0]);
     capture_init(&o->streams[1]);
     capture_init_small(&o->between, PART_BETWEEN);
+    o->streams[0].is_printed = o->streams[1].is_printed = o->between.is_printed = true;
     for (size_t i = 0; i < SESSION_OUTPUT_KEPT; i++)
         kept_output_init(&o->kept[i]);
 }
