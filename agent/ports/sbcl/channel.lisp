@@ -27,7 +27,7 @@
   "Wait until the channel is ready for EVENTS, as poll(2) has them, or the time has passed. Return whether it is ready."
   (let ((message *message*))
     (declare (type octets message))
-    (sb-sys:with-pinned-objects (message)
+    (with-writable-vectors (message)
       (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
         (setf (sb-sys:sap-ref-32 entry 0) *channel*
               (sb-sys:sap-ref-32 entry 4) events)
@@ -46,7 +46,7 @@
       (if *waits-openly*
           (call-openly (lambda () (wait-for-channel +to-read+)))
           (wait-for-channel +to-read+))
-      (sb-sys:with-pinned-objects (buffer message)
+      (with-writable-vectors (buffer message)
         (let ((header (sb-sys:vector-sap message)))
           (setf (sb-sys:sap-ref-sap header +header-buffers+) (sb-sys:sap+ header +buffers+)
                 (sb-sys:sap-ref-64 header +header-buffer-count+) 1

@@ -8,7 +8,8 @@ In a copy it has to be changed: what the C library does not know it cannot signa
 thread would fail."
   (let* ((self (c-call "pthread_self" sb-alien:unsigned-long))
          (id (system-call (186 178)))) ; gettid
-    (or (loop for offset from 512 below 1024 by 4
+    ;; What comes before it has 720 octets on x86-64, 208 elsewhere.
+    (or (loop for offset from #+x86-64 512 #-x86-64 192 below 1024 by 4
               when (= id (sb-sys:sap-ref-32 (sb-sys:int-sap self) offset))
                 return (+ self offset))
         0)))
@@ -22,7 +23,7 @@ thread would fail."
   "In a copy: make CHANNEL descriptor 3 and wait there. There is room for one octet at the address OCTET."
   (declare (type (unsigned-byte 31) channel) (type sb-vm:word octet))
   (system-call (157 167) 1 9)                ; prctl: as DIE-WITH-PARENT
-  (system-call (292 24) channel 3 #o2000000) ; dup3
+  (system-call (292 24) channel 3 +close-on-exec+) ; dup3
   (system-call (3 57) channel)               ; close
   ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
   (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0))))
@@ -38,12 +39,13 @@ thread would fail."
 
 (defun open-descriptors ()
   "List the open descriptors of this process from 4 on, as many as fit into one reading of /proc/self/fd."
-  (let ((directory (c-call "open" sb-alien:int sb-alien:c-string "/proc/self/fd" sb-alien:int #o2200000))
+  (let ((directory (c-call "open" sb-alien:int sb-alien:c-string "/proc/self/fd"
+                           sb-alien:int (logior sb-posix:o-directory +close-on-exec+)))
         (entries *directory-entries*)
         (numbers '()))
     (declare (type (simple-array (unsigned-byte 8) (*)) entries))
     (unless (minusp directory)
-      (let ((end (sb-sys:with-pinned-objects (entries)
+      (let ((end (with-writable-vectors (entries)
                    (system-call (217 61) directory (sb-sys:sap-int (sb-sys:vector-sap entries))
                                 (length entries)))))
         ;; struct linux_dirent64: the length of the entry at 16, its name from 19 on.
@@ -65,11 +67,11 @@ thread would fail."
   "Return the bits of DESCRIPTOR's mode that tell the type of its file, 0 for an event queue or a timer; NIL if it is closed."
   (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
     (declare (ignore device node))
-    (and ok (logand mode #o170000))))
+    (and ok (logand mode sb-posix:s-ifmt))))
 
-(defconstant +pipe+ #o010000)
-(defconstant +socket+ #o140000)
-(defconstant +regular-file+ #o100000)
+(defconstant +pipe+ sb-posix:s-ififo)
+(defconstant +socket+ sb-posix:s-ifsock)
+(defconstant +regular-file+ sb-posix:s-ifreg)
 
 (implement passing-descriptors (except)
   (loop for descriptor in (open-descriptors)
@@ -84,10 +86,10 @@ thread would fail."
 (defun open-gate ()
   "Return the ends of a new pipe, or negative numbers."
   (let ((ends (make-array 2 :element-type '(signed-byte 32))))
-    (if (zerop (sb-sys:with-pinned-objects (ends)
+    (if (zerop (with-writable-vectors (ends)
                  (c-call "pipe2" sb-alien:int
                          sb-sys:system-area-pointer (sb-sys:vector-sap ends)
-                         sb-alien:int #o2000000))) ; O_CLOEXEC
+                         sb-alien:int +close-on-exec+)))
         (coerce ends 'list)
         '(-1 -1))))
 
@@ -95,7 +97,7 @@ thread would fail."
   (close-descriptors (list write-end))
   (let ((octet *directory-entries*))
     (declare (type (simple-array (unsigned-byte 8) (*)) octet))
-    (sb-sys:with-pinned-objects (octet)
+    (with-writable-vectors (octet)
       (loop while (and (minusp (c-call "read" sb-alien:long sb-alien:int read-end
                                        sb-sys:system-area-pointer (sb-sys:vector-sap octet)
                                        sb-alien:unsigned-long 1))
@@ -105,7 +107,7 @@ thread would fail."
 (defun written-p (descriptor)
   "True if DESCRIPTOR is a regular file that is open for writing."
   (and (eql +regular-file+ (kind-of-descriptor descriptor))
-       (plusp (logand 3 (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 3))))) ; F_GETFL
+       (plusp (logand 3 (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int sb-posix:f-getfl)))))
 
 (implement written-files ()
   (loop for descriptor in (open-descriptors)
@@ -146,7 +148,7 @@ thread would fail."
         (length (make-array 1 :element-type '(unsigned-byte 32) :initial-element 128)))
     (declare (type (simple-array (unsigned-byte 8) (*)) address))
     (fill address 0 :end 128)
-    (when (zerop (sb-sys:with-pinned-objects (address length)
+    (when (zerop (with-writable-vectors (address length)
                    (c-call "getsockname" sb-alien:int sb-alien:int descriptor
                            sb-sys:system-area-pointer (sb-sys:vector-sap address)
                            sb-sys:system-area-pointer (sb-sys:vector-sap length))))
@@ -171,7 +173,7 @@ thread would fail."
         (channel (or channel -1))
         (severed (coerce severed '(simple-array (signed-byte 32) (*)))))
     (declare (type (signed-byte 32) channel) (type (simple-array (signed-byte 32) (*)) severed))
-    (sb-sys:with-pinned-objects (message)
+    (with-writable-vectors (message)
       (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
              (ends (if (plusp (length severed)) (open-gate) '(-1 -1)))
@@ -182,7 +184,7 @@ thread would fail."
         (declare (type sb-vm:word octet address) (type (signed-byte 32) read-end write-end))
         (when (zerop process)
           (loop for descriptor across severed
-                do (system-call (292 24) 0 (ldb (byte 32 0) descriptor) #o2000000)) ; dup3
+                do (system-call (292 24) 0 (ldb (byte 32 0) descriptor) +close-on-exec+)) ; dup3
           (unless (minusp read-end)
             (system-call (3 57) (ldb (byte 32 0) read-end)) ; close
             (system-call (3 57) (ldb (byte 32 0) write-end)))
@@ -202,19 +204,19 @@ thread would fail."
         for target in '(3 1 2)
         ;; O_CLOEXEC on the channel: programs that the user starts must not inherit it.
         do (c-call "dup3" sb-alien:int sb-alien:int descriptor sb-alien:int target
-                   sb-alien:int (if (= target 3) #o2000000 0)))
+                   sb-alien:int (if (= target 3) +close-on-exec+ 0)))
   (close-descriptors descriptors))
 
 (implement sever-descriptors (descriptors)
   (dolist (descriptor descriptors)
     ;; O_CLOEXEC, except for the outputs.
     (c-call "dup3" sb-alien:int sb-alien:int 0 sb-alien:int descriptor
-            sb-alien:int (if (< descriptor 3) 0 #o2000000))))
+            sb-alien:int (if (< descriptor 3) 0 +close-on-exec+))))
 
 (defconstant +first-kept-descriptor+ 200)
 
 (defun keep-descriptor (descriptor)
-  (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 1030
+  (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int +duplicate-close-on-exec+
           sb-alien:int +first-kept-descriptor+))
 
 (implement keep-descriptors ()
@@ -231,6 +233,6 @@ thread would fail."
 (implement repair-descriptors ()
   (loop for kept in *kept-descriptors*
         for descriptor from 1
-        when (minusp (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 1
+        when (minusp (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int sb-posix:f-getfd
                              sb-alien:int 0))
           do (c-call "dup2" sb-alien:int sb-alien:int kept sb-alien:int descriptor)))

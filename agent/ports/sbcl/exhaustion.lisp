@@ -59,13 +59,18 @@
   "Call FUNCTION, which is all that this thread does; then write there. SBCL gives the stack to a later thread as it is, and
 would end the process when that thread comes there: up to 2.5.2 at least."
   (unwind-protect (funcall function)
+    ;; The stack grows downwards on x86-64, and upwards elsewhere; the last page before its end is never writable.
     #+x86-64
     (setf (sb-sys:sap-ref-8 (sb-sys:int-sap (sb-thread::thread-control-stack-start sb-thread:*current-thread*))
                             (* 2 sb-c::+backend-page-bytes+))
+          0)
+    #-x86-64
+    (setf (sb-sys:sap-ref-8 (sb-sys:int-sap (sb-thread::thread-control-stack-end sb-thread:*current-thread*))
+                            (* -3 sb-c::+backend-page-bytes+))
           0)))
 
 ;;; When the allocator reaches that page, SBCL ends the process. Recording a call allocates in many places, so its caller reaches
-;;; for the page first.
+;;; for the page first. Elsewhere than on x86-64 the allocator, which is in C, has a stack of its own.
 
 (defconstant +stack-for-records+ 16384)
 

@@ -1,5 +1,5 @@
 ;;;; The agent's port to SBCL: calls of the C library and of the kernel, and the process itself.
-;;;; The port is tested with SBCL 2.2.9, 2.5.2 and 2.6.4 on Linux, x86-64, with threads; arm64 is provided for.
+;;;; The port is tested with SBCL 2.2.9, 2.5.2 and 2.6.4 on Linux, x86-64 and arm64, with threads.
 ;;;; Only the files in its folder name symbols of SBCL's own packages.
 
 (in-package #:cl-mcp-agent)
@@ -30,8 +30,11 @@
            sb-alien:long #+x86-64 ,(first number) #-x86-64 ,(second number)
            ,@(loop for argument in arguments collect 'sb-alien:unsigned-long collect argument)))
 
-(defconstant +interrupted-call+ 4)
-(defconstant +try-again+ 11)
+(defconstant +interrupted-call+ sb-posix:eintr)
+(defconstant +try-again+ sb-posix:eagain)
+;;; What SB-POSIX does not name; the same on x86-64 and arm64.
+(defconstant +close-on-exec+ #o2000000 "O_CLOEXEC")
+(defconstant +duplicate-close-on-exec+ 1030 "F_DUPFD_CLOEXEC")
 (defconstant +channel+ 3)
 
 (implement process-id ()
@@ -55,6 +58,34 @@
 (implement close-descriptors (descriptors)
   (dolist (descriptor descriptors)
     (c-call "close" sb-alien:int sb-alien:int descriptor)))
+
+;;; What the kernel writes into. Where SBCL finds changed objects by write-protecting pages, as on arm64 up to Debian 12's
+;;; release, those of the saved image are protected. A write of the Lisp's lifts that, one of the kernel's fails with EFAULT.
+
+#-x86-64
+(progn
+  (defconstant +smallest-page+ 4096)
+  (defconstant +vector-header+ 16)
+
+  (declaim (inline touch))
+  (defun touch (vector)
+    "Write to each page of VECTOR, which is pinned, what is there."
+    (let ((end (- (sb-ext:primitive-object-size vector) +vector-header+))
+          (octets (sb-sys:vector-sap vector)))
+      (declare (type fixnum end))
+      (flet ((touch-octet (place)
+               (declare (type fixnum place))
+               (setf (sb-sys:sap-ref-8 octets place) (sb-sys:sap-ref-8 octets place))))
+        (loop for place of-type fixnum from 0 below end by +smallest-page+
+              do (touch-octet place))
+        (when (plusp end)
+          (touch-octet (1- end)))))))
+
+(defmacro with-writable-vectors ((&rest vectors) &body body)
+  "Run BODY with the specialized VECTORS, which are variables, where the kernel can write into them."
+  `(sb-sys:with-pinned-objects ,vectors
+     #-x86-64 ,@(loop for vector in vectors collect `(touch ,vector))
+     ,@body))
 
 ;;; What is passed to the kernel lies in one octet vector.
 

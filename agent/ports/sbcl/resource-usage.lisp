@@ -13,7 +13,7 @@
 (implement processor-time ()
   ;; In a place that is written anyway: the stack for foreign data would be a page more to be copied after each copy.
   (let ((message *message*))
-    (sb-sys:with-pinned-objects (message)
+    (with-writable-vectors (message)
       (let ((time (sb-sys:sap+ (sb-sys:vector-sap message) +time+)))
         ;; 2 is CLOCK_PROCESS_CPUTIME_ID.
         (c-call "clock_gettime" sb-alien:int sb-alien:int 2 sb-sys:system-area-pointer time)

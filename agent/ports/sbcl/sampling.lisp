@@ -12,7 +12,7 @@
 (defun start-timer (interval-us)
   "Have the kernel send SIGPROF to this thread each INTERVAL-US microseconds."
   (let ((memory (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))
-    (sb-sys:with-pinned-objects (memory)
+    (with-writable-vectors (memory)
       (let* ((event (sb-sys:vector-sap memory))
              (id (sb-sys:sap+ event 64))
              (times (sb-sys:sap+ event 72)))

@@ -13,14 +13,14 @@
 Returns NIL if it is not a regular file. FILE-WRITE-DATE counts in seconds, and an agent can edit and load twice
 within one."
   (let ((stat (make-array 256 :element-type '(unsigned-byte 8) :initial-element 0)))
-    (sb-sys:with-pinned-objects (stat)
+    (with-writable-vectors (stat)
       (let ((memory (sb-sys:vector-sap stat)))
         ;; statx, whose structure is the same everywhere.
         (if (zerop (c-call "statx" sb-alien:int
                            sb-alien:int -100 sb-alien:c-string native sb-alien:int 0
                            sb-alien:unsigned-int #x7ff
                            sb-sys:system-area-pointer memory))
-            (values (if (= #o100000 (logand (sb-sys:sap-ref-32 memory 28) #o170000))
+            (values (if (= sb-posix:s-ifreg (logand (sb-sys:sap-ref-32 memory 28) sb-posix:s-ifmt))
                         (sb-sys:sap-ref-64 memory 40)
                         nil)
                     (+ (* 1000000000 (sb-sys:signed-sap-ref-64 memory 112))
