@@ -1,4 +1,5 @@
-;;;; Builds the agent's core from the agent's files, concatenated in the order of files.txt, with this file at the end:
+;;;; Builds the agent's core from the agent's files, concatenated in the order of files.txt, with loaded.lisp after each and this
+;;;; file at the end:
 ;;;;
 ;;;;     sbcl --noinform --no-sysinit --no-userinit --non-interactive --load AGENT.lisp -- OUT.core
 

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/user_directory.h"
 #include "cli/client_config.h"
 #include "cli/run_program.h"
 #include "lisp/core.h"
+#include "proc/child.h"
 #include "proc/kernel_file.h"
 #include "proc/sandbox.h"
 
@@ -76,11 +78,17 @@ static void check_release(struct examination *x)
         run_program((const char *const[]){x->lisp, "--version", NULL}, "", VERSION_LIMIT_MS, &result, &err);
     const char *text = strbuf_string(&result.output);
     int len = (int)strcspn(text, "\n");
+    struct child_end end = {.is_known = is_run,
+                            .signal = WIFSIGNALED(result.status) ? WTERMSIG(result.status) : 0,
+                            .exit_code = WIFEXITED(result.status) ? WEXITSTATUS(result.status) : 0};
+    char how[CHILD_END_TEXT];
+    child_end_text(&end, how, sizeof how);
     if (!is_run)
-        finding(x, VERDICT_PROBLEM, ADVICE_LISP, "%s", err.message);
-    else if (sscanf(text, "SBCL %d.%d.%d", &major, &minor, &patch) < 2)
-        finding(x, VERDICT_PROBLEM, ADVICE_LISP, "%s --version does not name an SBCL: %.*s", x->lisp,
-                len > 100 ? 100 : len, text);
+        finding(x, VERDICT_PROBLEM, ADVICE_LISP, "%s --version: %s", x->lisp, err.message);
+    else if (result.status != 0 || sscanf(text, "SBCL %d.%d.%d", &major, &minor, &patch) < 2)
+        finding(x, VERDICT_PROBLEM, ADVICE_LISP,
+                "%s --version ended%s and named no SBCL. It printed: %.100s%.200s", x->lisp, how, text,
+                strbuf_string(&result.errors));
     else if (major * 10000 + minor * 100 + patch < 20208)
         finding(x, VERDICT_PROBLEM, "Install SBCL 2.2.8 or newer.", "%.*s is too old", len, text);
     else
@@ -175,7 +183,7 @@ static void check_threads(struct examination *x)
 {
     if (is_fact(x, "threads", "yes"))
         finding(x, VERDICT_GOOD, NULL, "this SBCL has threads");
-    else if (x->has_session)
+    else if (is_fact(x, "threads", "no"))
         finding(x, VERDICT_PROBLEM, "Install an SBCL that is built with threads.",
                 "this SBCL has no threads");
 }
@@ -185,7 +193,7 @@ static void check_asdf(struct examination *x)
     char systems[600];
     if (get_fact(x, "asdf", systems, sizeof systems))
         finding(x, VERDICT_GOOD, NULL, "%s", systems);
-    else if (x->has_session)
+    else if (x->has_session && is_fact(x, "threads", "yes"))
         finding(x, VERDICT_PROBLEM, "Check ~/.config/common-lisp/source-registry.conf.",
                 "ASDF's configuration cannot be read: %.800s",
                 strbuf_string(&x->session.replies[QUESTION_FACTS]));

@@ -28,6 +28,7 @@
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
+#define MOST_EXTENSIONS 100                    /* of the time limit, each for a file that was loaded */
 #define OLD_BUILD_S 3600                       /* no build takes that long */
 #define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of another program than SBCL */
 #define OVERFLOW_UID 65534                     /* the kernel's default for users outside a user namespace */
@@ -43,6 +44,8 @@ struct core_build {
     uv_timer_t *deadline;
     struct cpu_grace grace; /* of the deadline */
     int limit_ms;
+    int extensions;  /* of the limit, so far */
+    off_t log_bytes; /* when the limit began */
     bool is_late;
     core_build_done *done;
     void *arg;
@@ -233,7 +236,7 @@ void core_build_cancel(struct core_build *build)
 
 /* The part of the Lisp's output that names the error: SBCL prints it first, followed by pages of frames.
  * The end of the output if there is none. */
-static void explain(const struct core_build *b, struct err *err)
+static void explain(const struct core_build *b, const struct child_end *end, struct err *err)
 {
     char *text = xcalloc(1, LOG_READ + 1);
     FILE *f = fopen(b->log, "re");
@@ -253,17 +256,20 @@ static void explain(const struct core_build *b, struct err *err)
     const char *said = error != NULL ? error : len > LOG_SHOWN ? text + len - LOG_SHOWN : text;
     const char *frames = strstr(said, " Backtrace for");
     int shown = frames != NULL && frames - said < LOG_SHOWN ? (int)(frames - said) : LOG_SHOWN;
+    char how[CHILD_END_TEXT];
+    child_end_text(end, how, sizeof how);
     if (b->is_late)
         err_set(
             err, ERR_START,
-            "%.200s did not build its image within %.10g s, so it may not be an SBCL. Give --lisp the path "
-            "of one.",
-            b->lisp, b->limit_ms / 1000.0);
+            "%.200s loaded nothing more of the agent for %.10g s while it built its image, and the server "
+            "ended it. If it is not an SBCL, give --lisp the path of one. Its output: %.*s",
+            b->lisp, b->limit_ms / 1000.0, shown, len == 0 ? "(nothing)" : said);
     else
-        err_set(err, ERR_START,
-                "%.200s could not build its image. If it is an SBCL, its release may be too old or too new: "
-                "2.2.9, 2.5.2 and 2.6.4 are tested. Its output: %.*s",
-                b->lisp, shown, len == 0 ? "(nothing)" : said);
+        err_set(
+            err, ERR_START,
+            "%.200s could not build its image: it ended%s. If it is an SBCL, its release may be too old or "
+            "too new: 2.2.9, 2.5.2 and 2.6.4 are tested. Its output: %.*s",
+            b->lisp, how, shown, len == 0 ? "(nothing)" : said);
     free(text);
 }
 
@@ -273,7 +279,7 @@ static void on_child_exit(void *arg, const struct child_end *end)
     struct err err;
     bool ok = end->signal == 0 && end->exit_code == 0 && access(b->temporary, R_OK) == 0;
     if (!ok)
-        explain(b, &err);
+        explain(b, end, &err);
     else if (rename(b->temporary, b->path) != 0) {
         ok = false;
         err_set_errno(&err, ERR_SYSTEM, errno, "cannot rename %s to %s", b->temporary, b->path);
@@ -284,10 +290,29 @@ static void on_child_exit(void *arg, const struct child_end *end)
     done(done_arg, ok ? NULL : &err);
 }
 
+static void begin_limit(struct core_build *b)
+{
+    struct stat s;
+    b->log_bytes = stat(b->log, &s) == 0 ? s.st_size : 0;
+    cpu_grace_begin(&b->grace, b->limit_ms, child_pid(b->child));
+}
+
+/* A slow machine, as one that is emulated, may need minutes; but then one file after the other is loaded. */
+static bool has_gone_on(const struct core_build *b)
+{
+    struct stat s;
+    return b->extensions < MOST_EXTENSIONS && stat(b->log, &s) == 0 && s.st_size > b->log_bytes;
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
     struct core_build *b = timer->data;
     int more_ms = cpu_grace_more_ms(&b->grace, child_pid(b->child));
+    if (more_ms == 0 && has_gone_on(b)) {
+        b->extensions++;
+        begin_limit(b);
+        more_ms = b->limit_ms;
+    }
     if (more_ms > 0) {
         uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
         return;
@@ -340,7 +365,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
         build_free(b);
         return NULL;
     }
-    cpu_grace_begin(&b->grace, b->limit_ms, child_pid(b->child));
+    begin_limit(b);
     uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
     return b;
 }

@@ -44,6 +44,7 @@ struct zygote {
     char *lisp_path; /* NULL until found */
     char *core;
     bool is_core_fresh; /* built by this server: building it again is useless */
+    struct strbuf end;  /* how the Lisp ended that was started from the core before that was built again */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
     uv_timer_t *deadline;
@@ -264,16 +265,6 @@ static bool try_building(struct zygote *z)
     return true;
 }
 
-/* " with exit code 3", to follow a verb; "" if it is unknown. */
-static void describe_end(const struct child_end *end, char *out, size_t size)
-{
-    out[0] = '\0';
-    if (end->is_known && end->signal != 0)
-        snprintf(out, size, " with signal %d (%s)", end->signal, strsignal(end->signal));
-    else if (end->is_known)
-        snprintf(out, size, " with exit code %d", end->exit_code);
-}
-
 /* Start over: steps that were skipped are tried again. */
 static void begin_anew(struct zygote *z)
 {
@@ -290,8 +281,8 @@ static void on_gone(void *arg, const struct child_end *end)
     enum zygote_state was = z->state;
     bool was_late = uv_timer_get_due_in(z->deadline) == 0 && end->signal == SIGKILL;
     uv_timer_stop(z->deadline);
-    char how[128], why[160];
-    describe_end(end, how, sizeof how);
+    char how[CHILD_END_TEXT], why[CHILD_END_TEXT + 32];
+    child_end_text(end, how, sizeof how);
     snprintf(why, sizeof why, "ended the Lisp%s", how);
     log_info("the zygote ended%s while %s", how, state_names[was]);
     worker_free(z->worker);
@@ -299,14 +290,12 @@ static void on_gone(void *arg, const struct child_end *end)
     switch (was) {
     case ZYGOTE_STARTING:
     case ZYGOTE_CONFIGURING:
-        if (!try_building(z)) {
-            char sentence[3000];
-            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: it ended%s. %.*s",
-                     z->lisp_path, how, (int)(z->output.len > 1000 ? 1000 : z->output.len),
-                     strbuf_string(&z->output));
-            strbuf_clear(&z->output);
-            fail(z, sentence);
-        }
+        strbuf_clear(&z->end);
+        strbuf_addf(&z->end, "The Lisp (%s) could not be started: it ended%s. %.*s", z->lisp_path, how,
+                    (int)(z->output.len > 1000 ? 1000 : z->output.len), strbuf_string(&z->output));
+        strbuf_clear(&z->output);
+        if (!try_building(z))
+            fail(z, strbuf_string(&z->end));
         break;
     case ZYGOTE_WARMING:
         notice_output(z);
@@ -424,7 +413,10 @@ static void on_built(void *arg, const struct err *err)
     z->build = NULL;
     if (err != NULL) {
         z->is_core_fresh = false;
-        fail(z, err->message);
+        if (z->end.len > 0)
+            strbuf_adds(&z->end, " A new image for it could not be built either. ");
+        strbuf_adds(&z->end, err->message);
+        fail(z, strbuf_string(&z->end));
     } else {
         spawn(z);
     }
@@ -439,6 +431,7 @@ static void start(struct zygote *z)
     }
     free(z->core);
     bool exists;
+    strbuf_clear(&z->end);
     z->core = core_path(z->lisp_path, &exists, &err);
     if (z->core == NULL) {
         fail(z, err.message);
@@ -544,6 +537,7 @@ struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const stru
     strbuf_init(&z->output, OUTPUT_KEPT);
     strbuf_init(&z->notices, (size_t)64 << 10);
     strbuf_init(&z->why, 4000);
+    strbuf_init(&z->end, 4000);
     strbuf_init(&z->lisp, 200);
     plan(z);
     z->deadline = loop_handle_timer(loop, z);
@@ -565,6 +559,7 @@ void zygote_free(struct zygote *z)
     strbuf_fini(&z->output);
     strbuf_fini(&z->notices);
     strbuf_fini(&z->why);
+    strbuf_fini(&z->end);
     strbuf_fini(&z->lisp);
     free(z);
 }

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -133,6 +134,15 @@ static void has_ended(struct child *child, int status)
     child->has_exited = true;
     child->status = status;
     move(child, &child->owner->ended);
+}
+
+void child_end_text(const struct child_end *end, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (end->is_known && end->signal != 0)
+        snprintf(out, size, " with signal %d (%s)", end->signal, strsignal(end->signal));
+    else if (end->is_known)
+        snprintf(out, size, " with exit code %d", end->exit_code);
 }
 
 /* One at a time, always the first of the list: on_exit may free any child, its own included. */

@@ -33,6 +33,11 @@ struct child_end {
     char why[200]; /* empty, or why the server ended it: "it sent ..." */
 };
 
+/* child_end_text(end, out, size): " with exit code 3", to follow a verb; "" if it is unknown.
+ * CHILD_END_TEXT is room for the longest. */
+#define CHILD_END_TEXT 128
+void child_end_text(const struct child_end *end, char *out, size_t size);
+
 /* on_exit: called once, from the loop, when the process has been reaped; the child may be freed in it. */
 typedef void child_on_exit(void *arg, const struct child_end *end);
 

@@ -48,6 +48,14 @@ class Doctor(mcp.TestCase):
         self.assertEqual("problem", found["release"]["status"])
         self.assertEqual("problem", found["evaluation"]["status"])
 
+    def test_the_end_of_an_sbcl_that_does_not_run_is_told_in_its_words(self):
+        lisp = self.file("#!/bin/sh\necho cannot allocate the heap >&2\nkill -ILL $$\n", "sbcl", 0o755)
+        found, _ = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())
+        for check in ("release", "evaluation"):
+            self.assertIn("signal 4 (Illegal instruction)", found[check]["finding"])
+            self.assertIn("cannot allocate the heap", found[check]["finding"])
+        self.assertNotIn("threads", found)
+
     def test_a_program_that_never_stops_writing_is_not_an_sbcl(self):
         lisp = self.file("#!/bin/sh\nexec yes\n", "sbcl", 0o755)
         found, status = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())

@@ -1294,7 +1294,7 @@ CASE(a_lisp_that_never_builds_its_core_is_given_up)
     open_again(f);
     struct call c = evaluated(f, "value 1", 0);
     assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
-    assert_non_null(strstr(c.why, "did not build its image within 0.1 s"));
+    assert_non_null(strstr(c.why, "loaded nothing more of the agent for 0.1 s"));
 }
 
 CASE(a_lisp_that_gets_no_processor_may_take_longer_for_its_core)
@@ -1305,14 +1305,36 @@ CASE(a_lisp_that_gets_no_processor_may_take_longer_for_its_core)
     assert_value(f, "value 1", "1");
 }
 
+CASE(a_lisp_that_goes_on_may_take_longer_for_its_core)
+{
+    setenv("FAKE_BUILD", "go-on", 1);
+    f->options.build_limit_ms = 200;
+    open_again(f);
+    assert_value(f, "value 1", "1");
+}
+
+/* The core is there, and no Lisp starts from it; then it cannot be built again. */
+CASE(the_end_of_a_lisp_before_its_core_is_built_again_is_told)
+{
+    assert_value(f, "value 1", "1");
+    setenv("FAKE_START", "exit", 1);
+    setenv("FAKE_BUILD", "fail", 1);
+    open_again(f);
+    struct call c = evaluated(f, "value 1", 0);
+    assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    if (strstr(c.why, "exit code 3. The fake does not start.") == NULL)
+        fail_msg("%s", c.why);
+}
+
 /* The next operation tries again. */
 CASE(a_lisp_that_does_not_start_is_reported_in_its_words)
 {
     static const struct {
         const char *variable, *how, *words[2];
     } rows[] = {
-        {"FAKE_BUILD", "fail", {"The fake cannot build.", ""}},
-        {"FAKE_BUILD", "exit-without-core", {"", ""}},
+        {"FAKE_BUILD", "fail", {"it ended with exit code 1", "The fake cannot build."}},
+        {"FAKE_BUILD", "die", {"it ended with signal 9 (Killed)", "The fake has an illegal instruction."}},
+        {"FAKE_BUILD", "exit-without-core", {"it ended with exit code 0", "(nothing)"}},
         {"FAKE_START", "exit", {"could not be started", "exit code 3. The fake does not start."}},
         {"FAKE_START", "close", {"could not be started", ""}},
         {"FAKE_START", "garbage", {"could not be started", ""}},

@@ -4,7 +4,8 @@
  *
  * Called as a Lisp is called to build a core, it writes one; else it serves descriptor 3. The environment
  * names what goes wrong:
- *   FAKE_BUILD      fail | exit-without-core | hang
+ *   FAKE_BUILD      fail | die | exit-without-core | hang
+ *                   go-on: it prints a line each 50 ms, 10 times
  *                   starve: it wants to run and does not get to, for 400 ms
  *   FAKE_START      no-hello | garbage | close | exit
  *   FAKE_USER_INIT  exit | threads | print | notice | hang
@@ -461,6 +462,14 @@ static int build(const char *path)
         starve();
     if (strcmp(setting("FAKE_BUILD"), "hang") == 0)
         hang();
+    if (strcmp(setting("FAKE_BUILD"), "die") == 0) {
+        write_all(2, "The fake has an illegal instruction.\n", 37);
+        raise(SIGKILL);
+    }
+    for (int i = 0; i < 10 && strcmp(setting("FAKE_BUILD"), "go-on") == 0; i++) {
+        poll(NULL, 0, 50);
+        write_all(1, "a file was loaded\n", 18);
+    }
     if (strcmp(setting("FAKE_BUILD"), "fail") == 0) {
         fprintf(stderr, "The fake cannot\nbuild.\n");
         return 1;
