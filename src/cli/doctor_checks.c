@@ -16,6 +16,7 @@
 #include "cli/run_program.h"
 #include "lisp/core.h"
 #include "proc/child.h"
+#include "proc/cpu_grace.h"
 #include "proc/kernel_file.h"
 #include "proc/sandbox.h"
 
@@ -74,8 +75,8 @@ static void check_release(struct examination *x)
     int major = 0, minor = 0, patch = 0;
     if (x->lisp == NULL)
         return;
-    bool is_run =
-        run_program((const char *const[]){x->lisp, "--version", NULL}, "", VERSION_LIMIT_MS, &result, &err);
+    bool is_run = run_program((const char *const[]){x->lisp, "--version", NULL}, "",
+                              cpu_grace_stretched(VERSION_LIMIT_MS), &result, &err);
     const char *text = strbuf_string(&result.output);
     int len = (int)strcspn(text, "\n");
     struct child_end end = {.is_known = is_run,

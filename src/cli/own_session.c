@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "cli/run_program.h"
+#include "proc/cpu_grace.h"
 
 /* The first call may build the image. */
 enum { LIMIT_MS = 90000, MOST_OPTIONS = 64 };
@@ -79,7 +80,7 @@ bool own_session_run(const char *const *options, const char *const *codes, struc
     for (size_t i = 0; options[i] != NULL && i < MOST_OPTIONS; i++)
         argv[i + 1] = options[i];
     size_t count = write_requests(&input, codes);
-    bool is_run = run_program(argv, strbuf_string(&input), LIMIT_MS, &result, err);
+    bool is_run = run_program(argv, strbuf_string(&input), cpu_grace_stretched(LIMIT_MS), &result, err);
     size_t answers = take_lines(out, &result.output);
     strbuf_add(&out->log, strbuf_string(&result.errors), result.errors.len);
     program_result_fini(&result);

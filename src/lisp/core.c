@@ -326,7 +326,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
 {
     remove_leftovers(path);
     struct core_build *b = xcalloc(1, sizeof *b);
-    b->limit_ms = limit_ms > 0 ? limit_ms : CORE_BUILD_LIMIT_MS;
+    b->limit_ms = limit_ms > 0 ? limit_ms : cpu_grace_stretched(CORE_BUILD_LIMIT_MS);
     b->deadline = loop_handle_timer(loop, b);
     b->lisp = xstrdup(lisp);
     b->source = with_suffix(path, ".lisp");

@@ -45,7 +45,7 @@ char *core_path(const char *lisp, bool *exists, struct err *err);
  * rename it. Takes seconds.
  *
  * limit_ms    time limit, from when the Lisp has loaded the last of the agent's files; longer if it gets no
- *             processor (cpu_grace.h); 0: CORE_BUILD_LIMIT_MS
+ *             processor (cpu_grace.h); 0: CORE_BUILD_LIMIT_MS, stretched for this machine
  * done        called once from the loop; ${err} is NULL on success, otherwise it quotes the end of the Lisp's
  *             output
  * Returns     a ticket for core_build_cancel(); NULL with ${err} set if the Lisp cannot be run at all

@@ -19,6 +19,7 @@
 #include "lisp/confinement.h"
 #include "lisp/core.h"
 #include "lisp/warm_steps.h"
+#include "proc/cpu_grace.h"
 #include "proc/loop_handle.h"
 #include "proc/spawn.h"
 
@@ -48,7 +49,8 @@ struct zygote {
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
     uv_timer_t *deadline;
-    struct list waiting; /* of struct zygote_request */
+    struct cpu_grace grace; /* of the deadline */
+    struct list waiting;    /* of struct zygote_request */
     struct warm_steps steps;
     struct strbuf output; /* what the current step has printed */
     struct strbuf notices;
@@ -69,6 +71,11 @@ static void serve(struct zygote *z);
 static void on_deadline(uv_timer_t *timer)
 {
     struct zygote *z = timer->data;
+    int more_ms = z->worker != NULL ? cpu_grace_more_ms(&z->grace, worker_pid(z->worker)) : 0;
+    if (more_ms > 0) {
+        uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
+        return;
+    }
     log_warning("the zygote did not answer in time while %s", state_names[z->state]);
     if (z->worker != NULL)
         worker_kill(z->worker);
@@ -76,6 +83,7 @@ static void on_deadline(uv_timer_t *timer)
 
 static void set_deadline(struct zygote *z, int limit_ms)
 {
+    cpu_grace_begin(&z->grace, limit_ms, worker_pid(z->worker));
     uv_timer_start(z->deadline, on_deadline, (uint64_t)limit_ms, 0);
 }
 
@@ -131,7 +139,7 @@ static void warm(struct zygote *z)
     if (is_warming) {
         z->state = ZYGOTE_WARMING;
         bool has_own_limit = warm_steps_is_init(&z->steps) && z->options.user_init_limit_ms > 0;
-        call(z, &request, has_own_limit ? z->options.user_init_limit_ms : limit_ms);
+        call(z, &request, has_own_limit ? z->options.user_init_limit_ms : cpu_grace_stretched(limit_ms));
     }
     strbuf_fini(&request);
     if (is_warming)
@@ -167,7 +175,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     struct strbuf request = {0};
     zygote_configure_request(z, true, NULL, &request);
     z->state = ZYGOTE_CONFIGURING;
-    call(z, &request, START_LIMIT_MS);
+    call(z, &request, cpu_grace_stretched(START_LIMIT_MS));
     strbuf_fini(&request);
 }
 
@@ -404,7 +412,7 @@ static void spawn(struct zygote *z)
     if (z->worker == NULL)
         fail(z, err.message);
     else
-        set_deadline(z, START_LIMIT_MS);
+        set_deadline(z, cpu_grace_stretched(START_LIMIT_MS));
 }
 
 static void on_built(void *arg, const struct err *err)
@@ -476,7 +484,7 @@ static void serve(struct zygote *z)
     int descriptors[] = {ends.channel, ends.output, ends.error};
     bool is_sent = worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO, &err);
     CHECK(is_sent); /* READY: it has answered all earlier requests */
-    set_deadline(z, FORK_LIMIT_MS);
+    set_deadline(z, cpu_grace_stretched(FORK_LIMIT_MS));
     r->on_worker(r->arg, w);
 }
 

@@ -37,4 +37,9 @@ void cpu_grace_begin(struct cpu_grace *g, int limit_ms, pid_t pid);
  */
 int cpu_grace_more_ms(struct cpu_grace *g, pid_t pid);
 
+/* cpu_grace_stretched(limit_ms): this limit, many times if the kernel gives this process memory as slowly,
+ * which is most of what a Lisp does that starts or is copied. A processor that is emulated needs 30 times as
+ * long. */
+int cpu_grace_stretched(int limit_ms);
+
 #endif

@@ -55,6 +55,14 @@ static void assert_last_look(struct cpu_grace *p, pid_t pid)
     assert_int_equal(cpu_grace_more_ms(p, pid), 0);
 }
 
+/* How slow it is cannot be chosen: that it stays within its bounds is all that holds everywhere. */
+TEST(a_limit_is_stretched_by_whole_times_and_not_without_end)
+{
+    int stretched = cpu_grace_stretched(LIMIT);
+    assert_int_equal(stretched % LIMIT, 0);
+    assert_in_range(stretched, LIMIT, 40 * LIMIT);
+}
+
 TEST(one_that_has_had_no_processor_is_given_more_time)
 {
     struct cpu_grace p;

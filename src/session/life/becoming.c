@@ -77,7 +77,7 @@ static bool start_copy(struct session *s, struct snapshot *sn)
     xstrset(&s->package, sn->package);
     s->snapshots.source = sn;
     s->snapshots.was_source_killed = false;
-    session_enter_state(s, SESSION_STARTING, CHECK_MS);
+    session_enter_state(s, SESSION_STARTING, cpu_grace_stretched(CHECK_MS));
     s->worker = copies_of(s, sn->worker, &events, eviction_for_process, &err);
     if (s->worker == NULL)
         log_error("%s", err.message);
@@ -136,7 +136,7 @@ void becoming_image(struct session *s, enum start_cause cause, void (*lost)(stru
     begin(s, cause);
     s->becoming.origin = FROM_IMAGE;
     s->becoming.lost = lost;
-    session_enter_state(s, SESSION_STARTING, IMAGE_MS);
+    session_enter_state(s, SESSION_STARTING, cpu_grace_stretched(IMAGE_MS));
 }
 
 /* Processes in this state never last: otherwise the session would return to it for ever. */
@@ -216,7 +216,8 @@ void session_action_check(struct session *s, struct event *e)
             return;
         }
     }
-    session_enter_state(s, SESSION_CHECKING, s->becoming.origin == FROM_IMAGE ? IMAGE_MS : CHECK_MS);
+    session_enter_state(s, SESSION_CHECKING,
+                        cpu_grace_stretched(s->becoming.origin == FROM_IMAGE ? IMAGE_MS : CHECK_MS));
     request_check(s);
 }
 
