@@ -7,6 +7,7 @@ usage: summary.py RECORD...
 A record is a text file of lines with tabs between their fields:
   log      LABEL PATH     a log of Meson's tests, testlog.json; beside it may be testlog-again.json, of the files with
                           failures, run once more: these results count instead
+  tap      LABEL PATH     what tests printed, as TAP
   tests    LABEL NUMBER   how many tests the next log must have: a run that somebody ended has fewer
   failed   LABEL STEP     a step that is not a test and failed
   without  LABEL REASON   something that was left out as the caller wished
@@ -103,6 +104,20 @@ class Total:
                     self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
         return len(firsts)
 
+    def add_tap(self, label, path):
+        """Count the results in a file of TAP."""
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            text = lines.read()
+        counts = self.suites.setdefault((label, "tap"), collections.Counter())
+        counts["files"] += 1
+        for case, state, note in results_of({"stdout": text, "result": "OK"}):
+            counts[state] += 1
+            if state == "failed":
+                self.failed.append("%s: %s" % (label, case))
+                self.details.append((self.failed[-1], note.splitlines()))
+            elif state == "skipped":
+                self.skipped.append("%s: %s (%s)" % (label, case, note))
+
     def add_record(self, path):
         """Count what a record lists. A record or a log that cannot be read is a failure itself."""
         ended = False
@@ -120,6 +135,8 @@ class Total:
             label, text = fields
             if kind == "tests":
                 expected = int(text)
+            elif kind == "tap":
+                self.add_tap(label, text)
             elif kind == "log":
                 try:
                     found = self.add_log(label, text)

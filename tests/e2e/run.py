@@ -1,6 +1,6 @@
 """Run end-to-end test files, each in a process of its own with a time limit; output only of what failed.
 
-usage: run.py [--tap] [--limit SECONDS] [--jobs N] [FILE...]     all test_*.py beside this file unless named
+usage: run.py [--tap] [--limit SECONDS] [--jobs N] [FILE[:PART-OF-A-NAME...]...]     all test_*.py beside this file unless named
 
 --tap hands one file's TAP through, for Meson. A file that does not end in time counts as one failed test more, and every
 process it left is ended.
@@ -71,7 +71,8 @@ def main():
     failed_any = False
     passed = failed = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        futures = [(path, pool.submit(run_file, path, arguments.limit, arguments.only)) for path in files]
+        named = [file.split(":") for file in files]
+        futures = [(path, pool.submit(run_file, path, arguments.limit, parts or arguments.only)) for path, *parts in named]
         for path, future in futures:
             lines, seconds = future.result()
             good = sum(line.startswith("ok ") and "# SKIP" not in line for line in lines)
