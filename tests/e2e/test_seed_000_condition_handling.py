@@ -16,6 +16,8 @@ Generator                            test_random_conditions_are_handled
 Edge Cases                           EdgeCases; the stack overflow in seed 001, test_stack_overflow_is_captured
 """
 
+import subprocess
+
 import mcp
 
 # Code, the type to be reported (of an implementation's own type a part), and what the message or a frame must name.
@@ -67,10 +69,20 @@ WARNINGS = [
 ]
 
 
+def raises_overflow(code):
+    """Whether a bare SBCL raises one here. Many arm64 processors return infinity instead, and so does QEMU's of x86-64."""
+    form = "(princ (handler-case (progn (eval '%s) :no) (floating-point-overflow () :yes)))" % code
+    done = subprocess.run(["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--non-interactive", "--eval", form], capture_output=True, text=True, check=True)
+    return "YES" in done.stdout
+
+
 class Conditions(mcp.SessionTest):
     def test_errors_are_reported_with_their_type_and_a_backtrace_and_survived(self):
         pid = self.s.pid
         for code, error_type, named in ERRORS:
+            if error_type == "FLOATING-POINT-OVERFLOW" and not raises_overflow(code):
+                print("# left out, because this processor raises no floating-point errors: %s" % code)
+                continue
             with self.subTest(code):
                 message = self.s.start_call("evaluate-lisp", code=code).response()
                 self.assertNotIn("error", message)
