@@ -1,6 +1,8 @@
 """Leaving an error by a frame, and looking at one: return-from-frame, restart-frame, and what get-backtrace, inspect-object
 and disassemble-function show of a frame."""
 
+import platform
+
 import mcp
 
 SHOP = """
@@ -271,8 +273,11 @@ class Steps(Frames):
                       "(defun outer (a) (dolist (x a) (incf (gethash x *seen* 0))) (inner (first a)))")
         self.s.evaluate("(step (outer '(1 2)))")
         self.assertIn("(INNER (FIRST A))", self.step().message)  # no step has a generated name
-        self.assertIn("(+ X 1)", self.step().message)
-        self.assertIn("(ISQRT Y)", self.step().message)
+        report = self.step()
+        if platform.machine() == "x86_64":  # elsewhere SBCL calls nothing for it
+            self.assertIn("(+ X 1)", report.message)
+            report = self.step()
+        self.assertIn("(ISQRT Y)", report.message)
         text = self.s.call("get-backtrace", locals=True).text
         for line in ("0: (INNER 1)", "     Y = 2", "1: (OUTER (1 2))"):
             self.assertIn(line + "\n", text)
