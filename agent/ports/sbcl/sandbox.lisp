@@ -17,7 +17,7 @@
 
 (defun allow-everywhere (rules right)
   "Let RULES, a descriptor, allow RIGHT for each file below the root directory. Returns false if the kernel refuses."
-  (let ((root (sb-posix:open "/" +path-only+))
+  (let ((root (c-call "open" sb-alien:int sb-alien:c-string "/" sb-alien:int +path-only+))
         (rule (make-array 2 :element-type '(unsigned-byte 64)))) ; struct landlock_path_beneath_attr, of 12 octets
     (setf (aref rule 0) right
           (aref rule 1) root)
