@@ -91,7 +91,7 @@ async function axe(where) {
 }
 
 test('the only session is shown at once, at its newest evaluation', async () => {
-  await seen('no session yet', '#servers');
+  await seen('claude-code', '#servers');
   await agent.evaluate('(defun average (numbers)\n  (/ (reduce #\'+ numbers) (length numbers))) ; not yet right');
   await agent.evaluate('(progn (format t "one moment~%") (warn "Low ~a." :fuel) (values (average \'(1 2 3)) "zwei" :three))');
   await seen('one moment', '.entry .output');
