@@ -84,7 +84,7 @@ class Named(saves.Saves):
         self.assertRefuses(self.s.call("restore-session", name="default"), "no saved session named default")
         self.s.evaluate("(incf *n*)")
         self.put_save("default")
-        self.assertRegex(self.s.call("list-sessions").text, r"\n2 saved sessions \(see restore-session\):\n- default, saved \S+Z\n- before, saved \S+Z$")
+        self.assertRegex(self.s.call("list-sessions").text, r"\n2 saved sessions \(create-session with saved: true restores one\):\n- default, saved \S+Z\n- before, saved \S+Z$")
         text = self.restore(name="before").text
         self.assertIn("Restored session before, the state after evaluation 1.", text)
         self.assertIn("\nNamed checkpoints, which this save does not hold: one (evaluation 1).", text)

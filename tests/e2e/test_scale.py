@@ -86,7 +86,7 @@ class Scale(mcp.TestCase):
         self.assertFalse(s.call("create-session", name="second").is_error)
         reply = s.call("create-session", name="third")
         self.assertTrue(reply.is_error)
-        self.assertEqual("The server may have at most 2 sessions (--max-sessions); close-session ends one.", reply.text)
+        self.assertEqual("The server may have at most 2 sessions (--max-sessions); reset-session with close: true ends one.", reply.text)
         self.assertFalse(s.call("close-session", session="second").is_error)
         self.assertFalse(s.call("create-session", name="third").is_error)
         self.assertIn("A session named third already exists", s.call("create-session", name="third").text)

@@ -1207,12 +1207,14 @@ CASE(owners_see_only_their_own_sessions)
     assert_non_null(sessions_create(other, NULL, &err));
     assert_null(sessions_create(other, NULL, &err));
     assert_int_equal(err.code, ERR_LIMIT);
-    assert_string_equal(err.message, "You may have at most 2 sessions; close-session ends one.");
+    assert_string_equal(err.message,
+                        "You may have at most 2 sessions; reset-session with close: true ends one.");
     /* The whole server is full before this owner is. */
     assert_non_null(sessions_create(f->all, NULL, &err));
     assert_null(sessions_create(f->all, NULL, &err));
-    assert_string_equal(err.message,
-                        "The server may have at most 4 sessions (--max-sessions); close-session ends one.");
+    assert_string_equal(
+        err.message,
+        "The server may have at most 4 sessions (--max-sessions); reset-session with close: true ends one.");
     sessions_close(theirs);
     assert_non_null(sessions_create(f->all, NULL, &err));
     sessions_free(other);
@@ -1467,7 +1469,8 @@ CASE(zygotes_of_many_heaps_are_bounded)
 }
 
 #define TOO_MANY                                                                                             \
-    "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session " \
+    "The server may have at most 3 processes, copies of sessions included (--max-processes); reset-session " \
+    "with close: true "                                                                                      \
     "ends some."
 
 CASE(processes_are_bounded_and_old_states_give_way)
