@@ -358,7 +358,7 @@ of which would be copied after each copy of the process."
 
 ;;; Operations on the process itself
 
-(define-operation :fork (&key silent)
+(define-operation :fork (&key silent separate)
   (let ((descriptors (shiftf *descriptors* '()))
         (id *id*))
     (unless *snapshot-taken*
@@ -375,14 +375,14 @@ of which would be copied after each copy of the process."
                                            (or (threads-in-the-way)
                                                (and *standing-errors*
                                                     "failed evaluations, which the next evaluation ends")))))))
-        (let* ((severed (if silent
+        (let* ((severed (if (or silent separate)
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
                          ;; Do not collect in a full heap or stack.
                          (unless (and *error-condition* (storage-kind *error-condition*))
                            (tidy-heap nil))
-                         (when (and silent *error-condition*)
+                         (when (or separate (and silent *error-condition*))
                            (flush-output-files))
                          ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))

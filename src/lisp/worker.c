@@ -533,7 +533,7 @@ bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
     struct strbuf request = {0};
     sexp_write_symbol(&request, "fork");
     if (hello != WORKER_SAYS_HELLO) {
-        sexp_write_symbol(&request, "silent");
+        sexp_write_symbol(&request, hello == WORKER_SILENT ? "silent" : "separate");
         sexp_write_boolean(&request, true);
     }
     send_request(w, &request, descriptors, count);

@@ -133,13 +133,14 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
  * worker_fork(w, descriptors, count, hello, err):
  * Ask for a copy of the process. It may be busy with earlier requests for copies, not with a call. With
  * WORKER_SILENT the copy sends no hello, which would cost it more than the rest of its work: the reply
- * contains its pid (worker_begin).
+ * contains its pid (worker_begin). With WORKER_SEPARATE it sends one, and neither has the pipes and sockets
+ * of the process nor text that the process has yet to write to its files.
  *
  * descriptors  taken, also on failure
  * Errors       ERR_BUSY: too many requests for copies are unanswered
  * States       WORKER_IDLE, BUSY -> BUSY
  */
-enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
+enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT, WORKER_SEPARATE };
 bool worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello,
                  struct err *err);
 

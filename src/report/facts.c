@@ -53,6 +53,7 @@ static const char *const sentences[] = {
     [FACT_IMAGE_HAS_NO_CHECKPOINTS] = "This session is an image that a person runs (attach): it is never copied, so "
         "it has no checkpoints and cannot be rolled back. Undo by hand what has to be undone; create-session makes "
         "a session in which this works.",
+    [FACT_IMAGE_IS_NOT_COPIED] = "It is an image that a person runs (attach), and no copies are made of that.",
     [FACT_IMAGE_IS_NOT_SAVED] = "This session is an image that a person runs (attach): it is neither saved nor "
         "replaced by a save. Write what has to last into the program's files.",
     [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Nothing ends the "
@@ -124,6 +125,7 @@ static const char *const sentences[] = {
     [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless checkpoint-session saves it (action: save).",
     [FACT_PERSON] = "$a",
     [FACT_STARTED] = "$a",
+    [FACT_BRANCH_CLOSED] = "Open in the session that this one was copied from, and closed here: $a.",
     [FACT_STREAMS_CLOSED] = "Open at the error and closed in the copy: $a.",
     [FACT_THREADS_BEGAN] = "Threads of the program run now: $a. Until they end, no checkpoints are made: "
         "rollback-session goes to earlier states only, after a crash only definitions come back, and the "

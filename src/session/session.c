@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "session/core/core.h"
+#include "session/life/branch.h"
 #include "session/life/queue.h"
 #include "session/life/rollback.h"
 #include "session/life/saving.h"
@@ -99,7 +100,8 @@ const char *session_unstoppable(const struct session *s)
     static const char *const doings[] = {
         [OPERATION_CHECKPOINT] = "making a checkpoint",
         [OPERATION_ROLLBACK] = "being rolled back",
-        [OPERATION_RESTORE] = "being restored", /* the last kind */
+        [OPERATION_RESTORE] = "being restored",
+        [OPERATION_BRANCH] = "being copied", /* the last kind */
     };
     return s->current == NULL ? NULL : doings[s->current->kind];
 }
@@ -262,6 +264,11 @@ const struct notices *session_person(const struct session *s)
 const struct journal *session_journal(const struct session *s)
 {
     return &s->journal;
+}
+
+void session_branch(struct session *s, struct session *source)
+{
+    s->process.branch = later(source, branch_begin(s, source));
 }
 
 bool session_delete_checkpoint(struct session *s, const char *name)

@@ -84,6 +84,12 @@ const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
 
+/* session_branch(s, source): a new session, ${s}, is to begin with the present state of ${source}, of the
+ * same collection: a copy of its process, with its history, limits, directory and confinement, but not its
+ * errors and checkpoints. Operations of ${s} wait for that. If ${source} cannot be copied, they are told why
+ * not. */
+void session_branch(struct session *s, struct session *source);
+
 /* session_place(s, directory, confinement): give it a directory of its own, a real path, copied, and a
  * confinement; before its process starts. session_directory(s): NULL: the server's. session_confinement(s):
  * NULL for none; it is borrowed from the server's confinements. */

@@ -306,6 +306,8 @@ static bool check_combinations(const struct tool *tool, json_t *checked, struct 
             if (is_given ? is_other : a->is_required && !is_other)
                 return err_set(err, ERR_INVALID, "Pass either %s or %s.", a->name, a->excludes);
         }
+        if (is_given && a->also_excludes != NULL && json_object_get(checked, a->also_excludes) != NULL)
+            return err_set(err, ERR_INVALID, "Pass either %s or %s.", a->name, a->also_excludes);
         if (is_given && a->needs != NULL && json_object_get(checked, a->needs) == NULL)
             return err_set(err, ERR_INVALID, "Argument %s goes with %s, which is missing.", a->name,
                            a->needs);

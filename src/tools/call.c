@@ -220,10 +220,9 @@ void call_tell_loss(const struct tool_call *call, struct session *s)
     strbuf_fini(&loss);
 }
 
-bool call_find_session(struct tool_call *call, struct session **s)
+bool call_find_session_named(struct tool_call *call, const char *name, struct session **s)
 {
     struct toolbox *toolbox = call->toolbox;
-    const char *name = call_session_name(call);
     bool is_joined = toolbox->attach != NULL && strcmp(name, call->default_session) == 0;
     bool may_be_saved = toolbox->is_persistent && strchr(name, '/') == NULL && !is_joined;
     struct err err;
@@ -259,6 +258,11 @@ bool call_find_session(struct tool_call *call, struct session **s)
         strbuf_addc(&call->text, '\n');
     call_unknown_session(call, name);
     return false;
+}
+
+bool call_find_session(struct tool_call *call, struct session **s)
+{
+    return call_find_session_named(call, call_session_name(call), s);
 }
 
 struct session *call_session(struct tool_call *call)

@@ -25,8 +25,10 @@
 struct session *call_session(struct tool_call *call);
 
 /* call_find_session(call, s): the same for a tool that runs nothing in it: ${s} is NULL if it is the default
- * session and does not exist yet. Returns false if the call has been answered. */
+ * session and does not exist yet. Returns false if the call has been answered. call_find_session_named(call,
+ * name, s): the same for another session. */
 bool call_find_session(struct tool_call *call, struct session **s);
+bool call_find_session_named(struct tool_call *call, const char *name, struct session **s);
 
 /*
  * call_begin_operation(call, operation), call_begin_request(call, operation):

@@ -22,11 +22,12 @@ static json_t *arguments_of(const struct tool *tool)
 {
     json_t *arguments = json_array();
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
-        json_array_append_new(
-            arguments, json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s, s:s?, s:s?}", "name", a->name, "type",
-                                 argument_words[a->type].schema, "required", a->is_required, "minimum",
-                                 a->minimum, "maximum", a->maximum, "choices", choices_of(a), "description",
-                                 a->description, "excludes", a->excludes, "needs", a->needs));
+        json_array_append_new(arguments,
+                              json_pack("{s:s, s:s, s:b, s:f, s:f, s:o, s:s, s:s?, s:s?, s:s?}", "name",
+                                        a->name, "type", argument_words[a->type].schema, "required",
+                                        a->is_required, "minimum", a->minimum, "maximum", a->maximum,
+                                        "choices", choices_of(a), "description", a->description, "excludes",
+                                        a->excludes, "alsoExcludes", a->also_excludes, "needs", a->needs));
     return arguments;
 }
 

@@ -40,9 +40,12 @@ static void next_step(struct tool_call *call, struct session *s);
 
 static void on_step(struct tool_call *call, const struct outcome *o)
 {
+    const char *from = call_string(call, "from", NULL);
     if (o->kind == OUTCOME_UNAVAILABLE) {
         strbuf_clear(&call->text);
         sessions_close_later(o->session); /* without a Lisp the new session is useless */
+        if (from != NULL && call->step == 0)
+            strbuf_addf(&call->text, "No copy of session %s was made: ", from);
         call_answer(call, true, "%s", o->why);
     } else if (o->kind == OUTCOME_ERROR) {
         section_end(&call->text);
@@ -114,6 +117,21 @@ static const char *lisp_of(const struct tool_call *call, const struct session *s
                                        : "an image that is not joined now";
 }
 
+/* What the new session has of the one that it was copied from, and what separates the two no longer. */
+static void add_source(struct tool_call *call, const struct session *s)
+{
+    const char *from = call_string(call, "from", NULL);
+    if (from == NULL)
+        return;
+    strbuf_addf(&call->text,
+                " It has the definitions, data and limits of %s, and is independent from now on.", from);
+    if (session_confinement(s) != NULL)
+        strbuf_addf(&call->text,
+                    " In its sandbox, code of %s can still signal and trace the processes of %s; code of %s "
+                    "cannot reach those of %s.",
+                    from, session_name(s), session_name(s), from);
+}
+
 /* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
@@ -133,6 +151,7 @@ static void next_step(struct tool_call *call, struct session *s)
         add_directory(&call->text, ", directory ", s);
         add_sandbox(&call->text, s);
         strbuf_adds(&call->text, ". Pass its name as session to other tools.");
+        add_source(call, s);
         call_finish(call);
     }
     strbuf_fini(&code);
@@ -184,10 +203,52 @@ static bool may_attach(const struct tool_call *call, const char *address,
     return join_address_parse(address, &parsed, err);
 }
 
+/* The session whose state the new one begins with; NULL: none, and the call is answered. */
+static struct session *find_source(struct tool_call *call, const char *from)
+{
+    struct session *source;
+    struct strbuf what = {0};
+    size_t waiting;
+    const char *name = strcmp(from, "default") == 0 ? call->default_session : from;
+    if (!call_find_session_named(call, name, &source))
+        return NULL;
+    bool is_running = source != NULL && session_running(source, &what, &waiting) >= 0;
+    if (source == NULL)
+        call_answer(call, true, "Nothing was evaluated in session %s yet. Create one without from.", from);
+    else if (is_running)
+        call_answer(call, true,
+                    "Session %s cannot be copied while code runs in it. Wait for its end, or stop it with "
+                    "cancel-evaluation.",
+                    from);
+    strbuf_fini(&what);
+    return is_running ? NULL : source;
+}
+
+static void create_from(struct tool_call *call, const char *from)
+{
+    struct err err;
+    struct session *source = find_source(call, from);
+    if (source == NULL)
+        return;
+    struct session *s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+    if (s == NULL) {
+        call_answer(call, true, "%s", err.message);
+        return;
+    }
+    session_branch(s, source);
+    call->takes_unavailable = true;
+    next_step(call, s);
+}
+
 static void create_session(struct tool_call *call)
 {
+    const char *from = call_string(call, "from", NULL);
     if (call_boolean(call, "saved")) {
         saves_restore(call);
+        return;
+    }
+    if (from != NULL) {
+        create_from(call, from);
         return;
     }
     struct err err;
@@ -452,18 +513,20 @@ static void reset_session(struct tool_call *call)
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
-    .description = "Create a separate Lisp, or restore a saved session in place of a running one of that "
-                   "name.",
+    .description = "Create a separate Lisp: a fresh one, a copy of another session as it is now, or a saved "
+                   "one in place of a running one of that name.",
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "", .names_session = true), ARGUMENT("saved", BOOLEAN, ""),
+                  ARGUMENT("from", STRING, "The session that it begins as a copy of.", .excludes = "saved"),
                   ARGUMENT("systems", STRING_LIST, "", .excludes = "saved"),
-                  ARGUMENT("directory", STRING, "", .excludes = "saved"),
+                  ARGUMENT("directory", STRING, "", .excludes = "saved", .also_excludes = "from"),
                   ARGUMENT("attach", STRING, "A person's Lisp: HOST:PORT of its Swank, or auto.",
-                           .excludes = "saved"),
+                           .excludes = "saved", .also_excludes = "from"),
                   ARGUMENT("package", STRING, "", .excludes = "saved"),
                   ARGUMENT("sandbox", STRING, "", .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
-                           .excludes = "saved"),
-                  ARGUMENT("network", STRING, "", .choices = confinement_network_names, .excludes = "saved")},
+                           .excludes = "saved", .also_excludes = "from"),
+                  ARGUMENT("network", STRING, "", .choices = confinement_network_names, .excludes = "saved",
+                           .also_excludes = "from")},
     .run = create_session,
 };
 
@@ -480,8 +543,7 @@ const struct tool tool_session_info = {
 const struct tool tool_reset_session = {
     .name = "reset-session",
     .title = "Reset or close",
-    .description = "Restart the session in a clean state; or close it and end every process that it "
-                   "started.",
+    .description = "Restart the session in a clean state; or close it and end every process that it started.",
     .is_destructive = true,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT, ARGUMENT("close", BOOLEAN, "")},

@@ -37,8 +37,9 @@ struct tool_argument {
     /* How call_begin_operation() sends it to the agent. A number that need not be an integer is not sent. */
     bool is_servers;      /* nor is this: the server uses it */
     const char *excludes; /* the argument that it is given instead of; if it is required, so is one of them */
-    const char *needs;    /* the argument without which it means nothing; NULL: none */
-    const char *key;      /* the agent's keyword; NULL: the name */
+    const char *also_excludes;  /* another such argument; NULL: none */
+    const char *needs;          /* the argument without which it means nothing; NULL: none */
+    const char *key;            /* the agent's keyword; NULL: the name */
     const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
     int64_t fallback;           /* the integer to send if it is absent; 0: none */
 };

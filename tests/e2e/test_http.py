@@ -223,6 +223,14 @@ class Legacy(mcp_http.TestCase):
         one.delete()
         mcp.wait_until(lambda: name not in other.call("list-sessions"), 10, "its Lisp session ends with it")
 
+    def test_a_session_copied_from_default_is_copied_from_the_callers_own(self):
+        one, other = Session(self.h), Session(self.h)
+        for session, value in ((one, 1), (other, 2)):
+            session.call("evaluate-lisp", code="(defparameter *whose* %d)" % value)
+        one.call("evaluate-lisp", code="(defparameter *whose* 0)", session="default")
+        other.call("create-session", name="copied", **{"from": "default"})
+        self.assertEqual("=> 2", one.call("evaluate-lisp", code="*whose*", session="copied"))
+
     def test_clients_of_one_session_hear_what_the_others_evaluated(self):
         one, other = Session(self.h), Session(self.h)
         one.call("create-session", name="shared")

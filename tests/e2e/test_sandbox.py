@@ -770,6 +770,20 @@ class OfASession(Sandbox):
             self.assertEqual("The session's process ended before it was ready.", reply.text)
         client.destroy()
 
+    def test_a_copy_of_a_session_has_its_sandbox_and_a_boundary_of_its_own(self):
+        client = self.start("off")
+        self.create(client, "strict", sandbox="read-only", network="off")
+        pids = {"strict": client.evaluate(PRELUDE + "(require :sb-posix) (sb-posix:getpid)", session="strict").values[-1]}
+        for name in ("one", "two"):
+            said = self.create(client, name, **{"from": "strict"})
+            self.assertIn("sandbox read-only, network off", said)
+            self.assertIn("code of strict can still signal and trace the processes of " + name, said)
+            self.assertReadOnly(client, name)
+            pids[name] = client.evaluate("(sb-posix:getpid)", session=name).values[-1]
+        # The kernel nests their boundaries: a copy reaches neither the session that it was copied from nor another copy.
+        for session, other, outcome in (("one", "strict", "-1"), ("one", "two", "-1"), ("two", "one", "-1"), ("strict", "one", "0")):
+            self.assertEqual("=> " + outcome, client.evaluate("(call 62 %s 0)" % pids[other], session=session).text)
+
     def test_it_outlasts_the_process(self):
         client = self.start("off")
         self.create(client, "strict", sandbox="read-only")

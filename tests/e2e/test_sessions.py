@@ -38,6 +38,130 @@ class Creating(mcp.TestCase):
         self.assertLess(time.monotonic() - started, 10 * mcp.STRETCH)
 
 
+class Copies(mcp.TestCase):
+    """create-session with from."""
+
+    def copy(self, name, source="default", **arguments):
+        return self.s.call("create-session", {"name": name, "from": source, **arguments})
+
+    def assertNotCopied(self, reply, why, name="copy"):
+        self.assertTrue(reply.is_error, reply)
+        self.assertIn(why, reply.text)
+        self.assertIn("No session named " + name, self.s.evaluate("1", session=name).text)
+
+    @mcp.own_lisp("no copies are made there")
+    def test_it_has_the_definitions_data_package_and_limits_and_is_independent(self):
+        self.s.evaluate("(defpackage :shop (:use :cl))")
+        self.s.evaluate("(in-package :shop)")
+        self.s.evaluate("(defun price (n) (* 2 n))")
+        self.s.evaluate("(defvar *data* (list 1 2))")
+        self.s.call("configure-limits", timeout=77)
+        self.assertErrorReport(self.s.evaluate('(error "of the first")'), "SIMPLE-ERROR")
+        self.assertFalse(self.copy("copy").is_error)
+        self.assertValue(self.s.evaluate("(list (price 4) *data* *package*)", session="copy"), '(8 (1 2) #<PACKAGE "SHOP">)')
+        self.assertIn("timeout 77 s", self.s.call("session-info", session="copy").text)
+        self.assertIn("No errors", self.s.call("list-errors", session="copy").text)
+        self.assertIn("(defun price (n) (* 2 n))", self.s.call("find-definition", name="price", session="copy").text)
+        self.s.evaluate("(defun price (n) (* 3 n))", session="copy")
+        self.s.evaluate("(push 0 *data*)")
+        self.assertValue(self.s.evaluate("(list (price 4) *data*)", session="copy"), "(12 (1 2))")
+        self.assertValue(self.s.evaluate("(list (price 4) *data*)"), "(8 (0 1 2))")
+
+    @mcp.own_lisp("no copies are made there")
+    def test_it_outlasts_the_other_and_survives_its_own_death(self):
+        self.s.call("create-session", name="first")
+        self.s.evaluate("(defvar *kept* 1)", session="first")
+        self.assertFalse(self.copy("copy", "first").is_error)
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)", session="copy"), "PROCESS-EXITED")
+        self.assertValue(self.s.evaluate("*kept*", session="copy"), "1")
+        self.s.call("reset-session", session="first", close=True)
+        self.assertValue(self.s.evaluate("(incf *kept*)", session="copy"), "2")
+        self.s.call("rollback-session", to="-1", session="copy")
+        self.assertValue(self.s.evaluate("*kept*", session="copy"), "1")
+
+    @mcp.own_lisp("no copies are made there")
+    def test_its_output_and_its_programs_are_its_own(self):
+        self.s.evaluate("1")
+        self.assertFalse(self.copy("copy").is_error)
+        self.assertEqual("one\n", self.s.evaluate('(format t "one~%")', session="copy").parts["stdout"] + "\n")
+        self.s.evaluate("(sb-ext:run-program \"/bin/sleep\" '(\"60\") :wait nil)", session="copy")
+        self.assertIn("Programs: sleep", self.s.call("session-info", session="copy").text)
+        self.assertNotIn("Programs:", self.s.call("session-info").text)
+
+    @mcp.own_lisp("no copies are made there")
+    def test_its_pipes_and_sockets_are_closed_and_hooks_open_them_again(self):
+        self.s.evaluate("(require :sb-bsd-sockets)")
+        self.s.evaluate("""(defvar *socket* (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp))
+(sb-bsd-sockets:socket-bind *socket* #(127 0 0 1) 0) (sb-bsd-sockets:socket-listen *socket* 1)
+(defvar *opened* 0) (cl-mcp:on-return socket (incf *opened*))""")
+        self.assertFalse(self.copy("copy").is_error)
+        reply = self.s.evaluate("*opened*", session="copy")
+        self.assertValue(reply, "1")
+        self.assertIn("closed here: socket", reply.text)
+        self.assertErrorReport(self.s.evaluate("(sb-bsd-sockets:socket-name *socket*)", session="copy"))
+        self.assertFalse(self.s.evaluate("(sb-bsd-sockets:socket-name *socket*)").is_error)
+        self.assertValue(self.s.evaluate("*opened*"), "0")
+
+    @mcp.own_lisp("no copies are made there")
+    def test_text_that_waits_for_its_file_is_written_once(self):
+        path = os.path.join(self.folder(), "text")
+        self.s.evaluate('(defvar *file* (open "%s" :direction :output))' % path)
+        self.s.evaluate('(write-string "once" *file*)')
+        self.assertFalse(self.copy("copy").is_error)
+        for session in ("copy", "default"):
+            self.s.evaluate("(close *file*)", session=session)
+        self.assertEqual("once", mcp.read(path))
+
+    @mcp.own_lisp("no copies are made there")
+    def test_beside_64_mib_of_data_it_takes_less_than_a_tenth_of_a_second(self):
+        self.s.evaluate("(defvar *data* (make-array (ash 64 20) :element-type '(unsigned-byte 8) :initial-element 1))")
+        self.s.evaluate("1")
+        times = []
+        for n in range(5):
+            started = time.monotonic()
+            self.assertFalse(self.copy("copy-%d" % n).is_error)
+            times.append(time.monotonic() - started)
+        self.assertLess(min(times), 0.1)
+        self.assertValue(self.s.evaluate("(reduce #'+ *data* :end 10)", session="copy-4"), "10")
+
+    @mcp.own_lisp("no copies are made there")
+    def test_a_suspended_session_and_one_in_an_error_can_be_copied(self):
+        client = self.start_server("--state-dir", self.folder(), "--idle-timeout", "1")
+        client.evaluate("(defvar *kept* 1)")
+        mcp.wait_until(lambda: "suspended" in client.call("session-info", all=True).text, 30, "the suspension")
+        self.assertFalse(client.call("create-session", {"name": "copy", "from": "default"}).is_error)
+        self.assertErrorReport(client.evaluate("(progn (incf *kept*) (/ *kept* 0))", session="copy"), "DIVISION-BY-ZERO")
+        self.assertFalse(client.call("create-session", {"name": "second", "from": "copy"}).is_error)
+        self.assertValue(client.evaluate("*kept*", session="second"), "2")
+        self.assertIn("(/ *kept* 0)", client.call("get-backtrace", session="copy", index=1, locals=True).text.lower())
+
+    @mcp.own_lisp("no copies are made there")
+    def test_what_cannot_be_copied_is_refused_with_the_reason(self):
+        self.assertNotCopied(self.copy("copy"), "Nothing was evaluated in session default yet")
+        self.assertNotCopied(self.copy("copy", "nobody"), "No session named nobody")
+        running = self.s.start_call("evaluate-lisp", code="(sleep 60)")
+        mcp.wait_until(lambda: "running" in self.s.call("session-info").text, 10, "the evaluation")
+        self.assertNotCopied(self.copy("copy"), "cannot be copied while code runs in it")
+        self.s.call("cancel-evaluation")
+        running.result()
+        self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (sleep 60)) :name "worker"))')
+        self.assertNotCopied(self.copy("copy"), "Other threads run in this session, so it cannot be copied: worker")
+        self.s.evaluate("(sb-thread:terminate-thread *thread*) (sb-thread:join-thread *thread* :default nil)")
+        self.assertFalse(self.copy("copy").is_error)
+
+    @mcp.own_lisp("no copies are made there")
+    def test_either_may_be_closed_while_the_copy_is_made(self):
+        for closed in ("first", "copy"):
+            self.s.call("create-session", name="first")
+            self.s.evaluate("1", session="first")
+            made = self.s.start_call("create-session", {"name": "copy", "from": "first"})
+            self.s.call("reset-session", session=closed, close=True)
+            made.result()
+            for name in ("first", "copy"):
+                self.s.call("reset-session", session=name, close=True)
+        self.assertValue(self.s.evaluate("(+ 1 2)"), "3")
+
+
 WHERE = "(list (mine:where) (sb-posix:getcwd) (namestring *default-pathname-defaults*))"
 
 

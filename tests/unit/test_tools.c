@@ -60,6 +60,7 @@ TEST(every_argument_has_a_name_and_at_most_a_line_of_description)
             if (a->description == NULL || len > 70 || (len > 0 && a->description[len - 1] != '.'))
                 fail_msg("%s of %s is not described by a line", a->name, tool->name);
             if ((a->excludes != NULL && !is_argument(a->excludes, tool)) ||
+                (a->also_excludes != NULL && !is_argument(a->also_excludes, tool)) ||
                 (a->needs != NULL && !is_argument(a->needs, tool)))
                 fail_msg("%s of %s goes with an argument that does not exist", a->name, tool->name);
             for (const struct tool_argument *other = tool->arguments; other < a; other++)

@@ -44,7 +44,8 @@ struct run {
 /* How the process is started (process.c). */
 struct process {
     struct zygote_request request;
-    bool is_requested; /* the zygote is working on our request */
+    bool is_requested;        /* the zygote is working on our request */
+    struct operation *branch; /* of another session, which is to give the process; NULL: none */
     int attempts;
     pid_t first; /* the pid of the last process that was not copied from another one of this session, which
                     marks the programs of the session; 0: none */
@@ -61,7 +62,7 @@ struct copies {
     char *why_not;      /* NULL, or why the last one could not be made */
 };
 
-enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE };
+enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE, FROM_SESSION };
 
 /* The start of a process, and the return to a usable state (becoming.c). */
 struct becoming {

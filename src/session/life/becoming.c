@@ -119,6 +119,13 @@ void becoming_fresh(struct session *s)
     process_request(s);
 }
 
+void becoming_branch(struct session *s)
+{
+    begin(s, START_NEW);
+    s->becoming.origin = FROM_SESSION;
+    session_enter_state(s, SESSION_STARTING, 0);
+}
+
 void becoming_snapshot(struct session *s, struct snapshot *sn)
 {
     begin(s, START_ROLLBACK);
@@ -230,6 +237,16 @@ static void lose_fresh(struct session *s, struct event *e)
         session_action_give_up(s, e);
 }
 
+/* Without its copy of another session's process the new session is nothing. If the other session has not
+ * answered yet, its answer gives the reason. */
+static void lose_branch(struct session *s, struct event *e)
+{
+    if (s->process.branch != NULL)
+        return;
+    xstrset(&s->why, session_sentence(s, FACT_NOT_READY));
+    session_action_give_up(s, e);
+}
+
 /* The cleanup forms of the error that it stands in end each copy. The error can still be entered, and what
  * was evaluated before it is worth replaying. */
 static void set_source_aside(struct session *s)
@@ -245,6 +262,10 @@ void session_action_lose(struct session *s, struct event *e)
     sexp_document_free(e->document);
     if (b->origin == FROM_ZYGOTE) {
         lose_fresh(s, e);
+        return;
+    }
+    if (b->origin == FROM_SESSION) {
+        lose_branch(s, e);
         return;
     }
     session_count(s, METRIC_DEATHS);
@@ -373,12 +394,12 @@ static void continue_(struct session *s)
         return;
     }
     bool is_new_image = b->facts.cause == START_RESTORE || b->facts.cause == START_RESUME;
-    bool is_first = b->facts.cause == START_NEW;
+    bool is_branch = b->origin == FROM_SESSION, is_first = b->facts.cause == START_NEW && !is_branch;
     session_enter_state(s, SESSION_IDLE, 0);
     finish(s, NULL);
     if (!is_first)
         call_hooks(s, is_new_image);
-    if (is_new_image && s->state == SESSION_IDLE)
+    if ((is_new_image || is_branch) && s->state == SESSION_IDLE)
         checkpointing_settle_down(s, true);
     else
         session_look_at_queue(s);

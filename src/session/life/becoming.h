@@ -1,7 +1,8 @@
 /*
  * How a session gets its process: it becomes a fresh copy of the zygote, a copy of one of its snapshots, or a
- * process from an image. First use, roll-back, recovery after a death, restore and resume are this one way;
- * if a process does not start or is not healthy, the next older snapshot is taken, and the report says so.
+ * process from an image, or a copy of another session's process. First use, roll-back, recovery after a
+ * death, restore, resume and a new session that begins as another are this one way; if a process does not
+ * start or is not healthy, the next older snapshot is taken, and the report says so.
  */
 #ifndef SESSION_LIFE_BECOMING_H
 #define SESSION_LIFE_BECOMING_H
@@ -18,6 +19,9 @@ struct snapshot;
 
 /* becoming_fresh(s): a new session starts a process: STARTING. */
 void becoming_fresh(struct session *s);
+
+/* becoming_branch(s): a new session waits for its process, a copy of another session's: STARTING. */
+void becoming_branch(struct session *s);
 
 /* becoming_snapshot(s, sn): return to that snapshot by request: STARTING. */
 void becoming_snapshot(struct session *s, struct snapshot *sn);

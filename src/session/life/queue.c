@@ -11,6 +11,7 @@
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
 #include "session/life/becoming.h"
+#include "session/life/branch.h"
 #include "session/life/rollback.h"
 #include "session/life/saving.h"
 #include "session/life/suspension.h"
@@ -209,6 +210,7 @@ static perform *const performs[] = {
     [OPERATION_ROLLBACK] = rollback_perform,
     [OPERATION_SAVE] = save,
     [OPERATION_RESTORE] = rollback_restore,
+    [OPERATION_BRANCH] = branch_perform,
 };
 
 static bool needs_process(const struct operation *op)

@@ -104,7 +104,8 @@ bool joined_refuse(struct session *s, struct operation *op)
         [OPERATION_CHECKPOINT] = FACT_IMAGE_HAS_NO_CHECKPOINTS,
         [OPERATION_ROLLBACK] = FACT_IMAGE_HAS_NO_CHECKPOINTS,
         [OPERATION_SAVE] = FACT_IMAGE_IS_NOT_SAVED,
-        [OPERATION_RESTORE] = FACT_IMAGE_IS_NOT_SAVED, /* the last kind */
+        [OPERATION_RESTORE] = FACT_IMAGE_IS_NOT_SAVED,
+        [OPERATION_BRANCH] = FACT_IMAGE_IS_NOT_COPIED, /* the last kind */
     };
     if (s->place.joined.address == NULL || whys[op->kind] == FACT_NONE)
         return false;

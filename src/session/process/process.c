@@ -285,11 +285,24 @@ bool process_start_image(struct session *s, const char *image, const char *direc
     return s->worker != NULL;
 }
 
+/* No other session is to give it a process any more. */
+static void cancel_branch(struct session *s)
+{
+    struct operation *op = s->process.branch;
+    s->process.branch = NULL;
+    if (op == NULL)
+        return;
+    op->asked.done = NULL;
+    if (op->session->current != op)
+        operation_free(op);
+}
+
 void process_forget(struct session *s)
 {
     if (s->process.is_requested)
         zygote_fork_cancel(&s->process.request);
     s->process.is_requested = false;
+    cancel_branch(s);
     joined_cancel(s);
     worker_free(s->scratch);
     worker_free(s->worker);

@@ -24,7 +24,7 @@ enum fact_kind {
     /* Why an operation was not performed, or how it ended. */
     FACT_CANCELLED_UNBEGUN, FACT_CLOSED, FACT_DIED_IN_COPY, FACT_DIED_IN_ERROR_COPY, FACT_LOOK_LATE,
     FACT_LOOK_LOST, FACT_LOOK_UNANSWERED, FACT_NEEDS_COPY, FACT_NO_CHECKPOINT, FACT_NO_LONGER_ENTERABLE,
-    FACT_IMAGE_HAS_NO_CHECKPOINTS, FACT_IMAGE_IS_NOT_SAVED, FACT_OTHER_SBCL, FACT_THREADS_IN_THE_WAY,
+    FACT_IMAGE_HAS_NO_CHECKPOINTS, FACT_IMAGE_IS_NOT_COPIED, FACT_IMAGE_IS_NOT_SAVED, FACT_OTHER_SBCL, FACT_THREADS_IN_THE_WAY,
     FACT_IMAGE_LOST_IN_CALL, /* its address, why */
     FACT_CANNOT_BE_ENTERED, /* why */
     FACT_EXPIRED,           /* what it waited behind;; its limit */
@@ -53,7 +53,7 @@ enum fact_kind {
     FACT_ENDED,                               /* "" or how; an evaluation; it took */
     FACT_ERROR_LOST, FACT_ERRORS_LOST,        /* ; how many */
     FACT_ERROR_IN_COPY,                       /* the thread, type, message */
-    FACT_FILES_OPEN, FACT_STREAMS_CLOSED,     /* their names */
+    FACT_BRANCH_CLOSED, FACT_FILES_OPEN, FACT_STREAMS_CLOSED, /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
     FACT_IMAGE_LOST,                          /* its address, why */

@@ -51,6 +51,27 @@ void journal_fini(struct journal *j)
     *j = (struct journal){0};
 }
 
+struct journal journal_copy(const struct journal *j)
+{
+    struct journal copy = {.count = j->count, .capacity = j->count, .bytes = j->bytes, .dropped = j->dropped};
+    copy.entries = xcalloc(j->count + 1, sizeof *copy.entries);
+    for (size_t i = 0; i < j->count; i++) {
+        struct journal_entry *e = &copy.entries[i];
+        *e = *journal_at(j, i);
+        const struct journal_piece *pieces = e->pieces;
+        e->code = xmemdup0(e->code, e->code_len);
+        e->package = xstrdup(e->package);
+        e->additions = xstrdup(e->additions);
+        e->pieces = xcalloc(e->piece_count + 1, sizeof *e->pieces);
+        for (size_t n = 0; n < e->piece_count; n++) {
+            e->pieces[n] = pieces[n];
+            e->pieces[n].package = xstrdup(pieces[n].package);
+            e->pieces[n].calls = xstrdup(pieces[n].calls);
+        }
+    }
+    return copy;
+}
+
 static void drop_oldest(struct journal *j)
 {
     j->bytes -= j->entries[j->first].bytes;

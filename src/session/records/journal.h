@@ -54,8 +54,10 @@ struct journal {
     uint64_t dropped;
 };
 
-/* journal_fini(j): empty it; all members of an empty one are 0. */
+/* journal_fini(j): empty it; all members of an empty one are 0. journal_copy(j): another with the same
+ * entries; given. */
 void journal_fini(struct journal *j);
+struct journal journal_copy(const struct journal *j);
 
 /* journal_add(j, evaluation, parent, code, len, package, outcome): code and package are copied. Returns it,
  * borrowed until the next is added.

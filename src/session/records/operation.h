@@ -19,6 +19,7 @@ enum operation_kind {
     OPERATION_ROLLBACK,   /* return to a snapshot */
     OPERATION_SAVE,       /* have a copy write itself to a file while the session continues */
     OPERATION_RESTORE,    /* start a process from such a file */
+    OPERATION_BRANCH,     /* have a copy become the process of a new session */
 };
 
 struct look;

@@ -68,7 +68,7 @@ void checkpointing_settle_down(struct session *s, bool has_new_state)
     session_look_at_queue(s);
 }
 
-static void then_answer(struct session *s)
+void checkpointing_answer(struct session *s)
 {
     const struct sexp_document *answer = s->copies.answer;
     if (s->current != NULL && answer == NULL)
@@ -85,7 +85,7 @@ void checkpointing_perform(struct session *s, struct operation *op)
 {
     struct err err;
     run_take_up(s, op);
-    if (copies_snapshot(s, NULL, op->name, then_answer, &err))
+    if (copies_snapshot(s, NULL, op->name, checkpointing_answer, &err))
         return;
     xstrset(&s->copies.why_not, err.message);
     answer_unavailable(s, op, err.message);

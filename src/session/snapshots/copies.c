@@ -21,28 +21,52 @@
 #define MOST_LISTED 20
 #define LONGEST_LISTED 150
 
-static struct worker *request(struct worker *original, const struct worker_events *events, struct err *err)
+/* A copy for another session than ${original}'s has output pipes of its own. */
+static struct worker *request(struct session *s, struct worker *original, bool is_separate,
+                              const struct worker_events *events, struct err *err)
 {
-    int channel;
-    struct worker *copy = worker_new_copy(original, events, &channel, err);
-    if (copy == NULL ||
-        worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, err))
+    struct worker_ends ends;
+    struct worker *copy = is_separate
+                              ? worker_new(s->host->options.loop, zygotes_children(s->host->options.zygotes),
+                                           &s->all->processes, events, &ends, err)
+                              : worker_new_copy(original, events, &ends.channel, err);
+    if (copy == NULL)
+        return NULL;
+    int descriptors[] = {ends.channel, is_separate ? ends.output : -1, is_separate ? ends.error : -1};
+    if (worker_fork(original, descriptors, is_separate ? 3 : 1,
+                    is_separate                ? WORKER_SEPARATE
+                    : events->on_ready == NULL ? WORKER_SILENT
+                                               : WORKER_SAYS_HELLO,
+                    err))
         return copy;
     worker_free(copy);
     return NULL;
 }
 
-struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
-                         bool (*evict)(struct session *s), struct err *err)
+static struct worker *request_with_room(struct session *s, struct worker *original, bool is_separate,
+                                        const struct worker_events *events, bool (*evict)(struct session *s),
+                                        struct err *err)
 {
     struct worker *copy = NULL;
     if (worker_is_carried(original))
         err_set(err, ERR_INVALID, "An image that was joined is not copied.");
     else
         do
-            copy = request(original, events, err);
+            copy = request(s, original, is_separate, events, err);
         while (copy == NULL && err->code == ERR_LIMIT && evict(s));
     return copy;
+}
+
+struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
+                         bool (*evict)(struct session *s), struct err *err)
+{
+    return request_with_room(s, original, false, events, evict, err);
+}
+
+struct worker *copies_for_another(struct session *s, struct worker *original,
+                                  const struct worker_events *events, struct err *err)
+{
+    return request_with_room(s, original, true, events, eviction_for_process, err);
 }
 
 static struct session *session_of(const struct snapshot *sn)
@@ -119,9 +143,8 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
 
 /* The strings under ${key} of the answer, of which there are as many as ${count_key} says; given, NULL for
  * none. */
-static char *list_of(const struct sexp_document *answer, const char *key, const char *count_key)
+static char *list_of(const struct sexp *reply, const char *key, const char *count_key)
 {
-    const struct sexp *reply = sexp_root(answer);
     const struct sexp *items = sexp_get(reply, 2, key);
     int64_t all = sexp_integer(sexp_get(reply, 2, count_key), 0);
     size_t shown = sexp_count(items) < MOST_LISTED ? sexp_count(items) : MOST_LISTED;
@@ -138,6 +161,11 @@ static char *list_of(const struct sexp_document *answer, const char *key, const 
     if (all > (int64_t)shown)
         strbuf_addf(&text, " and %lld more", (long long)(all - (int64_t)shown));
     return strbuf_steal(&text, NULL);
+}
+
+char *copies_severed(const struct sexp *answer)
+{
+    return list_of(answer, "severed", "severed-count");
 }
 
 /* Why the process refused, or that it has not answered if ${answer} is NULL. */
@@ -174,8 +202,8 @@ static void confirm(struct session *s, const struct sexp_document *answer)
         snapshot_drop(sn, FACT_NONE);
     if (sn == NULL || !ok)
         return;
-    sn->severed = list_of(answer, "severed", "severed-count");
-    sn->files = list_of(answer, "files", "files-count");
+    sn->severed = copies_severed(sexp_root(answer));
+    sn->files = list_of(sexp_root(answer), "files", "files-count");
     snapshots_drop_namesakes(&s->snapshots, sn);
     snapshot_confirm(sn, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
 }

@@ -21,6 +21,15 @@ struct snapshot;
 struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
                          bool (*evict)(struct session *s), struct err *err);
 
+/* copies_for_another(s, original, events, err): the same for ${s}, another session than that of ${original}:
+ * the copy has output pipes of its own, and its programs are those of ${s}. */
+struct worker *copies_for_another(struct session *s, struct worker *original,
+                                  const struct worker_events *events, struct err *err);
+
+/* copies_severed(answer): the pipes and sockets that the copy lacks, from the process's answer: given, NULL
+ * for none. */
+char *copies_severed(const struct sexp *answer);
+
 /*
  * copies_snapshot(s, r, name, then, err):
  * Copy the process: a snapshot of the current state.
