@@ -154,6 +154,10 @@ Returns how many, 0 at the end of the stream. User code may run while it waits, 
 Descriptors that came with them are added to *DESCRIPTORS*. Ends the process if the channel is
 broken.")
 
+(define-port-operation file-octets (path limit)
+  "Return the octets of the file PATH, a pathname, if it is a regular one of at most LIMIT that can be read; else NIL."
+  nil)
+
 (define-port-operation send-octets (buffer end)
   "Write BUFFER up to END to the channel, all of it. Ends the process if the channel is broken.")
 

@@ -401,6 +401,21 @@ of the last three evaluations, which * and its like keep."
   (let ((recall (nth index (rest (assoc number *earlier-values*)))))
     (if recall (funcall recall) nil)))
 
+;;; Pictures
+
+(defconstant +picture-limit+ (* 256 1024))
+
+(defun picture-part (value arguments)
+  "Return the part of a reply with VALUE as characters, if ARGUMENTS ask for pictures and it is a vector of octets that
+begins as one. The server checks the rest."
+  (if (and (getf arguments :pictures)
+           (typep value '(and vector (array (unsigned-byte 8))))
+           (<= 8 (length value) +picture-limit+)
+           ;; The beginnings of PNG, JPEG, GIF and RIFF.
+           (member (logior (ash (aref value 0) 8) (aref value 1)) '(#x8950 #xffd8 #x4749 #x5249)))
+      (list :picture (map 'string #'code-char value))
+      '()))
+
 ;;; Evaluation
 
 (declaim (notinline evaluate-form evaluate-form-by))
@@ -529,7 +544,7 @@ added to the reply."
                              (or (getf arguments :max-chars) +default-characters+)
                              (getf arguments :print-length)
                              (getf arguments :print-level))
-               (append (evaluation-reply :done) (funcall more))))))
+               (append (evaluation-reply :done) (picture-part (first values) arguments) (funcall more))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())

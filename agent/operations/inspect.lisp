@@ -141,10 +141,15 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
   (let ((part (find-part object steps)))
     (call-giving-up-items
      (lambda ()
-       (handler-case (inspection (if part (value-of-part part) object)
-                                 (getf arguments :handle-number 0)
-                                 (getf arguments :from 0)
-                                 (getf arguments :count 30))
+       (handler-case (let ((object (if part (value-of-part part) object)))
+                       (append (inspection object
+                                           (getf arguments :handle-number 0)
+                                           (getf arguments :from 0)
+                                           (getf arguments :count 30))
+                               (picture-part (if (and (pathnamep object) (getf arguments :pictures))
+                                                 (file-octets object +picture-limit+)
+                                                 object)
+                                             arguments)))
          (refusal (refusal) (list :absent (refusal-text refusal))))))))
 
 (defun why-not-settable (part)

@@ -96,6 +96,18 @@ int text_hex_digit(char c)
     return -1;
 }
 
+void text_write_base64(struct strbuf *out, const unsigned char *bytes, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < len; i += 3) {
+        size_t count = len - i < 3 ? len - i : 3;
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (count > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (count > 2 ? bytes[i + 2] : 0);
+        for (size_t k = 0; k < 4; k++)
+            strbuf_addc(out, k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=');
+    }
+}
+
 bool text_add_base64(struct strbuf *out, const char *text, size_t len, const char *last)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

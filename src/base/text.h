@@ -46,4 +46,7 @@ int text_hex_digit(char c);
  * with ${last} for the digits 62 and 63; false if it is not the one text for any bytes (RFC 4648). */
 bool text_add_base64(struct strbuf *out, const char *text, size_t len, const char *last);
 
+/* text_write_base64(out, bytes, len): append ${bytes} in base64 with padding (RFC 4648, section 4). */
+void text_write_base64(struct strbuf *out, const unsigned char *bytes, size_t len);
+
 #endif

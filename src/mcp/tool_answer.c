@@ -14,11 +14,16 @@
 #include "tools/tool.h"
 
 static void add(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
-                const json_t *structured, bool is_error)
+                const struct tool_result *result, bool is_error)
 {
+    const json_t *structured = result == NULL ? NULL : result->structured;
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
     json_write_string(out, text, len);
-    strbuf_adds(out, "}]");
+    strbuf_addc(out, '}');
+    if (result != NULL && result->picture_type != NULL)
+        strbuf_addf(out, ",{\"type\":\"image\",\"data\":\"%s\",\"mimeType\":\"%s\"}", result->picture,
+                    result->picture_type);
+    strbuf_addc(out, ']');
     if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
         strbuf_adds(out, ",\"structuredContent\":");
         json_write_value(out, structured);
@@ -28,7 +33,7 @@ static void add(struct strbuf *out, const struct revision *revision, const char 
 
 void tool_answer_add(struct strbuf *out, const struct revision *revision, const struct tool_result *result)
 {
-    add(out, revision, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
+    add(out, revision, strbuf_string(result->text), result->text->len, result, result->is_error);
 }
 
 void tool_answer(struct request *r, const struct tool_result *result)

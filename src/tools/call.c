@@ -33,6 +33,7 @@ static void call_free(struct tool_call *call)
     json_decref(call->arguments);
     json_decref(call->structured);
     strbuf_fini(&call->text);
+    strbuf_fini(&call->picture);
     strbuf_fini(&call->request);
     free(call->default_session);
     free(call->moment);
@@ -91,6 +92,8 @@ void call_finish(struct tool_call *call)
     reply_text_record(call, call->arguments, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,
                                  .structured = call->structured,
+                                 .picture = call->picture_type == NULL ? NULL : call->picture.bytes,
+                                 .picture_type = call->picture_type,
                                  .is_error = call->is_error,
                                  .is_absent = call->is_absent};
     CHECK(call->options.done != NULL);

@@ -4,6 +4,13 @@
 
 #include "tools/call.h"
 #include "tools/detach.h"
+#include "tools/pictures.h"
+
+static void report(struct tool_call *call, const struct outcome *o)
+{
+    pictures_take(call, o);
+    call_report(call, o);
+}
 
 static void run(struct tool_call *call, struct session *s)
 {
@@ -22,7 +29,8 @@ static void run(struct tool_call *call, struct session *s)
     }
     if (!call_has(call, "stdin"))
         call_write_asks(call);
-    call_evaluate(call, s, code, len, call_report);
+    pictures_ask(call);
+    call_evaluate(call, s, code, len, report);
 }
 
 const struct tool tool_evaluate_lisp = {

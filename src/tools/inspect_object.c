@@ -9,6 +9,7 @@
 #include "report/section.h"
 #include "tools/enter_errors.h"
 #include "tools/look_up.h"
+#include "tools/pictures.h"
 
 #define MOST_PARTS 500
 
@@ -69,6 +70,7 @@ static void add_inspection(struct tool_call *call, const struct outcome *o)
 
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
+    pictures_take(call, o);
     if (call_report_begin(call, o, NULL))
         add_inspection(call, o);
     call_report_end(call, o);
@@ -76,6 +78,7 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void on_looked(struct tool_call *call, const struct outcome *o)
 {
+    pictures_take(call, o);
     add_inspection(call, o);
     const char *handle = call_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
@@ -86,6 +89,7 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
 /* The copy of the error ends with its answer, so its handles are of no use afterwards. */
 static void on_local(struct tool_call *call, const struct outcome *o)
 {
+    pictures_take(call, o);
     add_inspection(call, o);
     if (o->was_in_copy)
         strbuf_adds(&call->text,
@@ -144,6 +148,7 @@ static void run(struct tool_call *call, struct session *s)
     }
     bool is_look_up = is_variable_beside_code(call, s);
     call_write_string_as(call, is_look_up ? "variable" : "code", "code");
+    pictures_ask(call);
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
     if (call_has(call, "local")) {
         look_up_in_error(call, s, on_local);
@@ -161,7 +166,7 @@ const struct tool tool_inspect_object = {
     .name = "inspect-object",
     .title = "Inspect an object",
     .description = "Show an object's class and parts, such as slots and elements, each with a handle to "
-                   "inspect next.",
+                   "inspect next. Shows a picture, or the file of a pathname that is one, as an image.",
     RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "", .is_servers = true),
                   ARGUMENT("handle", STRING, "h7, h7.3; v12: evaluation 12's value."),

@@ -83,8 +83,9 @@ struct tool {
 
 /* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */
 struct tool_result {
-    const struct strbuf *text; /* the one text block, valid UTF-8 */
-    json_t *structured;        /* borrowed; NULL unless the call requested it and the tool has it */
+    const struct strbuf *text;          /* the one text block, valid UTF-8 */
+    json_t *structured;                 /* borrowed; NULL unless the call requested it and the tool has it */
+    const char *picture, *picture_type; /* in base64, and its MIME type; NULL: none */
     bool is_error;
     bool is_absent; /* nothing has the requested name; the text lists similar names */
 };

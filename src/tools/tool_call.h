@@ -39,6 +39,8 @@ struct tool_call {
     size_t step, since;                 /* for tools that must remember something while they wait */
     struct strbuf text;                 /* the answer */
     json_t *structured;                 /* owned */
+    struct strbuf picture;              /* in base64 */
+    const char *picture_type;           /* constant; NULL: there is none */
     bool is_error, is_absent;           /* as in struct tool_result */
     bool is_of_asked_length;            /* the client chose the length: call_finish() cuts nothing */
     bool is_redacted;                   /* already: its text is JSON */

@@ -1,6 +1,10 @@
-"""inspect-object: handles that outlive evaluations and never stand for another object, paths, huge and hostile objects, setting parts."""
+"""inspect-object: handles that outlive evaluations and never stand for another object, paths, huge and hostile objects, setting parts, pictures."""
 
+import base64
+import os
 import re
+import struct
+import zlib
 
 import mcp
 
@@ -323,3 +327,76 @@ class Setting(Inspecting):
         for code, path in (("'car", "name"), ("(find-package :cl)", "car"), ("1", "[0]"), ("*p*", "nowhere"), ("*p*", None)):
             self.assertIsError(self.inspect(code, set="1", **({"path": path} if path else {})), "Nothing was set.")
         self.assertEvaluates("*p*", "#S(POINT :X 0)")
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width=3, height=2):
+    rows = (b"\0" + b"\x80\x20\x40" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+GIF = b"GIF89a\x03\0\x02\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\x03\0\x02\0\0\x02\x02\x84\x51\0;"
+
+
+def octets(data):
+    return "(coerce '#(%s) '(vector (unsigned-byte 8)))" % " ".join(map(str, data))
+
+
+class Pictures(mcp.TestCase):
+    """The bytes of a picture, or the pathname of one, as image content beside the text."""
+
+    def assertPicture(self, reply, data, kind):
+        text, image = reply.result["content"]
+        self.assertEqual(("text", "image", kind), (text["type"], image["type"], image["mimeType"]))
+        self.assertEqual(data, base64.b64decode(image["data"], validate=True))
+        self.assertIn("A picture, %s, 3 by 2 pixels, is beside this text." % kind, text["text"])
+
+    def assertNoPicture(self, reply):
+        self.assertEqual(["text"], [block["type"] for block in reply.result["content"]], reply)
+        self.assertNotIn("A picture", reply.text)
+
+    def test_evaluating_and_inspecting_show_the_bytes_of_one(self):
+        for data, kind in ((png(), "image/png"), (GIF, "image/gif")):
+            reply = self.s.evaluate(octets(data))
+            self.assertPicture(reply, data, kind)
+            self.assertIn("=> #(%d %d" % (data[0], data[1]), reply.text)
+            reply = self.s.call("inspect-object", code="*")
+            self.assertPicture(reply, data, kind)
+            self.assertIn("Kind: vector", reply.text)
+            handle = re.search("Handle: (h[0-9]+)", reply.text).group(1)
+            self.assertPicture(self.s.call("inspect-object", handle=handle), data, kind)
+        self.s.evaluate("(defvar *parts* (list 1 %s))" % octets(png()))
+        self.assertPicture(self.s.call("inspect-object", code="*parts*", path="[1]"), png(), "image/png")
+        self.assertPicture(self.s.evaluate("(values (second *parts*) 2)"), png(), "image/png")
+        filled = "(let ((v (make-array 1000 :element-type '(unsigned-byte 8) :fill-pointer 0 :adjustable t))) (map nil (lambda (o) (vector-push o v)) %s) v)"
+        self.assertPicture(self.s.evaluate(filled % octets(png())), png(), "image/png")
+
+    def test_inspecting_shows_the_file_that_a_pathname_names_and_evaluating_does_not(self):
+        path = mcp.write(os.path.join(self.folder(), "picture [1].png"), png())
+        code = '(sb-ext:parse-native-namestring "%s")' % path
+        self.assertPicture(self.s.call("inspect-object", code=code), png(), "image/png")
+        self.assertNoPicture(self.s.evaluate(code))
+        self.assertNoPicture(self.s.call("inspect-object", code='"%s"' % path))
+
+    def test_what_is_no_picture_or_too_large_stays_text(self):
+        folder = self.folder()
+        os.mkfifo(os.path.join(folder, "pipe.png"))
+        mcp.write(os.path.join(folder, "cut.png"), png()[:-1])
+        mcp.write(os.path.join(folder, "large.png"), png() + bytes(1 << 18))
+        for name in ("pipe.png", "cut.png", "large.png", "absent.png", ""):
+            self.assertNoPicture(self.s.call("inspect-object", code='(sb-ext:parse-native-namestring "%s/%s")' % (folder, name)))
+        self.assertNoPicture(self.s.call("inspect-object", code='#p"*.png"'))
+        for code in (octets(png()[:-1]), octets(png(8001, 1)), "#(137 80 78 71)", "(list %s)" % octets(png()), '(error "%s")' % "x",
+                     "(make-array (ash 1 24) :element-type '(unsigned-byte 8) :initial-element 137)"):
+            self.assertNoPicture(self.s.evaluate(code))
+
+    def test_a_client_that_drops_pictures_gets_none(self):
+        client = self.start_server(handshake=False)
+        client.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "mcp-emacs", "version": "1"}})
+        client.notify("notifications/initialized")
+        self.assertNoPicture(client.evaluate(octets(png())))
+        self.assertNoPicture(client.call("inspect-object", code="*"))

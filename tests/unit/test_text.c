@@ -64,6 +64,21 @@ TEST(text_indents_each_line_that_is_not_empty)
     }
 }
 
+TEST(text_in_base64_has_padding_and_leads_back_to_the_bytes)
+{
+    static const char *const rows[][2] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob\xff?", "Zm9vYv8/"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0}, bytes = {0};
+        text_write_base64(&text, (const unsigned char *)rows[i][0], strlen(rows[i][0]));
+        assert_string_equal(strbuf_string(&text), rows[i][1]);
+        assert_true(text_add_base64(&bytes, strbuf_string(&text), strcspn(strbuf_string(&text), "="), "+/"));
+        assert_string_equal(strbuf_string(&bytes), rows[i][0]);
+        strbuf_fini(&text);
+        strbuf_fini(&bytes);
+    }
+}
+
 TEST(text_indents_only_the_bytes_given)
 {
     struct strbuf out;

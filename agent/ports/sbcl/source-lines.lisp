@@ -27,6 +27,16 @@ within one."
                        (sb-sys:sap-ref-32 memory 120)))
             nil)))))
 
+(implement file-octets (path limit)
+  (ignore-errors
+    (let* ((path (merge-pathnames (translate-logical-pathname path)))
+           (size (file-stamp (sb-ext:native-namestring path))))
+      (if (and size (<= size limit))
+          (with-open-file (stream path :element-type '(unsigned-byte 8))
+            (let ((octets (make-array size :element-type '(unsigned-byte 8))))
+              (subseq octets 0 (read-sequence octets stream))))
+          nil))))
+
 ;;; Whether a file is still what was loaded. With code SBCL keeps the second in which its file was written. Of files
 ;;; that come in by ASDF or a request of the server's we remember more.
 
