@@ -25,8 +25,9 @@
     (hello)
     (serve-for-ever)))
 
-(defun joined-open (client &key (announce t) (session "default"))
-  "Open a session for CLIENT. Returns its number and the agent's hello, or (:FAILED sentence)."
+(defun joined-open (client &key (announce t) (session "default") before)
+  "Open a session for CLIENT. Returns its number, the agent's hello, and a sentence on what the session BEFORE was
+evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
   (multiple-value-bind (connection package) (own-connection)
     (if (and connection (not (serves-threads-p connection package)))
         (list :failed "This Swank performs one request at a time. Start it with threads, where SWANK:*COMMUNICATION-STYLE* is :SPAWN.")
@@ -34,8 +35,10 @@
           (when connection
             (give-place-back connection package)
             (send-at-once (socket-stream connection package)))
-          (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
-                                      :connection connection :own-values (global-values)))))))
+          (let ((left (and before (what-was-left before))))
+            (append (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
+                                                :connection connection :own-values (global-values)))
+                    (list left)))))))
 
 (defconstant +opening-seconds+ 10
   "How long the thread of a new session may take to send its hello.")
@@ -145,9 +148,52 @@
                (unwrap-methods name)
                (unwrap-function name tag))))
 
+(defun evaluating-posts ()
+  "List the posts of the session whose evaluations have not ended."
+  (remove-if-not (lambda (post)
+                   (and (post-evaluates post)
+                        (thread-alive-p (post-thread post))
+                        (not (find post *standing-errors* :key #'standing-post))))
+                 *posts*))
+
+;;; What was cut, for the server when it comes again
+
+(defvar *cut-short* '()
+  "What sessions were evaluating when they ended, last first: (SESSION-NUMBER EVALUATION-NUMBER THREAD).")
+(defconstant +most-cut-short+ 100)
+
+(defun note-cut-short (session posts)
+  (call-locked (lambda ()
+                 (dolist (post posts)
+                   (push (list (session-number session) (post-evaluates post) (post-thread post)) *cut-short*))
+                 (when (> (length *cut-short*) +most-cut-short+)
+                   (setf *cut-short* (subseq *cut-short* 0 +most-cut-short+))))))
+
+(defun what-was-left (number)
+  "Return a sentence, after a blank, on what became of what the session with NUMBER was evaluating when its connection was cut;
+NIL if that was nothing."
+  (let ((session (find number *sessions* :key #'session-number)))
+    (when session
+      ;; Its server knows that the connection was cut before this image does.
+      (unless (session-ended session)
+        (end-session-aside session))
+      (await-signal (session-gone session) (* 2 +unwinding-seconds+))))
+  (let ((cut (remove number *cut-short* :key #'first :test-not #'eql)))
+    (if cut
+        (format nil "~{ ~a~}"
+                (loop for (nil evaluation thread) in cut
+                      collect (if (thread-alive-p thread)
+                                  (format nil "Evaluation ~d, which was running then, still runs in the thread ~a (~d)."
+                                          evaluation (label-of thread) (number-of thread))
+                                  (format nil "Evaluation ~d, which was running then, was unwound with its cleanup forms."
+                                          evaluation))))
+        nil)))
+
 (defun end-session (session)
   (let* ((errors (count-if #'standing-post *standing-errors*))
+         (running (evaluating-posts))
          (threads (append (mapcar #'post-thread *posts*) (mapcar #'cdr *lookers*))))
+    (note-cut-short session running)
     (setf (session-ended session) t)
     (ignore-errors (remove-wrappers))
     (mapc #'ask-thread-to-end threads)
@@ -164,6 +210,7 @@
                    (setf *sessions* (remove session *sessions*))
                    (unless *sessions*
                      (restore-shared-image))))
+    (raise-signal (session-gone session))
     (when (session-announces session)
       (announce (format nil "~a has left~@[; it gave up ~d standing error~:p~]." (session-client session)
                         (if (plusp errors) errors nil))))

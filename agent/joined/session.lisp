@@ -27,6 +27,7 @@
   (unsent '())                          ; streams with lines that wait until messages are collected
   (collecting nil)                      ; true while the server waits for messages
   (collected-at (get-universal-time))   ; when it last did
+  (gone (make-signal))                  ; raised when it has ended
   (given-up nil)                        ; a signal: who gives up the evaluation waits for its end
   (ended nil))
 

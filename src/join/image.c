@@ -55,7 +55,7 @@ struct image {
     size_t sent;             /* bytes of the source */
     char implementation[41]; /* as the image says it */
     struct strbuf description;
-    int64_t session;       /* the agent's number of ours */
+    struct image_process process;
     struct worker *worker; /* SERVING */
 };
 
@@ -210,7 +210,7 @@ static void on_collected(void *arg, const struct sexp *value, const char *why);
 static void collect(struct image *image)
 {
     struct strbuf form = {0};
-    strbuf_addf(&form, "(cl-mcp-agent::joined-collect %" PRId64 ")", image->session);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-collect %" PRId64 ")", image->process.session);
     request(image, &form, on_collected);
 }
 
@@ -257,7 +257,7 @@ static void carry_send(void *arg, const char *message, size_t len)
 {
     struct image *image = arg;
     struct strbuf form = {0};
-    strbuf_addf(&form, "(cl-mcp-agent::joined-deliver %" PRId64, image->session);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-deliver %" PRId64, image->process.session);
     sexp_write_string(&form, message, len);
     strbuf_addc(&form, ')');
     request(image, &form, on_delivered);
@@ -268,7 +268,7 @@ static void carry_interrupt(void *arg, int token, int times)
     struct image *image = arg;
     struct strbuf form = {0};
     strbuf_addf(&form, "(cl-mcp-agent::joined-%s %" PRId64 " %d)",
-                times < GIVE_UP_AT ? "interrupt" : "give-up", image->session, token);
+                times < GIVE_UP_AT ? "interrupt" : "give-up", image->process.session, token);
     request(image, &form, on_said);
 }
 
@@ -289,7 +289,7 @@ static void carry_leave(void *arg)
     struct strbuf form = {0};
     image->worker = NULL;
     image->stage = LEAVING;
-    strbuf_addf(&form, "(cl-mcp-agent::joined-close %" PRId64 ")", image->session);
+    strbuf_addf(&form, "(cl-mcp-agent::joined-close %" PRId64 ")", image->process.session);
     uv_timer_start(image->timer, on_left, request(image, &form, on_closed) ? LEAVE_MS : 0, 0);
 }
 
@@ -303,12 +303,12 @@ static void fail_there(struct image *image, const char *what, const struct sexp 
                         : "no reason was given");
 }
 
-/* (SESSION "(0 :hello ...)") */
+/* (SESSION "(0 :hello ...)" LEFT) */
 static void on_opened(void *arg, const struct sexp *value, const char *why)
 {
     struct image *image = arg;
-    image->session = sexp_integer(sexp_nth(value, 0), 0);
-    if (image->session <= 0) {
+    image->process.session = sexp_integer(sexp_nth(value, 0), 0);
+    if (image->process.session <= 0) {
         fail_there(image, "begin a session", value, why);
         return;
     }
@@ -317,7 +317,10 @@ static void on_opened(void *arg, const struct sexp *value, const char *why)
     uv_timer_stop(image->timer);
     image->stage = SERVING;
     image->worker = worker_new_carried(image->options.loop, &image->options.events, &carrier);
-    image->options.on_worker(image->options.arg, image->worker, strbuf_string(&image->description));
+    image->options.on_worker(image->options.arg, image->worker,
+                             &(struct image_facts){.description = strbuf_string(&image->description),
+                                                   .process = &image->process,
+                                                   .left = sexp_string(sexp_nth(value, 2), NULL)});
     receive(image, sexp_nth(value, 1));
     if (image->worker != NULL && worker_is_alive(image->worker))
         collect(image);
@@ -328,6 +331,8 @@ static void open_session(struct image *image)
     struct strbuf form = {0};
     strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open \"cl-mcp-server\" :session");
     sexp_write_string(&form, image->options.session, strlen(image->options.session));
+    if (image_process_is(&image->process, &image->options.before))
+        strbuf_addf(&form, " :before %" PRId64, image->options.before.session);
     sexp_write_symbol(&form, "announce");
     strbuf_adds(&form, image->options.is_announced ? " cl:t" : " cl:nil");
     end_call(&form);
@@ -420,8 +425,7 @@ static void describe(struct image *image, const struct sexp *value)
     strbuf_clear(&image->description);
     strbuf_addf(&image->description, "%.40s %.80s at %s:%s, %.80s, process %" PRId64 " on %.80s",
                 text_in(value, "implementation"), text_in(value, "version"), image->address.host,
-                image->address.port, text_in(value, "server"), sexp_integer(sexp_get(value, 0, "pid"), 0),
-                text_in(value, "host"));
+                image->address.port, text_in(value, "server"), image->process.pid, text_in(value, "host"));
 }
 
 static void on_probed(void *arg, const struct sexp *value, const char *why)
@@ -430,6 +434,7 @@ static void on_probed(void *arg, const struct sexp *value, const char *why)
     char hash[AGENT_VERSION_LEN + 1];
     int64_t standing = sexp_integer(sexp_get(value, 0, "standing"), 0);
     const char *there = sexp_string(sexp_get(value, 0, "agent"), NULL);
+    image_process_read(&image->process, value);
     describe(image, value);
     agent_cache_version(image->implementation, hash);
     if (sexp_get(value, 0, "implementation") == NULL)

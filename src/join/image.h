@@ -9,9 +9,18 @@
 #include <uv.h>
 
 #include "base/errors.h"
+#include "join/image_process.h"
 #include "lisp/worker.h"
 
 struct image;
+
+/* What is known of an image that was joined. Borrowed. */
+struct image_facts {
+    const char *description;
+    const struct image_process *process;
+    const char
+        *left; /* a sentence on what ran there when the connection before this one was cut; NULL: none */
+};
 
 /* The strings are borrowed, copied. */
 struct image_options {
@@ -21,9 +30,10 @@ struct image_options {
     const char *session;         /* a name for the person to read */
     bool is_announced;           /* the person is told of each evaluation */
     bool sends_secret;           /* also to a listener that may be another's, at an address that was given */
+    struct image_process before; /* what was joined before */
     struct worker_events events; /* of the worker */
     /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */
-    void (*on_worker)(void *arg, struct worker *worker, const char *description);
+    void (*on_worker)(void *arg, struct worker *worker, const struct image_facts *facts);
     /* The image was not joined; the message says what to do. */
     void (*on_failed)(void *arg, const struct err *err);
     /* Joining has come to its next step, which may take a while. */

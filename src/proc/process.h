@@ -20,6 +20,16 @@ uint64_t process_time_ms(pid_t pid);
  * for something else or are stopped. '?' if unknown. */
 char process_state(pid_t pid);
 
+/* process_stat(pid, stat): read /proc/PID/stat; false if there is no such process or it is unknown.
+ * process_stat_parse(line, stat): the same from a line that the process has read itself. */
+struct process_stat {
+    char state;
+    bool is_ending;         /* its threads are ending, or have ended */
+    uint64_t started_ticks; /* since the kernel started: with the pid, it tells a process from all others */
+};
+bool process_stat(pid_t pid, struct process_stat *stat);
+bool process_stat_parse(const char *line, struct process_stat *stat);
+
 /* process_directory(pid): its working directory; given. NULL if unknown or removed. */
 char *process_directory(pid_t pid);
 

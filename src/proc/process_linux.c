@@ -15,6 +15,10 @@
 #include "base/user_directory.h"
 #include "proc/kernel_file.h"
 
+#define ENDING                                                                                               \
+    0x4U /* PF_EXITING, the kernel's flag of a process that ends, set before it closes its files             \
+          */
+
 bool process_memory(pid_t pid, uint64_t *bytes)
 {
     char path[64];
@@ -35,20 +39,38 @@ uint64_t process_time_ms(pid_t pid)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-char process_state(pid_t pid)
+bool process_stat_parse(const char *line, struct process_stat *stat)
 {
-    char path[64];
+    /* PID (NAME) STATE and numbers: the name may contain parentheses. */
+    const char *end = strrchr(line, ')');
+    unsigned flags;
+    unsigned long long started;
+    if (end == NULL ||
+        sscanf(end + 1, " %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+               &stat->state, &flags, &started) != 3)
+        return false;
+    stat->is_ending = (flags & ENDING) != 0 || stat->state == 'Z' || stat->state == 'X';
+    stat->started_ticks = started;
+    return true;
+}
+
+bool process_stat(pid_t pid, struct process_stat *stat)
+{
+    char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "re");
     if (f == NULL)
-        return '?';
-    char line[512];
+        return false;
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
-    /* PID (NAME) STATE: the name may contain parentheses. */
-    const char *end = strrchr(line, ')');
-    return end != NULL && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
+    return process_stat_parse(line, stat);
+}
+
+char process_state(pid_t pid)
+{
+    struct process_stat stat;
+    return process_stat(pid, &stat) ? stat.state : '?';
 }
 
 char *process_directory(pid_t pid)

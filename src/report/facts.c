@@ -56,9 +56,14 @@ static const char *const sentences[] = {
     [FACT_IMAGE_IS_NOT_COPIED] = "It is an image that a person runs (attach), and no copies are made of that.",
     [FACT_IMAGE_IS_NOT_SAVED] = "This session is an image that a person runs (attach): it is neither saved nor "
         "replaced by a save. Write what has to last into the program's files.",
-    [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Nothing ends the "
-        "image, but what was running in it for this call was ended there if it still ran; what it had done by then "
-        "stays. The next call joins the image again.",
+    [FACT_IMAGE_ENDED_IN_CALL] = "The image at $a has ended while this ran: process $1 is gone, with all that was "
+        "defined in it. The next call joins the image that answers there by then.",
+    [FACT_IMAGE_LEFT_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process $1 is "
+        "still there. The agent in it unwinds what this call was running; what had been done by then stays. The next "
+        "call joins the image again and tells what became of this one.",
+    [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process does not "
+        "run where the server can see it, so nobody here knows whether it has ended. If it still runs, the agent in it "
+        "unwinds what this call was running; what had been done by then stays. The next call joins the image again.",
     [FACT_LOOK_LATE] = "The look-up took longer than its time limit and was abandoned. The running code "
         "continues.",
     [FACT_LOOK_LOST] = "The copy of the process that was to answer this has ended. The running code "
@@ -112,8 +117,12 @@ static const char *const sentences[] = {
     [FACT_HOOKS_LEFT_OUT] = "The forms registered with cl-mcp:on-return were not evaluated again: the "
         "process died after them, before anything else was evaluated.",
     [FACT_HOOKS_UNFINISHED] = "The forms registered with cl-mcp:$a were not finished: $b: $c",
-    [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. Errors that stood there for this session "
-        "were unwound. It was joined again.",
+    [FACT_IMAGE_CHANGED] = "Process $1 has ended; this is $2$a. Nothing that you defined is there; the package is "
+        "CL-USER. session-history has your code.",
+    [FACT_IMAGE_IS_ANOTHER] = "Another process answers than before: this is $2$a, not $1. Nothing that you defined is "
+        "there; the package is CL-USER. session-history has your code.",
+    [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. It was joined again: it is still process "
+        "$1, with what you defined. Errors that stood there for this session were unwound; the package is CL-USER.$c",
     [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers from "
         "before the save, such as open databases, are invalid; using one ends in a memory fault. Code registered "
         "with cl-mcp:on-start can make them anew.",

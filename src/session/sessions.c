@@ -196,6 +196,7 @@ static void free_session(struct session *s)
     free(s->place.joined.address);
     free(s->place.joined.directory);
     free(s->place.joined.doing);
+    free(s->place.joined.lost);
     free(s->package);
     free(s);
 }

@@ -773,7 +773,7 @@ class Accidents(mcp.TestCase):
         self.image.process.kill()
         report = running.reply()
         self.assertErrorReport(report, "CONNECTION-LOST")
-        self.assertIn("The next call joins the image again", report.text)
+        self.assertIn("The next call joins the image that answers there", report.text)
         self.image.process.wait(20 * mcp.STRETCH)  # until then its port may still answer
         self.assertIn("Nothing answers at", self.s.evaluate("1").text)
         self.image.end()

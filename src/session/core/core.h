@@ -4,6 +4,7 @@
 #ifndef SESSION_CORE_CORE_H
 #define SESSION_CORE_CORE_H
 
+#include "join/image_process.h"
 #include "lisp/worker.h"
 #include "lisp/zygotes.h"
 #include "proc/cpu_grace.h"
@@ -20,13 +21,15 @@
 
 /* What it joins (joined.c). */
 struct session_joined {
-    char *address;          /* of the image that is its process; NULL: its process is the server's own */
-    char *directory;        /* where "auto" begins to look */
-    struct image *image;    /* while it is being joined */
-    char *doing;            /* what is being done then */
-    char *description;      /* NULL: it is not joined */
-    uint64_t person_events; /* how many there were */
-    struct notices person;  /* the last of them */
+    char *address;       /* of the image that is its process; NULL: its process is the server's own */
+    char *directory;     /* where "auto" begins to look */
+    struct image *image; /* while it is being joined */
+    char *doing;         /* what is being done then */
+    char *description;   /* NULL: it is not joined */
+    char *lost;          /* why the connection to it was cut, until it is joined again */
+    struct image_process process; /* the last one that was joined */
+    uint64_t person_events;       /* how many there were */
+    struct notices person;        /* the last of them */
 };
 
 enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };

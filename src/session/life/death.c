@@ -8,6 +8,7 @@
 #include "session/errors/exit_record.h"
 #include "session/errors/scratch.h"
 #include "session/life/becoming.h"
+#include "session/process/joined.h"
 #include "session/process/process.h"
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
@@ -38,9 +39,9 @@ static void end_what_it_began(struct session *s)
         snapshot_drop(s->snapshots.making, FACT_ENDED_IN_COPYING);
 }
 
-static struct error_record *record_of_loss(struct session *s, const char *why)
+static struct error_record *record_of_loss(struct session *s, const struct fact *loss)
 {
-    char *text = session_words(s, FACT(FACT_IMAGE_LOST_IN_CALL, .texts = {s->place.joined.address, why}));
+    char *text = session_words(s, loss);
     struct error_record *r = error_record_make("CONNECTION-LOST", text, NULL);
     free(text);
     r->session = s;
@@ -54,9 +55,8 @@ static struct error_record *record_of_loss(struct session *s, const char *why)
 static void lose_image(struct session *s, const char *why)
 {
     struct operation *op = s->current;
-    struct error_record *r = op == NULL ? NULL : record_of_loss(s, why);
-    if (op == NULL)
-        session_notify(s, FACT(FACT_IMAGE_LOST, .texts = {s->place.joined.address, why}));
+    struct fact loss = joined_lose(s, why);
+    struct error_record *r = op == NULL ? NULL : record_of_loss(s, &loss);
     process_forget(s);
     if (op != NULL) {
         answer_write_journal(s, op, JOURNAL_DIED, NULL);

@@ -3,11 +3,13 @@
  */
 #include "session/process/joined.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "join/image.h"
 #include "session/core/core.h"
@@ -17,11 +19,49 @@
 #define MOST_KEPT 100
 #define LONGEST_TOLD ((size_t)200)
 
-static void on_worker(void *arg, struct worker *worker, const char *description)
+/* The history keeps ${fact} between the evaluations, and the next reply tells it. */
+static void note_in_history(struct session *s, const struct fact *fact)
+{
+    uint64_t number = ++s->place.joined.person_events;
+    char *text = session_words(s, fact);
+    notices_add(&s->place.joined.person,
+                FACT(FACT_PERSON, .texts = {text},
+                     .numbers = {number, s->numbers.evaluations, (uint64_t)time(NULL)}));
+    free(text);
+    if (number > MOST_KEPT)
+        notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
+    session_notify(s, fact);
+}
+
+/* An image was joined before. */
+static void tell_which_it_is(struct session *s, const struct image_facts *facts)
+{
+    struct session_joined *j = &s->place.joined;
+    const struct image_process *now = facts->process, *before = &j->process;
+    if (!image_process_is(now, before)) {
+        struct strbuf started = {0};
+        if (now->started_at != 0)
+            strbuf_addf(&started, ", started %s", text_time(now->started_at).text);
+        note_in_history(s, FACT(image_process_has_ended(before) ? FACT_IMAGE_CHANGED : FACT_IMAGE_IS_ANOTHER,
+                                .texts = {strbuf_string(&started)},
+                                .numbers = {(uint64_t)before->pid, (uint64_t)now->pid}));
+        strbuf_fini(&started);
+    } else if (j->lost != NULL) {
+        note_in_history(s, FACT(FACT_IMAGE_LOST, .texts = {j->address, j->lost, facts->left},
+                                .numbers = {(uint64_t)now->pid}));
+    }
+}
+
+static void on_worker(void *arg, struct worker *worker, const struct image_facts *facts)
 {
     struct session *s = arg;
-    s->place.joined.image = NULL;
-    xstrset(&s->place.joined.description, description);
+    struct session_joined *j = &s->place.joined;
+    j->image = NULL;
+    xstrset(&j->description, facts->description);
+    if (j->process.pid != 0)
+        tell_which_it_is(s, facts);
+    j->process = *facts->process;
+    xstrset(&j->lost, NULL);
     s->worker = worker;
     session_set_deadline(s, s->host->waits.hello_ms);
 }
@@ -30,7 +70,11 @@ static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
     s->place.joined.image = NULL;
-    xstrset(&s->why, err->message);
+    free(s->why);
+    s->why = image_process_has_ended(&s->place.joined.process)
+                 ? strbuf_format("Process %" PRId64 ", which was joined, has ended. %s",
+                                 s->place.joined.process.pid, err->message)
+                 : xstrdup(err->message);
     session_later(s);
 }
 
@@ -50,6 +94,7 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .session = s->id.name,
         .is_announced = s->host->options.announces,
         .sends_secret = s->host->options.sends_secret,
+        .before = s->place.joined.process,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,
@@ -70,6 +115,18 @@ void joined_came(struct session *s)
 {
     s->flags.has_threads = s->flags.was_told_of_threads = true;
     session_enter_state(s, SESSION_IDLE, 0);
+}
+
+struct fact joined_lose(struct session *s, const char *why)
+{
+    struct session_joined *j = &s->place.joined;
+    xstrset(&j->lost, why);
+    xstrset(&s->package, NULL); /* of a session that has ended */
+    return (struct fact){.kind = image_process_has_ended(&j->process) ? FACT_IMAGE_ENDED_IN_CALL
+                                 : j->process.is_here                 ? FACT_IMAGE_LEFT_IN_CALL
+                                                                      : FACT_IMAGE_LOST_IN_CALL,
+                         .texts = {j->address, j->lost},
+                         .numbers = {(uint64_t)j->process.pid}};
 }
 
 void joined_note_person(void *session, const struct sexp *event)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "lisp/worker.h"
+#include "session/records/facts.h"
 
 struct operation;
 struct session;
@@ -21,6 +22,12 @@ struct sexp;
 void joined_begin(struct session *s, const struct worker_events *events);
 void joined_cancel(struct session *s);
 void joined_came(struct session *s);
+
+/*
+ * joined_lose(s, why): the connection to its image was cut; the reply that finds it joined again tells that.
+ * Returns the fact for an operation that was running then; its texts are borrowed.
+ */
+struct fact joined_lose(struct session *s, const char *why);
 
 /* joined_note_person(session, event): an event of its worker: the next reply tells what the person who runs
  * the image has done there; of that the last twenty. */
