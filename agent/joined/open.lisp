@@ -36,7 +36,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
             (give-place-back connection package)
             (send-at-once (socket-stream connection package)))
           (let ((left (and before (what-was-left before))))
-            (append (open-session (make-session :client (format nil "~a (~a)" client session) :announces announce
+            (append (open-session (make-session :program client :name session :announces announce
                                                 :connection connection :own-values (global-values)))
                     (list left)))))))
 
@@ -67,12 +67,14 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
   (with-session (number)
     (handler-case (let ((message (parse-payload payload)))
                     (case (second message)
-                      (:look (look-in-session message))
+                      (:look
+                       (ignore-errors (announce-request *session* (cons 0 (getf (cddr message) :request))))
+                       (look-in-session message))
                       (:input (take-answer message))
                       (t
                        ;; No event tells of the terminal's debugger.
                        (note-held-errors)
-                       (announce-request *session* message)
+                       (ignore-errors (announce-request *session* message))
                        (put-message *session* message)))
                     :ok)
       (wire-error (condition) (list :failed (princ-to-string condition))))))
@@ -212,8 +214,7 @@ NIL if that was nothing."
                      (restore-shared-image))))
     (raise-signal (session-gone session))
     (when (session-announces session)
-      (announce (format nil "~a has left~@[; it gave up ~d standing error~:p~]." (session-client session)
-                        (if (plusp errors) errors nil))))
+      (announce session nil (format nil "has left~@[; it gave up ~d standing error~:p~]" (if (plusp errors) errors nil))))
     errors))
 
 (defun end-session-aside (session)

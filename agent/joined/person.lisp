@@ -1,5 +1,5 @@
 ;;;; The person who runs the image, and Swank or Slynk, by which both the person and the server come: the place of the
-;;;; default connection, announcements in the echo area, and what the person does.
+;;;; default connection, and what the person does.
 
 (in-package #:cl-mcp-agent)
 
@@ -42,40 +42,6 @@ there is one."
   (multiple-value-bind (style known)
       (part-of-connection connection package "CONNECTION.COMMUNICATION-STYLE" "CONNECTION-COMMUNICATION-STYLE")
     (or (not known) (eq :spawn style))))
-
-;;; Announcements
-
-(defun announce (text)
-  "Show TEXT in the echo area of each person's editor."
-  (loop for (connection . package) in (persons-connections)
-        do (let ((variable (its "*EMACS-CONNECTION*" package))
-                 (send (its "SEND-TO-EMACS" package)))
-             (when (and variable send (fboundp send))
-               (ignore-errors
-                (progv (list variable) (list connection)
-                  (funcall send (list :background-message (one-line text)))))))))
-
-(defconstant +announced-characters+ 60)
-
-(defun refused-p (message)
-  "True if MESSAGE concerns an error that stands no longer, or one that is only touched by force."
-  (let* ((number (getf (cddr message) :standing))
-         (standing (find number *standing-errors* :key #'standing-number)))
-    (and number (or (null standing) (needs-force-p standing message)))))
-
-(defun announce-request (session message)
-  "Announce MESSAGE, if it is a request of SESSION that evaluates."
-  (let* ((arguments (cddr message))
-         (text (case (second message)
-                 ((:evaluate :time) (getf arguments :code))
-                 (:evaluate-in-frame (format nil "in a frame: ~a" (getf arguments :code)))
-                 ((:load-system :quickload) (format nil "load the system ~a" (getf arguments :system)))
-                 (:load-file (format nil "load ~a" (getf arguments :path)))
-                 (:call-tool (format nil "the tool ~a" (getf arguments :name)))
-                 (:invoke-restart (format nil "the restart ~a" (getf arguments :restart)))
-                 ((:return-from-frame :restart-frame) "leave a frame"))))
-    (when (and text (session-announces session) (not (refused-p message)))
-      (announce (format nil "~a: ~a" (session-client session) (cut-text (one-line-text text) +announced-characters+))))))
 
 ;;; What the person does
 
@@ -128,7 +94,10 @@ there is one."
                                                     text))))
 
 (defun note-event (connection event)
-  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. Returns NIL, so that the library handles it too."
+  "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. True if it answers the agent; otherwise the
+library handles it too."
+  (when (note-buffer connection event)
+    (return-from note-event t))
   (ignore-errors
    (when (and *sessions*
               (consp event)
@@ -202,7 +171,8 @@ closes and lists them), nobody can connect any more."
     (when (eq connection (session-connection session))
       (end-session-aside session)))
   (call-locked (lambda ()
-                 (setf *own-connections* (remove connection *own-connections*))
+                 (setf *own-connections* (remove connection *own-connections*)
+                       *buffers* (remove connection *buffers* :key #'first))
                  (unless (or *sessions* *own-connections*)
                    (set-server-hooks nil)))))
 
@@ -213,8 +183,8 @@ closes and lists them), nobody can connect any more."
 
 (defun note-dispatch (dispatch connection event &rest more)
   "Stand in for DISPATCH of Slynk's, which has no hook for events."
-  (note-event connection event)
-  (apply dispatch connection event more))
+  (unless (note-event connection event)
+    (apply dispatch connection event more)))
 
 (defun wrapped-functions (package)
   "List (SYMBOL . WRAPPER) for each function of PACKAGE that is wrapped because there is no hook."

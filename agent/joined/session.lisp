@@ -15,8 +15,9 @@
 (defstruct (session (:copier nil))
   "CONNECTION is that of Swank or Slynk by which it came. OUTGOING are the payloads that wait to be collected, last first."
   (number 0 :type fixnum)
-  (client "" :type string)
-  (announces t)
+  (program "" :type string)             ; the client's name
+  (name "" :type string)                ; what the server calls the session
+  (announces t)                         ; NIL, T for the echo area, or :BUFFER
   connection thread
   (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)
   (own-values '())                      ; of *OWN-VARIABLES*
@@ -52,6 +53,10 @@ does no harm there.")
     `(progn
        (setf (svref *initial-values* ,place) (lambda () ,value))
        (define-symbol-macro ,name (svref (session-variables *session*) ,place)))))
+
+(defun session-client (session)
+  "Return what people and other agents call SESSION by."
+  (format nil "~a (~a)" (session-program session) (session-name session)))
 
 (defun call-in-session (session function)
   "Call FUNCTION for SESSION."

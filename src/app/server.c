@@ -305,8 +305,10 @@ static bool begin(struct server *server, const struct options *options, struct c
         .groups = server->groups,
         .leases = server->leases,
         .redacts = options->redacts,
-        .announces = options->announces == ANNOUNCE_ON,
         .sends_secret = options->sends_secret,
+        .announces = options->announces == ANNOUNCE_OFF      ? IMAGE_ANNOUNCES_NOTHING
+                     : options->announces == ANNOUNCE_BUFFER ? IMAGE_ANNOUNCES_IN_BUFFER
+                                                             : IMAGE_ANNOUNCES,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

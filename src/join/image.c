@@ -38,7 +38,7 @@ static const struct {
     [CONNECTING] = {5000, "there was no answer for 5 s"},
     [PROBING] = {5000, "it does not answer"},
     [LOADING] = {120000, "loading the agent there took longer than two minutes"},
-    [OPENING] = {10000, "the agent that was loaded there does not answer"},
+    [OPENING] = {20000, "the agent that was loaded there does not answer"},
 };
 
 struct image {
@@ -334,7 +334,10 @@ static void open_session(struct image *image)
     if (image_process_is(&image->process, &image->options.before))
         strbuf_addf(&form, " :before %" PRId64, image->options.before.session);
     sexp_write_symbol(&form, "announce");
-    strbuf_adds(&form, image->options.is_announced ? " cl:t" : " cl:nil");
+    static const char *const announces[] = {[IMAGE_ANNOUNCES] = " cl:t",
+                                            [IMAGE_ANNOUNCES_NOTHING] = " cl:nil",
+                                            [IMAGE_ANNOUNCES_IN_BUFFER] = " :buffer"};
+    strbuf_adds(&form, announces[image->options.announces]);
     end_call(&form);
     request(image, &form, on_opened);
     enter(image, OPENING);

@@ -18,18 +18,20 @@ struct image;
 struct image_facts {
     const char *description;
     const struct image_process *process;
-    const char
-        *left; /* a sentence on what ran there when the connection before this one was cut; NULL: none */
+    const char *left; /* what became of what ran there when the connection was cut; NULL: nothing did */
 };
+
+/* Where the person is told what is done in the image: in the editor's echo area, nowhere, in a buffer. */
+enum image_announces { IMAGE_ANNOUNCES, IMAGE_ANNOUNCES_NOTHING, IMAGE_ANNOUNCES_IN_BUFFER };
 
 /* The strings are borrowed, copied. */
 struct image_options {
     uv_loop_t *loop;
-    const char *address;         /* as join_address_parse() takes it */
-    const char *directory;       /* where "auto" begins to look */
-    const char *session;         /* a name for the person to read */
-    bool is_announced;           /* the person is told of each evaluation */
-    bool sends_secret;           /* also to a listener that may be another's, at an address that was given */
+    const char *address;   /* as join_address_parse() takes it */
+    const char *directory; /* where "auto" begins to look */
+    const char *session;   /* a name for the person to read */
+    bool sends_secret;     /* also to a listener that may be another's, at an address that was given */
+    enum image_announces announces;
     struct image_process before; /* what was joined before */
     struct worker_events events; /* of the worker */
     /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */

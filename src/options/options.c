@@ -274,7 +274,7 @@ static const struct option_definition table[] = {
      FLAG(is_attach_read_only)},
     {LISP, "attach-secret", NULL, "Send the secret of Swank also to a joined Lisp that may be another user's",
      FLAG(sends_secret)},
-    {LISP, "announce", "on|off", "Tell the person who runs a joined Lisp of each evaluation", "on",
+    {LISP, "announce", "on|off|buffer", "Tell the person who runs a joined Lisp what is done in it", "on",
      CHOICE(announces)},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",

@@ -19,7 +19,7 @@
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 63
 
-enum { ANNOUNCE_ON, ANNOUNCE_OFF };    /* the order of its row */
+enum { ANNOUNCE_ON, ANNOUNCE_OFF, ANNOUNCE_BUFFER }; /* the order of its row */
 enum { VIEW_ON, VIEW_OFF, VIEW_PAGE }; /* the order of its row; without its argument: VIEW_PAGE */
 
 /* Of the options of other parts, the members are set that the command line has. Strings are borrowed from

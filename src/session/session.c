@@ -48,7 +48,7 @@ struct operation *session_enter(struct session *s, const struct operation_option
     if (r != NULL && error_record_stands(r)) {
         /* It runs in the error that stands, not in a copy of it. */
         op->kind = OPERATION_RUN;
-        strbuf_addf(&op->request, " :standing %lld", (long long)r->standing);
+        strbuf_addf(&op->request, " :standing %lld :error %d", (long long)r->standing, sequence);
     }
     return later(s, op);
 }

@@ -57,7 +57,7 @@ class Session:
         self.editor = Editor(image.port)
         self.loaded = load_agent(self.editor)
         words = " ".join(f":{key} {wire(value)}" for key, value in options.items())
-        self.number, self.hello = self.editor.request(f"(cl-mcp-agent::joined-open {quote(client)} {words})")
+        self.number, self.hello, self.left = self.editor.request(f"(cl-mcp-agent::joined-open {quote(client)} {words})")
         self.identifier = 0
         self.evaluations = 0
         self.replies = {}

@@ -85,3 +85,99 @@ class AnotherProcess(mcp.TestCase):
         client.process.wait()
         mcp.wait_until(lambda: person.evaluate("*how-far*") == "2", 20, "the cleanup form")
         client.destroy()
+
+
+class Announced(test_join.ImageTest):
+    """The person is told of whatever changes, runs or measures something, and of nothing that only reads."""
+
+    def setUp(self):
+        super().setUp()
+        self.editor = self.person()
+        self.editor.evaluate(
+            "(progn (defun inverse (x) (declare (optimize debug)) (/ 1 x)) (defgeneric g (x)) (defmethod g (x) x))"
+        )
+
+    def assertAnnounced(self, told, tool, **arguments):
+        """Announcements come in order: what follows it is the next call's."""
+        self.s.call(tool, arguments)
+        self.assertEqual("e2e (default): " + told, self.editor.event("background-message")[1])
+
+    def test_what_changes_runs_or_measures(self):
+        self.editor.evaluate('(sb-thread:make-thread (lambda () (loop (sleep 0.1))) :name "program")')
+        for tool, told, arguments in (
+            ("profile-code", "profile: (inverse 1)", {"code": "(inverse 1)"}),
+            ("time-execution", "time: (inverse 2)", {"code": "(inverse 2)"}),
+            ("inspect-object", "inspect: (list 1)", {"code": "(list 1)"}),
+            ("explain-dispatch", "explain the dispatch of: (g 1)", {"form": "(g 1)"}),
+            ("macroexpand-form", "expand: (when 1 2)", {"form": "(when 1 2)"}),
+            ("compile-form", "compile: (defun h () 1)", {"code": "(defun h () 1)"}),
+            ("trace-functions", "start tracing inverse", {"action": "start", "functions": ["inverse"]}),
+            ("trace-functions", "stop tracing", {"action": "stop"}),
+            ("run-tests", "run the tests of asdf", {"system": "asdf"}),
+            ("load-file", "load no-such-file.lisp", {"path": "no-such-file.lisp"}),
+            ("interrupt-thread", "interrupt the thread program", {"thread": "program", "force": True}),
+            ("kill-thread", "end the thread program", {"thread": "program", "force": True}),
+        ):
+            with self.subTest(tool=tool):
+                self.assertAnnounced(told, tool, **arguments)
+
+    def test_not_what_reads_or_is_refused(self):
+        self.assertAnnounced("1", "evaluate-lisp", code="1")
+        for tool, arguments in (("list-threads", {}), ("describe-symbol", {"name": "inverse"}), ("list-errors", {}),
+                                ("trace-functions", {"action": "report"}), ("find-definition", {"name": "inverse"}),
+                                ("kill-thread", {"thread": "main thread"})):
+            self.s.call(tool, arguments)
+        self.assertAnnounced("2", "evaluate-lisp", code="2")
+
+    def test_the_error_on_which_it_acts_is_named(self):
+        self.assertOperational()
+        self.editor.event("background-message")
+        self.editor.begin('(swank:interactive-eval "(inverse 0)")')
+        self.editor.debugger("DIVISION-BY-ZERO")
+        mcp.wait_until(lambda: "(can be entered)" in self.s.call("list-errors").text, 10, "the error")
+        error = "of your error 1 (DIVISION-BY-ZERO in thread worker)"
+        self.assertAnnounced("in frame 0 %s: x" % error, "evaluate-in-frame", index=1, frame=0, code="x", force=True)
+        self.assertAnnounced("restart ABORT " + error, "invoke-restart", index=1, restart="ABORT", force=True)
+        self.assertAnnounced("(car 1)", "evaluate-lisp", code="(car 1)")
+        self.assertAnnounced("restart 1 of error 2", "invoke-restart", index=2, restart="1")
+
+    def test_an_operation_without_a_row_is_announced(self):
+        self.assertOperational()
+        self.editor.evaluate("(cl-mcp-agent::define-operation :brand-new (&key code) code)")
+        self.addCleanup(self.editor.evaluate, "(progn (setf cl-mcp-agent::*operations* (remove :brand-new cl-mcp-agent::*operations* :key #'car)) nil)")
+        self.assertEqual('("(f)" "brand-new")',
+                         self.editor.evaluate("(multiple-value-list (cl-mcp-agent::announcement '(1 :brand-new :code \"(f)\")))"))
+
+
+@unittest.skipUnless(mcp.shutil.which("emacs"), "Emacs is not installed")
+class KeptInEmacs(test_join.ImageTest):
+    def setUp(self):
+        super().setUp()
+        self.options += ("--announce", "buffer")
+        self.emacs = joining.Emacs(self.folder())
+        self.addCleanup(self.emacs.end)
+
+    def connect(self):
+        self.emacs('(slime-connect "127.0.0.1" %d)' % self.image.port)
+        self.assertEqual("t", self.emacs("(and (await #'slime-connected-p) t)"))
+
+    def test_each_line_is_kept_in_a_buffer_as_code(self):
+        self.emacs("(setq slime-enable-evaluate-in-emacs t)")
+        self.connect()
+        for code in ("(+ 1 2)", '(princ "a \\"b\\" \\\\ ")\n(list 3)'):
+            self.s.evaluate(code)
+        self.s.call("time-execution", code="(list 4)")
+        text = """(await (lambda () (let ((kept (get-buffer "*agent e2e (default)*")))
+                     (and kept (with-current-buffer kept (and (string-match "list 4" (buffer-string)) (buffer-string)))))))"""
+        time = r"; \d\d:\d\d:\d\d"
+        self.assertRegex(self.emacs(text), r'"\(\+ 1 2\) %s \(princ \\"a \\\\\\"b\\\\\\" \\\\\\\\ \\"\) \(list 3\) %s \(list 4\) %s time "' % (time, time, time))
+        self.assertEqual("lisp-mode", self.emacs("""(with-current-buffer "*agent e2e (default)*" major-mode)"""))
+
+    def test_without_the_permission_the_echo_area_is_used(self):
+        # An Emacs in batch mode ends with an error of a filter; others show it.
+        self.emacs("(advice-add 'slime-net-filter :around (lambda (filter &rest rest) (condition-case nil (apply filter rest) (error nil))))")
+        self.connect()
+        for code in ("(+ 1 2)", "(+ 2 3)"):
+            self.s.evaluate(code)
+        self.assertIn("(+ 2 3)", self.emacs("(await (lambda () (cl-find-if (lambda (text) (string-match \"2 3\" text)) told)))"))
+        self.assertEqual("nil", self.emacs('(get-buffer "*agent e2e (default)*")'))

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "join/image.h"
 #include "session/records/limits.h"
 
 struct confinements;
@@ -45,8 +46,8 @@ struct session_host_options {
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
-    bool announces;                    /* a person in whose image an evaluation begins is told of it */
     bool sends_secret;                 /* of Swank, also to a listener that may be another user's */
+    enum image_announces announces;    /* what a person is told in whose image something is done */
     struct leases *leases; /* borrowed, outlives it: of sessions that can be saved; NULL: none are taken */
     bool redacts;          /* output that is not shown whole contains nothing that looks like a credential */
 };

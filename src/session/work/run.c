@@ -5,6 +5,7 @@
 #include "session/work/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "session/core/core.h"
@@ -108,6 +109,10 @@ void run_send(struct session *s)
         strbuf_addf(&request, " :evaluation %llu", (unsigned long long)number);
         if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0)
             strbuf_addf(&request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+    }
+    if (s->place.joined.address != NULL && op->asked.author.name[0] != '\0') {
+        sexp_write_symbol(&request, "by");
+        sexp_write_string(&request, op->asked.author.name, strlen(op->asked.author.name));
     }
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BEGAN, .operation = op});
     worker_call(runner(s), &request, NULL, 0);
