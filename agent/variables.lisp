@@ -40,6 +40,11 @@
   (declare (ignore thread))
   nil)
 
+(defun definition-by-others (name kind)
+  "Return the text that defines NAME as KIND, if somebody else evaluated it; here there is nobody else."
+  (declare (ignore name kind))
+  '())
+
 (defun perform-in-held-error (standing message)
   "Perform MESSAGE in an error that stands in a person's debugger; here there is none."
   (declare (ignore standing message))

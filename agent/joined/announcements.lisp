@@ -88,6 +88,8 @@ reads."
                (not force)
                (notany #'own-thread-p (threads-named thread)))))))
 
+(defconstant +person-characters+ 400
+  "The most characters of what sessions are told that somebody did; the server shortens it further.")
 (defconstant +announced-characters+ 60
   "The most characters of code in the echo area.")
 (defconstant +kept-characters+ 500
@@ -98,22 +100,26 @@ reads."
   (let ((name (getf (cddr message) :by)))
     (when name
       (setf (session-program session) name)))
-  (when (and (session-announces session) (not (refused-p message)))
-    (multiple-value-bind (code text) (announcement message)
-      (when (or code text)
-        (announce session code text)))))
+  (multiple-value-bind (code text) (announcement message)
+    (when (and (or code text) (not (refused-p message)))
+      (when (session-announces session)
+        (announce session code text))
+      ;; Another agent is told of it as of what a person does.
+      (dolist (other (remove session *sessions*))
+        (send-event other :person :text (announced-line session code text +person-characters+))))))
+
+(defun announced-line (session code text most)
+  "Return in one line what SESSION does, with at most MOST characters of CODE."
+  (one-line (format nil "~a: ~@[~a~]~:[~;: ~]~@[~a~]" (session-client session) text (and code text)
+                    (and code (cut-text (one-line-text code) most)))))
 
 (defun announce (session code text)
   "Show CODE, TEXT, or both to each person; one of them may be NIL."
-  (flet ((line (most)
-           (format nil "~@[~a~]~:[~;: ~]~@[~a~]" text (and code text) (and code (cut-text (one-line-text code) most)))))
-    (loop for (connection . package) in (persons-connections)
-          do (unless (and (eq :buffer (session-announces session))
-                          (keep-in-buffer connection package session code text))
-               (tell-editor connection package
-                            (list :background-message
-                                  (one-line (format nil "~a: ~a" (session-client session)
-                                                    (if code (line +announced-characters+) text)))))))))
+  (loop for (connection . package) in (persons-connections)
+        do (unless (and (eq :buffer (session-announces session))
+                        (keep-in-buffer connection package session code text))
+             (tell-editor connection package
+                          (list :background-message (announced-line session code text +announced-characters+))))))
 
 (defun tell-editor (connection package event)
   "Send EVENT to the editor of CONNECTION, which belongs to the library PACKAGE."

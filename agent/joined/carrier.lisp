@@ -74,6 +74,8 @@
 
 (defun send-message (message)
   "Send MESSAGE, a list. Returns whether it was short enough to be sent."
+  (unless (eql 0 (first message))
+    (ignore-errors (settle-definitions (key-of-session *session* (first message)) (eq :ok (second message)))))
   (setf *output-end* 0)
   (put-value message)
   (let ((short-enough (<= *output-end* +payload-limit+)))

@@ -35,10 +35,14 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
           (when connection
             (give-place-back connection package)
             (send-at-once (socket-stream connection package)))
-          (let ((left (and before (what-was-left before))))
-            (append (open-session (make-session :program client :name session :announces announce
-                                                :connection connection :own-values (global-values)))
-                    (list left)))))))
+          (let ((left (and before (what-was-left before)))
+                (new (make-session :program client :name session :announces announce :connection connection
+                                   :own-values (global-values))))
+            (append (open-session new)
+                    (progn
+                      (when before
+                        (inherit-definitions before new))
+                      (list left))))))))
 
 (defconstant +opening-seconds+ 10
   "How long the thread of a new session may take to send its hello.")
@@ -75,6 +79,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
                        ;; No event tells of the terminal's debugger.
                        (note-held-errors)
                        (ignore-errors (announce-request *session* message))
+                       (ignore-errors (note-definitions-of-session *session* message))
                        (put-message *session* message)))
                     :ok)
       (wire-error (condition) (list :failed (princ-to-string condition))))))

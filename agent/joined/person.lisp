@@ -58,9 +58,6 @@ there is one."
                 (if (stringp argument) argument nil)))
       (values "" nil)))
 
-(defconstant +person-characters+ 400
-  "The server shortens it further.")
-
 (defparameter *persons-requests*
   '(("evaluated" "LISTENER-EVAL" "INTERACTIVE-EVAL" "INTERACTIVE-EVAL-REGION" "EVAL-AND-GRAB-OUTPUT" "PPRINT-EVAL"
      "RE-EVALUATE-DEFVAR" "EVAL-STRING-IN-FRAME" "PPRINT-EVAL-STRING-IN-FRAME" "VALUE-FOR-EDITING" "MREPL-EVAL")
@@ -82,6 +79,29 @@ there is one."
             ((member name '("SLDB-ABORT" "SLY-DB-ABORT" "THROW-TO-TOPLEVEL" "SLDB-CONTINUE" "SLY-DB-CONTINUE") :test #'string=)
              "The person left the debugger.")))))
 
+(defun note-persons-definitions (connection event)
+  "Note what EVENT, a request of the person's by CONNECTION, will define, or that such a request has ended."
+  (case (first event)
+    (:emacs-rex
+     (destructuring-bind (form package thread id) (rest event)
+       (declare (ignore thread))
+       (multiple-value-bind (name text) (form-name-and-text form)
+         (let ((verb (first (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
+               (key (list connection id))
+               (person (make-definer :owner :person))
+               (package (find-package (string-upcase package))))
+           (cond ((null text))
+                 ((equal "evaluated" verb)
+                  (note-evaluated key person text package))
+                 ((equal "compiled" verb)
+                  (when (stringp (third form))
+                    (setf (definer-how person) (format nil "compiled from ~a" (third form))))
+                  (note-evaluated key person text package))
+                 ((member verb '("compiled the file" "loaded the file") :test #'equal)
+                  (note-definitions-of-file key person text)))))))
+    (:return
+     (settle-definitions (list connection (fourth event)) (eq :ok (first (third event)))))))
+
 (defun text-of-listener (message)
   "Return a sentence on what the person typed at SLY's listener by MESSAGE, or NIL."
   (if (and (consp message) (eq :process (first message)) (stringp (second message)))
@@ -102,6 +122,7 @@ library handles it too."
    (when (and *sessions*
               (consp event)
               (not (find connection *sessions* :key #'session-connection)))
+     (note-persons-definitions connection event)
      (let ((text (case (first event)
                    (:emacs-rex (text-of-request (second event)))
                    (:emacs-channel-send (text-of-listener (third event)))

@@ -292,7 +292,7 @@ the methods of a slot are defined by that of the class."
           collect (let ((entry (list* :kind (symbol-name kind)
                                       :name (definition-title kind name object)
                                       (cond ((getf place :evaluation) place)
-                                            ((null (getf place :file)) '())
+                                            ((null (getf place :file)) (definition-by-others name kind))
                                             ((minusp left) (place-part place))
                                             (t (multiple-value-call #'file-definition place
                                                  (defining-form kind name object)))))))

@@ -86,7 +86,8 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
 {
     const struct sexp *definition = sexp_nth(definitions, n);
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
-    const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
+    const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL), *text;
+    size_t len;
     reply_fill(&call->text, definition, "\n\n[{kind}] {name}" PLACE "\n");
     if (is_shown(definitions, n))
         strbuf_adds(&call->text, "(shown above)");
@@ -94,7 +95,10 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
         add_evaluated(call, s, definition, evaluation);
     else if (sexp_string(sexp_get(definition, 0, "file"), NULL) != NULL)
         add_from_file(call, s, definition);
-    else if (kind != NULL && strcmp(kind, "GENERIC-FUNCTION") == 0)
+    else if ((text = sexp_string(sexp_get(definition, 0, "text"), &len)) != NULL) {
+        look_up_add_text(call, s, text, len);
+        reply_fill(&call->text, definition, "\n({by})");
+    } else if (kind != NULL && strcmp(kind, "GENERIC-FUNCTION") == 0)
         strbuf_adds(&call->text, "(created implicitly by its first method)");
     else
         strbuf_adds(&call->text, "(source location not recorded)");

@@ -5,6 +5,7 @@ import unittest
 
 import joining
 import mcp
+import swank_client
 import test_join
 
 
@@ -181,3 +182,67 @@ class KeptInEmacs(test_join.ImageTest):
             self.s.evaluate(code)
         self.assertIn("(+ 2 3)", self.emacs("(await (lambda () (cl-find-if (lambda (text) (string-match \"2 3\" text)) told)))"))
         self.assertEqual("nil", self.emacs('(get-buffer "*agent e2e (default)*")'))
+
+
+class Replaced(test_join.ImageTest):
+    """A definition that replaces one of somebody else's is told to both."""
+
+    def setUp(self):
+        super().setUp()
+        self.editor = self.person()
+
+    def shown(self, part):
+        return self.editor.event("background-message", lambda event: part in event[1])[1]
+
+    def compile(self, text, name="pricing.lisp"):
+        self.editor.request('(swank:compile-string-for-emacs %s "%s" (quote ((:position 1))) nil nil)' % (swank_client.quote(text), name))
+
+    def test_by_the_agent(self):
+        self.assertOperational()
+        self.compile("(defun price (item) item)")
+        self.editor.evaluate("(defparameter *rate* 2)")
+        report = self.s.evaluate("(defun price (item) (list item))")
+        clock = r"\d\d:\d\d:\d\d"
+        self.assertRegex(report.text, r"PRICE: replaces the person's of %sZ \(compiled from pricing\.lisp\)" % clock)
+        self.assertRegex(self.shown("replaces"), r"e2e \(default\): PRICE: replaces yours of %s \(compiled from pricing\.lisp\)" % clock)
+        self.assertNotIn("replaces", self.s.evaluate("(defun price (item) (list item item))").text)
+        self.assertIn("*RATE*: replaces the person's", self.s.evaluate("(defparameter *rate* 3)").text)
+        # It fails before it defines anything.
+        self.editor.evaluate("(defun tax (item) item)")
+        self.assertNotIn("replaces", self.s.evaluate('(progn (error "no") (defun tax (item) (list item)))').text)
+
+    def test_by_the_person(self):
+        self.s.evaluate("(progn (defun agents-1 () 1) (defmacro agents-2 () 1) (defun agents-3 () 1))")
+        self.compile("(defun agents-1 () 2)")
+        report = self.s.evaluate("1")
+        self.assertRegex(report.text, r"AGENTS-1: the person's replaces yours of \d\d:\d\d:\d\dZ \(evaluation 1\)")
+        self.assertRegex(self.shown("AGENTS-1"), r"AGENTS-1: yours replaces e2e \(default\)'s of \d\d:\d\d:\d\d \(evaluation 1\)")
+        path = mcp.write(self.folder() + "/some.lisp", "(in-package :cl-user)\n(defmacro agents-2 () 2)\n(defun agents-3 () 2)\n")
+        self.editor.request('(swank:load-file "%s")' % path)
+        self.assertIn("AGENTS-2, AGENTS-3: the person's replace yours", self.s.evaluate("1").text)
+        # The agent loads it as well, and what it replaces is the person's, not the file's.
+        self.assertIn("AGENTS-2, AGENTS-3: replace the person's", self.s.call("load-file", path=path).text)
+        self.assertNotIn("replace", self.s.call("load-file", path=path).text)
+
+    def test_by_another_agent_and_of_a_file(self):
+        other = self.start_server(*self.options)
+        self.s.evaluate("(defun shared-one () 1)")
+        report = other.evaluate("(defun shared-one () 2)")
+        self.assertRegex(report.text, r"SHARED-ONE: replaces e2e \(default\)'s of ")
+        report = self.s.evaluate("1")
+        self.assertRegex(report.text, r"SHARED-ONE: e2e \(default\)'s replaces yours of ")
+        self.assertIn("e2e (default): (defun shared-one () 2)", report.text)
+        path = mcp.write(self.folder() + "/file.lisp", "(in-package :cl-user)\n(defun of-a-file () 1)\n")
+        self.editor.evaluate('(load (compile-file "%s"))' % path)
+        self.assertIn("OF-A-FILE: replaces the one in %s" % path, self.s.evaluate("(defun of-a-file () 2)").text)
+
+    def test_the_text_of_what_others_evaluated_is_found(self):
+        self.assertOperational()
+        self.editor.evaluate("(progn (defun seen-once (x) x)\n (defun persons-own (x)\n  (list x 42)))")
+        reply = self.s.call("find-definition", name="persons-own")
+        self.assertIn("(defun persons-own (x)\n  (list x 42))", reply.text)
+        self.assertRegex(reply.text, r"\(evaluated by the person at \d\d:\d\d:\d\dZ\)")
+        self.assertNotIn("seen-once", reply.text[:reply.text.index("[Session]")])
+        other = self.start_server(*self.options)
+        other.evaluate("(defun of-the-other () 43)")
+        self.assertIn("(defun of-the-other () 43)", self.s.call("find-definition", name="of-the-other").text)
