@@ -40,6 +40,15 @@
   (declare (ignore thread))
   nil)
 
+(defun library-packages-among (packages)
+  "Return those of PACKAGES, which a system has made, that are not the program's own."
+  packages)
+
+(defun program-part (symbols counts)
+  "Return the part of a reply that summarises the program that was there before the session; here there is none."
+  (declare (ignore symbols counts))
+  '())
+
 (defun definition-by-others (name kind)
   "Return the text that defines NAME as KIND, if somebody else evaluated it; here there is nobody else."
   (declare (ignore name kind))

@@ -28,11 +28,47 @@ shows.")
 (defun call-at-held-error (function)
   "Call FUNCTION with the frame at which this thread has entered the person's debugger. Only the restarts are there that
 the debugger shows: its own others return to it."
-  (let* ((shown (loop for (condition restarts) in (debuggers)
-                      when (and restarts (boundp condition) (symbol-value condition) (boundp restarts))
-                        return (symbol-value restarts)))
-         (*hidden-restarts* (if shown (set-difference (compute-restarts) shown) '())))
-    (funcall function (frame-of-debugger))))
+  (let* ((debugger (find-if (lambda (variables)
+                              (destructuring-bind (condition restarts) variables
+                                (and restarts (boundp condition) (symbol-value condition) (boundp restarts))))
+                            (debuggers)))
+         (shown (and debugger (symbol-value (second debugger))))
+         (*hidden-restarts* (if shown (set-difference (compute-restarts) shown) '()))
+         (top (frame-of-debugger))
+         (*frames-shown* #'frames-of-program)
+         (*frame-note* (note-on-frames (first debugger))))
+    (funcall function top)))
+
+(defparameter *names-of-debuggers* '(("SWANK" . "SLDB") ("SLYNK" . "SLY-DB"))
+  "What people call the debuggers of these packages.")
+
+(defun note-on-frames (variable)
+  "Return a function that returns a note on the number of a frame in the debugger that binds VARIABLE."
+  (let ((name (and variable
+                   (cdr (assoc (package-name (symbol-package variable)) *names-of-debuggers* :test #'string=)))))
+    (lambda (frame)
+      (let ((number (and name (number-in-debugger frame))))
+        (and number
+             (format nil " [~a ~d]" name number))))))
+
+(defun frames-of-program (frames)
+  "Return how many of FRAMES, (FRAME . NAME), are the program's, with those of libraries between and above them. If none is, those
+above the editor's request are."
+  (flet ((package-of (frame)
+           (let ((symbol (ignore-errors (home-symbol (cdr frame)))))
+             (and symbol (symbolp symbol) (symbol-package symbol)))))
+    (let* ((request (or (position-if (lambda (frame)
+                                       (let ((package (package-of frame)))
+                                         (and package (member (package-name package) *servers* :test #'string=))))
+                                     frames)
+                        (length frames)))
+           (last (position-if (lambda (frame)
+                                (let ((package (package-of frame)))
+                                  (and package (not (library-package-p package)))))
+                              frames :from-end t)))
+      (cond ((null last) (max 1 request))
+            ((< last request (length frames)) request)
+            (t (1+ last))))))
 
 (defun standing-in (thread)
   "Return the standing error in THREAD, or NIL."
@@ -58,6 +94,11 @@ the debugger shows: its own others return to it."
   (let* ((condition (held-condition thread))
          (number (and condition (number-held-error thread condition))))
     (when number
+      ;; The inbox has to wait for the end of what runs.
+      (when (own-thread-p thread)
+        (send-event *session* :person
+                    :text (format nil "The person has stopped ~a, which stands in their debugger: ~a" (label-of thread)
+                                  (one-line-text (princ-to-string condition)))))
       (multiple-value-bind (outcome entry)
           (call-printing-in-thread thread
                                    (lambda (finish)
@@ -66,7 +107,11 @@ the debugger shows: its own others return to it."
                                       (lambda (frame) (thread-error-entry condition :error frame number)))))
         (if (and (eq outcome :done) entry)
             (put-in-inbox (append entry (list :held t)))
-            (note-ended number))))))
+            (progn
+              (note-ended number)
+              (send-event *session* :person
+                          :text (format nil "An error stands in the person's debugger, in thread ~a: ~a"
+                                        (label-of thread) (type-of condition)))))))))
 
 (defun note-held-error-aside (thread)
   "Do so in a thread of the agent's: the caller must not wait."
@@ -105,8 +150,8 @@ the debugger shows: its own others return to it."
     (:inspect (null (getf (cddr message) :set)))))
 
 (defun needs-force-p (standing message)
-  "True if MESSAGE, for STANDING, is only performed by force."
-  (and (standing-held standing) (not (only-looks-p message)) (not (getf (cddr message) :force))))
+  "True if MESSAGE, for STANDING, is only performed by force: somebody is there."
+  (and (standing-held standing) (persons-connections) (not (only-looks-p message)) (not (getf (cddr message) :force))))
 
 (defparameter *left-text* "This error no longer stands: the person has left it, or stands in a later one.")
 

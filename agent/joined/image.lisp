@@ -11,7 +11,6 @@
     (add-encapsulations)
     (loop for (function . method) in *asdf-methods*
           do (add-method function method))
-    (call-locked (lambda () (setf *debugged* '())))
     (set-server-hooks t)))
 
 (defun exit-if-meant (exit &rest arguments)

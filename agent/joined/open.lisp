@@ -59,8 +59,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
                  (prepare-shared-image)))
   (call-in-session new
                    (lambda ()
-                     (note-library-packages)
-                     (take-snapshot)
+                     (note-program)
                      (setf (session-thread new) (make-thread (session-client new) #'serve-session))
                      (await-signal (session-sent new) +opening-seconds+)
                      (note-held-errors)

@@ -125,23 +125,11 @@ library handles it too."
      (note-persons-definitions connection event)
      (let ((text (case (first event)
                    (:emacs-rex (text-of-request (second event)))
-                   (:emacs-channel-send (text-of-listener (third event)))
-                   (:debug (text-of-error event)))))
+                   (:emacs-channel-send (text-of-listener (third event))))))
        (when text
          (tell-sessions text))
        (follow-debugger event))))
   nil)
-
-(defvar *debugged* '()
-  "The threads that stand in the person's debugger, by the editor's numbers.")
-
-(defun text-of-error (event)
-  "Return a sentence on the error that the debugger shows by EVENT; NIL when it shows it again, because a later one was left."
-  (destructuring-bind (thread level (message type &rest more) &rest others) (rest event)
-    (declare (ignore more others))
-    (and (eql level 1)
-         (not (member thread *debugged*))
-         (format nil "An error stands in the person's debugger: ~a ~a" (one-line-text message) (string-trim " " type)))))
 
 (defun follow-debugger (event)
   "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
@@ -149,11 +137,9 @@ library handles it too."
     (declare (ignore more))
     (case kind
       (:debug
-       (call-locked (lambda () (pushnew number *debugged*)))
        (tell-of-debugger number #'note-held-error-aside))
       (:debug-return
        (when (eql 1 level)
-         (call-locked (lambda () (setf *debugged* (remove number *debugged*))))
          (tell-of-debugger number #'note-release))))))
 
 (defun tell-of-debugger (number note)

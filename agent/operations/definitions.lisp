@@ -208,6 +208,7 @@ to be shown is not copied: a default value can be any object, a circular list to
     (with-agent-syntax ()
       (let ((symbols (new-symbols))
             (parts '())
+            (counts '())
             (left-out '()))
         (flet ((part (kind function)
                  (when (or (string-equal type "all") (string-equal type kind))
@@ -215,6 +216,7 @@ to be shown is not copied: a default value can be any object, a circular list to
                           (shown (part-of-list entries arguments))
                           (next (+ from (length shown))))
                      (setf parts (append parts (list kind shown)))
+                   (push (cons kind (length entries)) counts)
                      (when (and shown (< next (length entries)))
                        (push (list (string-downcase kind) (- (length entries) next) next) left-out))))))
           (part :functions (lambda () (function-entries symbols)))
@@ -228,4 +230,5 @@ to be shown is not copied: a default value can be any object, a circular list to
           (part :tools #'cl-mcp:list-tools)
           (part :packages #'package-entries)
           (part :systems #'system-entries))
-        (list* *id* :ok :left-out left-out parts)))))
+        (list* *id* :ok :left-out left-out
+               (append (program-part symbols (reverse counts)) parts))))))

@@ -89,22 +89,43 @@ the function's code that FRAME is executing. With LOCALS or EXACT the place is t
                                             frame +frames-walked+))))
     (values (nreverse frames) complete)))
 
+(defvar *frames-shown* #'length
+  "A function that returns how many of the frames that it gets, (FRAME . NAME), a reply shows: the others are not the program's.")
+(defvar *frame-note* (constantly nil)
+  "A function that returns what is shown behind a frame, a text, or NIL.")
+
 (defun frame-texts (frame condition &key (from 0) (count +frames-sent+)
                                      (locals *with-locals*))
   "List COUNT frames from number FROM as text. The second value is the number of frames, negative if counting
 stopped before the last."
-  (multiple-value-bind (frames complete) (frames-from frame)
-    (values (append (loop for (frame . name) in (some-of frames from count)
-                          for number from from
-                          collect (if (and (zerop number) (eq :stack (storage-kind condition)))
-                                      ;; It had no room to begin: the values in the place of its arguments are not theirs.
-                                      (list (call-text name :unknown) nil)
-                                      (one-frame frame name condition locals
-                                                 (and (< number +frames-placed+) (not *in-a-hurry*)))))
-                    (if (and *current-form* (<= from (length frames) (+ from count -1)))
-                        (list (last-frame))
-                        '()))
-            (if complete (+ (length frames) (if *current-form* 1 0)) (- +frames-walked+)))))
+  (multiple-value-bind (all complete) (frames-from frame)
+    (let* ((shown (funcall (the function *frames-shown*) all))
+           (frames (subseq all 0 shown))
+           (folded (- (length all) shown)))
+      (values (append (loop for (frame . name) in (some-of frames from count)
+                            for number from from
+                            collect (with-note frame
+                                      (if (and (zerop number) (eq :stack (storage-kind condition)))
+                                          ;; It had no room to begin: the values in the place of its arguments are not theirs.
+                                          (list (call-text name :unknown) nil)
+                                          (one-frame frame name condition locals
+                                                     (and (< number +frames-placed+) (not *in-a-hurry*))))))
+                      (if (and *current-form* (<= from (length frames) (+ from count -1)))
+                          (list (last-frame))
+                          '())
+                      (if (and (plusp folded) (<= from shown (+ from count -1)))
+                          (list (list (format nil "(~d more, of libraries and the Lisp)" folded) nil))
+                          '()))
+              (if complete
+                  (+ shown (if *current-form* 1 0) (if (plusp folded) 1 0))
+                  (- +frames-walked+))))))
+
+(defun with-note (frame entry)
+  "Return ENTRY, of FRAME in a reply, with the note on FRAME."
+  (let ((note (funcall (the function *frame-note*) frame)))
+    (if note
+        (cons (concatenate 'string (first entry) note) (rest entry))
+        entry)))
 
 (defun frames-part (frame condition arguments package)
   "Return the part of a reply with those of the frames from FRAME on that ARGUMENTS request, with names as in PACKAGE."

@@ -91,7 +91,8 @@ NIL."
     (unwind-protect (funcall function)
       (let ((after (list-all-packages)))
         (unless (= (length before) (length after))
-          (setf *library-packages* (union (set-difference after before) *library-packages*)))))))
+          (setf *library-packages* (union (library-packages-among (set-difference after before))
+                                          *library-packages*)))))))
 
 (defun note-source (file)
   "Note that FILE, a pathname or NIL, is about to be compiled or loaded, perhaps once more."

@@ -366,7 +366,8 @@ void report_error_list(struct strbuf *out, struct session *session, size_t limit
         const struct error_record *r = session_error(session, i);
         strbuf_addf(out, "\n%d. %s ", r->sequence, text_time(r->when.tv_sec).text);
         if (r->thread != NULL)
-            strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
+            strbuf_addf(out, "%s%s%s: ", error_record_is_persons(r) ? "the person's, " : "",
+                        r->is_stray ? "" : "in thread ", r->thread);
         strbuf_addf(out, "%s: ", r->type);
         add_in_one_line(out, r->message);
         const char *why_not = report_why_not(r);

@@ -60,6 +60,7 @@ static void add_systems(struct strbuf *out, const struct sexp *reply)
 
 bool report_definitions(struct strbuf *out, const struct sexp *reply)
 {
+    reply_fill(out, reply, "{program?{program}}");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const struct sexp *items = reply_get(reply, kinds[i].key);
         if (sexp_count(items) == 0)

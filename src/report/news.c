@@ -48,7 +48,11 @@ static void add_background_error(struct strbuf *out, const struct session *s, si
     }
     if (r == NULL || before > 0)
         return;
-    strbuf_addf(out, "%s%s", r->is_stray ? "Outside any evaluation, " : "In thread ", r->thread);
+    strbuf_addf(out, "%s%s",
+                r->is_stray                  ? "Outside any evaluation, "
+                : error_record_is_persons(r) ? "In the person's debugger, in thread "
+                                             : "In thread ",
+                r->thread);
     if (more > 0)
         strbuf_addf(out, " and %zu more", more);
     strbuf_addf(out, " (error %d): %s: %s", session_error(s, index)->sequence, r->type, r->message);

@@ -253,7 +253,6 @@ class Joined(unittest.TestCase):
         """Have a thread of the program fail; return the number of the thread for the person, and the agent's entry."""
         self.person.evaluate(f'(progn (sb-thread:make-thread (lambda () {code}) :name "counter") nil)')
         thread = self.person.debugger("sold out")
-        session.is_told("stands in the person's debugger")
         return thread, self.reported(session, "sold out")
 
     def reported(self, session, text, after=0):
@@ -315,7 +314,7 @@ class Joined(unittest.TestCase):
         session.evaluate("(list 4719)")
         announced = self.person.event("background-message", lambda event: "471" in event[1])[1]
         self.assertIn("4719", announced)
-        self.assertEqual(1, len([line for line in session.told if "An error stands" in line and "sold out" in line]))
+        self.assertFalse([line for line in session.told if "sold out" in line and "An error stands" in line])
         self.person.leave_debugger(thread)
 
     def test_errors_that_stand_already_are_seen_and_those_that_end_are_told(self):

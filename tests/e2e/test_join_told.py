@@ -246,3 +246,58 @@ class Replaced(test_join.ImageTest):
         other = self.start_server(*self.options)
         other.evaluate("(defun of-the-other () 43)")
         self.assertIn("(defun of-the-other () 43)", self.s.call("find-definition", name="of-the-other").text)
+
+
+class PersonsErrors(test_join.ImageTest):
+    def setUp(self):
+        super().setUp()
+        self.editor = self.person()
+        self.editor.evaluate(
+            "(progn (defun inner (x) (declare (optimize debug)) (list (/ 1 x)))"
+            " (defun outer (y) (declare (optimize debug)) (list (inner y))))"
+        )
+
+    def test_one_is_told_once_as_the_persons_with_the_frames_of_the_program(self):
+        self.assertOperational()
+        self.editor.begin('(swank:interactive-eval "(outer 0)")')
+        thread = self.editor.debugger("DIVISION-BY-ZERO")
+        texts = []
+        mcp.wait_until(lambda: texts.append(self.s.evaluate("1").text) or "DIVISION-BY-ZERO" in texts[-1], 10, "the error")
+        texts.append(self.s.evaluate("1").text)
+        self.assertEqual(1, "".join(texts).count("In the person's debugger, in thread worker (error 1): DIVISION-BY-ZERO"))
+        self.assertNotIn("An error stands", "".join(texts))
+        self.assertRegex(self.s.call("list-errors").text, r"1\. \S+ the person's, in thread worker: DIVISION-BY-ZERO")
+
+        reply = self.s.call("get-backtrace", index=1, locals=True)
+        self.assertLess(len(reply.text), 500)
+        self.assertIn("more, of libraries and the Lisp)", reply.text)
+        self.assertNotIn("SWANK", reply.text)
+        # Both numbers are shown.
+        for number, call in re.findall(r"(?m)^\d+: (?:.*) \[SLDB (\d+)\]|^\d+: (\(INNER.*\))$", reply.text):
+            self.assertFalse(call)
+        frames = {text: number for number, text, *_ in self.editor.request("(swank:backtrace 0 20)", thread=thread)}
+        for call in ("(INNER 0)", "(OUTER 0)"):
+            self.assertIn("%s [SLDB %d]" % (call, frames[call]), reply.text)
+        self.editor.leave_debugger(thread)
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class Program(mcp.TestCase):
+    def test_the_definitions_of_the_program_are_listed_and_counted(self):
+        folder = self.folder()
+        path = mcp.write(
+            folder + "/shop.lisp",
+            "(defpackage :shop (:use :cl))\n(in-package :shop)\n(defvar *rate* 2)\n(defclass item () ((name :reader item-name)))\n"
+            "(defun price (item) item)\n(defmethod total ((i item)) 1)\n(defmacro with-shop (&body b) `(progn ,@b))\n",
+        )
+        image = joining.Image(folder, '(load (compile-file "%s"))' % path)
+        self.addCleanup(image.end)
+        self.options = ("--attach", image.address, "--tools", "full")
+        self.s.evaluate("(defun of-the-agent () 1)")
+        text = self.s.call("list-definitions").text
+        self.assertRegex(text, r"^The program: functions: 4, variables: 1, macros: 1, classes: 1, methods: 1, in the packages COMMON-LISP-USER, SHOP\.")
+        self.assertRegex(text, r"Files: %s \(\d\)" % path)
+        self.assertIn("Evaluated in this session: OF-THE-AGENT (evaluation 1)", text)
+        for part in ("- SHOP::PRICE (ITEM)", "- SHOP::*RATE* = 2", "- SHOP::ITEM (SHOP::NAME)", "- OF-THE-AGENT ()"):
+            self.assertIn(part, text)
+        self.assertNotIn("SWANK", text)

@@ -93,6 +93,17 @@
           return down
         finally (return (sb-di:top-frame))))
 
+(defun number-in-debugger (frame)
+  "Return the number of FRAME in the debugger of Swank's or Slynk's in which this thread stands, or NIL."
+  ;; That debugger counts from a frame that it has noted; meanwhile more frames are above that.
+  (let ((first (or (value-of "*SLDB-STACK-TOP*" "SWANK/SBCL") (value-of "*SLY-DB-STACK-TOP*" "SLYNK/SBCL"))))
+    (and first
+         (loop for above = frame then (sb-di:frame-up above)
+               for number from 0
+               while above
+               when (sb-sys:sap= (sb-di::frame-pointer above) (sb-di::frame-pointer first))
+                 return number))))
+
 (defun send-at-once (stream)
   "Have the kernel send what is written to STREAM, of a socket, without waiting for the other end to confirm what came before."
   (when (typep stream 'sb-sys:fd-stream)

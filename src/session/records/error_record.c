@@ -78,6 +78,11 @@ bool error_record_is_enterable(const struct error_record *r)
     return r->stands_here || error_record_stands(r) || r->snapshot != NULL;
 }
 
+bool error_record_is_persons(const struct error_record *r)
+{
+    return r->condition != NULL && !sexp_is_nil(sexp_get(r->condition, 2, "held"));
+}
+
 bool error_record_stands(const struct error_record *r)
 {
     return r->standing > 0 && r->standing_in > 0 && *r->process != NULL &&

@@ -62,6 +62,9 @@ size_t error_record_bytes(const struct error_record *r);
 /* error_record_is_enterable(r): the process or a thread stands in it, or a snapshot. */
 bool error_record_is_enterable(const struct error_record *r);
 
+/* error_record_is_persons(r): it stood in the debugger of the person who runs the image. */
+bool error_record_is_persons(const struct error_record *r);
+
 /* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
 
