@@ -214,12 +214,12 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
 
 (defun note-definitions-of-session (session message)
   "Note what MESSAGE, a request of SESSION, will define."
-  (destructuring-bind (operation &key code evaluation path package &allow-other-keys) (rest message)
+  (destructuring-bind (operation &key code evaluation path directory package &allow-other-keys) (rest message)
     (let ((key (key-of-session session (first message)))
           (definer (make-definer :owner (session-number session) :name (session-client session)
                                  :how (and evaluation (format nil "evaluation ~d" evaluation)))))
       (cond ((eq :load-file operation)
-             (note-definitions-of-file key definer path))
+             (note-definitions-of-file key definer (namestring (path-to-load path directory))))
             ((and code (member operation '(:evaluate :compile-form :evaluate-in-frame :time)))
              (note-evaluated key definer code
                              (or (and package (find-package (string-upcase package)))

@@ -17,6 +17,9 @@
                          (format nil "Slynk ~a" (or (value-in "*SLYNK-WIRE-PROTOCOL-VERSION*" "SLYNK") "of an unknown version"))))
           :pid (or (result-of "GETPID" (if (find-package "SLYNK-BACKEND") "SLYNK-BACKEND" "SWANK/BACKEND")) 0)
           :host (machine-instance)
+          :directory (let ((directory (result-of "DEFAULT-DIRECTORY"
+                                                 (if (find-package "SLYNK-BACKEND") "SLYNK-BACKEND" "SWANK/BACKEND"))))
+                       (if (stringp directory) directory nil))
           :stat (line-of "/proc/self/stat")
           :uptime (line-of "/proc/uptime")
           :agent (value-in "*HASH*" "CL-MCP-AGENT")

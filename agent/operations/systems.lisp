@@ -212,13 +212,29 @@ NIL."
               (warn "The file ~a was compiled with errors or warnings." path))))
         (load path))))
 
-(define-operation :load-file (&rest arguments &key path compile)
+(defun path-to-load (path directory)
+  "Return PATH, relative to DIRECTORY unless that is NIL. Signal an error if no file is there."
+  (if (and directory (uiop:relative-pathname-p path))
+      (let ((full (merge-pathnames path (uiop:parse-native-namestring directory :ensure-directory t)))
+            (other (merge-pathnames path (uiop:getcwd))))
+        (if (probe-file full)
+            full
+            (error "There is no file ~a in ~a, the session's directory.~@[ The directory of the image is ~a~:[~;, where there is ~
+                    one~].~] Pass an absolute path."
+                   path directory
+                   (if (equal (truename (uiop:getcwd)) (probe-file (uiop:parse-native-namestring directory :ensure-directory t)))
+                       nil
+                       (uiop:native-namestring (uiop:getcwd)))
+                   (probe-file other))))
+      path))
+
+(define-operation :load-file (&rest arguments &key path compile directory)
   (call-as-evaluation
    (lambda ()
      (setf *current-form* (list `(load ,path)))
      (call-quietly (lambda ()
                      (retrying "Load the file again."
-                       (evaluate-form-by (lambda () (load-one-file path compile)))))))
+                       (evaluate-form-by (lambda () (load-one-file (path-to-load path directory) compile)))))))
    arguments))
 
 ;;; The zygote

@@ -38,7 +38,7 @@ static const struct {
     [CONNECTING] = {5000, "there was no answer for 5 s"},
     [PROBING] = {5000, "it does not answer"},
     [LOADING] = {120000, "loading the agent there took longer than two minutes"},
-    [OPENING] = {20000, "the agent that was loaded there does not answer"},
+    [OPENING] = {60000, "the agent that was loaded there does not answer"},
 };
 
 struct image {
@@ -54,7 +54,7 @@ struct image {
     bool has_cache;
     size_t sent;             /* bytes of the source */
     char implementation[41]; /* as the image says it */
-    struct strbuf description;
+    struct strbuf description, directory;
     struct image_process process;
     struct worker *worker; /* SERVING */
 };
@@ -65,6 +65,7 @@ static void destroy(struct image *image)
     loop_handle_free(image->timer);
     strbuf_fini(&image->secret_path);
     strbuf_fini(&image->description);
+    strbuf_fini(&image->directory);
     if (image->has_cache)
         agent_cache_fini(&image->cache);
     free((char *)(uintptr_t)image->options.address);
@@ -319,6 +320,7 @@ static void on_opened(void *arg, const struct sexp *value, const char *why)
     image->worker = worker_new_carried(image->options.loop, &image->options.events, &carrier);
     image->options.on_worker(image->options.arg, image->worker,
                              &(struct image_facts){.description = strbuf_string(&image->description),
+                                                   .directory = strbuf_string(&image->directory),
                                                    .process = &image->process,
                                                    .left = sexp_string(sexp_nth(value, 2), NULL)});
     receive(image, sexp_nth(value, 1));
@@ -426,6 +428,8 @@ static void describe(struct image *image, const struct sexp *value)
 {
     snprintf(image->implementation, sizeof image->implementation, "%s", text_in(value, "implementation"));
     strbuf_clear(&image->description);
+    strbuf_clear(&image->directory);
+    strbuf_adds(&image->directory, text_in(value, "directory"));
     strbuf_addf(&image->description, "%.40s %.80s at %s:%s, %.80s, process %" PRId64 " on %.80s",
                 text_in(value, "implementation"), text_in(value, "version"), image->address.host,
                 image->address.port, text_in(value, "server"), image->process.pid, text_in(value, "host"));

@@ -16,7 +16,7 @@ struct image;
 
 /* What is known of an image that was joined. Borrowed. */
 struct image_facts {
-    const char *description;
+    const char *description, *directory; /* "": not known */
     const struct image_process *process;
     const char *left; /* what became of what ran there when the connection was cut; NULL: nothing did */
 };

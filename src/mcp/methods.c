@@ -17,7 +17,7 @@
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 
-extern const char text_instructions[]; /* texts/instructions.txt */
+extern const char text_instructions[], text_instructions_joined[]; /* texts/instructions*.txt */
 
 static void add_capabilities(const struct client *client, bool is_modern, struct strbuf *out)
 {
@@ -29,11 +29,13 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
     strbuf_adds(out, client->options.shows_log ? ",\"logging\":{}}" : "}");
 }
 
+/* Those of the world that the default session is in. */
 static void add_instructions(const struct client *client, struct strbuf *out)
 {
     struct strbuf text = {0};
-    strbuf_adds(&text, text_instructions);
     const struct toolbox *toolbox = client->options.toolbox;
+    bool is_joined = toolbox != NULL && toolbox->attach != NULL;
+    strbuf_adds(&text, is_joined ? text_instructions_joined : text_instructions);
     if (toolbox != NULL && confinements_own(toolbox->confinements) != NULL)
         strbuf_addf(&text, "\nSandbox: %s", confinement_description(confinements_own(toolbox->confinements)));
     strbuf_adds(out, "\"instructions\":");

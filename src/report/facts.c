@@ -121,6 +121,7 @@ static const char *const sentences[] = {
         "CL-USER. session-history has your code.",
     [FACT_IMAGE_IS_ANOTHER] = "Another process answers than before: this is $2$a, not $1. Nothing that you defined is "
         "there; the package is CL-USER. session-history has your code.",
+    [FACT_IMAGE_JOINED] = "You work in the Lisp that a person runs: $a. Its directory is $b; your package is CL-USER.",
     [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. It was joined again: it is still process "
         "$1, with what you defined. Errors that stood there for this session were unwound; the package is CL-USER.$c",
     [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers from "

@@ -1,6 +1,7 @@
 /*
  * load-system: load a system, with ASDF or Quicklisp, or a file.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/reply.h"
@@ -38,6 +39,13 @@ static void load_file(struct tool_call *call, struct session *s)
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
     call_begin_operation(call, "load-file");
+    if (session_attached(s) != NULL) {
+        /* A relative path means the same as for edit-form, whatever the image's directory is. */
+        char *directory = realpath(call_directory(call), NULL);
+        if (directory != NULL)
+            call_write_text(call, "directory", directory);
+        free(directory);
+    }
     call_write_asks(call);
     call_load(call, s, path, &code, call_report);
 }

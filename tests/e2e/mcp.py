@@ -724,6 +724,8 @@ class TestCase(unittest.TestCase):
             kept.notifications.clear()
         if JOINED:
             joined_image().forget_definitions()
+            # The first reply tells which Lisp it is, where the tests expect nothing else than the contract's text.
+            kept.call("list-threads")
         self.clients.append(kept)
         return kept
 

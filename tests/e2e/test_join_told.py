@@ -301,3 +301,41 @@ class Program(mcp.TestCase):
         for part in ("- SHOP::PRICE (ITEM)", "- SHOP::*RATE* = 2", "- SHOP::ITEM (SHOP::NAME)", "- OF-THE-AGENT ()"):
             self.assertIn(part, text)
         self.assertNotIn("SWANK", text)
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class Place(mcp.TestCase):
+    def test_the_first_reply_and_the_instructions_tell_where_one_is(self):
+        image = joining.Image(self.folder())
+        self.addCleanup(image.end)
+        client = self.start_server("--attach", image.address, handshake=False)
+        instructions = client.handshake()["instructions"]
+        self.assertLessEqual(len(instructions.encode()), 1500)
+        for part in ("a person runs", "force: true", "Nothing can be undone", 'marked "the person\'s"'):
+            self.assertIn(part, instructions[:512])
+        first = client.evaluate("(+ 1 2)")
+        self.assertRegex(
+            first.text,
+            r"You work in the Lisp that a person runs: SBCL \S+ at %s, Swank \S+, process %d on \S+\. Its directory is /\S*; your package is CL-USER\."
+            % (image.address, image.process.pid),
+        )
+        self.assertNotIn("You work in", client.evaluate("1").text)
+        own = self.start_server(handshake=False)
+        self.assertIn("rollback-session", own.handshake()["instructions"])
+
+    def test_a_relative_path_is_below_the_sessions_directory(self):
+        image = joining.Image(self.folder())
+        self.addCleanup(image.end)
+        folder, elsewhere = self.folder(), self.folder()
+        mcp.write(folder + "/here.lisp", "(in-package :cl-user)\n(defun here () 1)\n")
+        mcp.write(elsewhere + "/there.lisp", "(in-package :cl-user)\n(defun there () 2)\n")
+        client = self.start_server("--attach", image.address, cwd=folder)
+        client.evaluate('(progn (uiop:chdir "%s/") (setf *default-pathname-defaults* #p"%s/"))' % (elsewhere, elsewhere))
+        self.assertFalse(client.call("load-system", path="here.lisp").is_error)
+        self.assertValue(client.evaluate("(here)"), "1")
+        self.assertFalse(client.call("edit-form", path="here.lisp", kind="defun", name="here", operation="replace", content="(defun here () 3)").is_error)
+        text = client.call("load-system", path="there.lisp").text
+        self.assertIn("There is no file there.lisp in %s, the session's directory. The directory of the image is %s/, where there is one." % (folder, elsewhere), text)
+        text = client.call("load-system", path="nowhere.lisp").text
+        self.assertIn("The directory of the image is %s/. Pass an absolute path" % elsewhere, text)
+        self.assertFalse(client.call("load-system", path=elsewhere + "/there.lisp").is_error)

@@ -60,6 +60,10 @@ static void on_worker(void *arg, struct worker *worker, const struct image_facts
     xstrset(&j->description, facts->description);
     if (j->process.pid != 0)
         tell_which_it_is(s, facts);
+    else
+        session_notify(s, FACT(FACT_IMAGE_JOINED,
+                               .texts = {facts->description,
+                                         facts->directory[0] != '\0' ? facts->directory : "not known"}));
     j->process = *facts->process;
     xstrset(&j->lost, NULL);
     s->worker = worker;

@@ -56,6 +56,7 @@ enum fact_kind {
     FACT_BRANCH_CLOSED, FACT_FILES_OPEN, FACT_STREAMS_CLOSED, /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
+    FACT_IMAGE_JOINED,                        /* its description, its directory or "" */
     FACT_IMAGE_LOST,                          /* its address, why, what ran there or NULL; the process */
     FACT_IMAGE_CHANGED, FACT_IMAGE_IS_ANOTHER, /* "" or since when; the process before, this one */
     FACT_LIBRARIES,                           /* their names */
