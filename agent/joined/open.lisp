@@ -25,9 +25,9 @@
     (hello)
     (serve-for-ever)))
 
-(defun joined-open (client &key (announce t) (session "default") before)
+(defun joined-open (client &key (announce t) (session "default") before port)
   "Open a session for CLIENT. Returns its number, the agent's hello, and a sentence on what the session BEFORE was
-evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
+evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). PORT is where the server has found this image."
   (multiple-value-bind (connection package) (own-connection)
     (if (and connection (not (serves-threads-p connection package)))
         (list :failed "This Swank performs one request at a time. Start it with threads, where SWANK:*COMMUNICATION-STYLE* is :SPAWN.")
@@ -42,6 +42,8 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence)."
                     (progn
                       (when before
                         (inherit-definitions before new))
+                      (when package
+                        (keep-door-open new package port))
                       (list left))))))))
 
 (defconstant +opening-seconds+ 10

@@ -26,6 +26,22 @@
     (when (and symbol (boundp symbol))
       (setf (symbol-value symbol) (remove connection (symbol-value symbol))))))
 
+(defun keep-door-open (session package port)
+  "If the server of the library PACKAGE took one connection only, which is that of SESSION, start it again at PORT so that
+somebody else can connect, and say so."
+  (let ((servers (value-of "*SERVERS*" package)) ; of sockets, ports and threads
+        (create (its "CREATE-SERVER" package)))
+    (when (and port create (fboundp create)
+               (its "*SERVERS*" package)
+               (every #'consp servers)
+               (notany (lambda (server) (and (third server) (thread-alive-p (third server)))) servers))
+      (let ((is-open (ignore-errors (funcall create :port port :dont-close t))))
+        (send-event session :person
+                    :text (format nil "~:[Nobody else can connect now: this server took one connection, yours. To open it~;This ~
+                                       server took one connection, yours; the agent has opened it~] again: (~(~a~):create-server ~
+                                       :port ~d :dont-close t)"
+                                  is-open package port))))))
+
 (defun part-of-connection (connection package &rest names)
   "Return what the reader called by one of NAMES in PACKAGE returns for CONNECTION, or NIL if there is none; second, whether
 there is one."

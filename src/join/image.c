@@ -333,6 +333,7 @@ static void open_session(struct image *image)
     struct strbuf form = {0};
     strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open \"cl-mcp-server\" :session");
     sexp_write_string(&form, image->options.session, strlen(image->options.session));
+    strbuf_addf(&form, " :port %s", image->address.port);
     if (image_process_is(&image->process, &image->options.before))
         strbuf_addf(&form, " :before %" PRId64, image->options.before.session);
     sexp_write_symbol(&form, "announce");

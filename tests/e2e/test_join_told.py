@@ -339,3 +339,18 @@ class Place(mcp.TestCase):
         text = client.call("load-system", path="nowhere.lisp").text
         self.assertIn("The directory of the image is %s/. Pass an absolute path" % elsewhere, text)
         self.assertFalse(client.call("load-system", path=elsewhere + "/there.lisp").is_error)
+
+    def test_a_server_that_takes_one_connection_is_opened_again(self):
+        image = joining.Image(self.folder())
+        self.addCleanup(image.end)
+        person = image.person()
+        port = int(person.evaluate("(swank:create-server :port 0 :dont-close nil)"))
+        person.evaluate("(swank:stop-server %d)" % image.port)
+        person.close()
+        client = self.start_server("--attach", "127.0.0.1:%d" % port)
+        told = "has opened it again: (swank:create-server :port %d :dont-close t)" % port
+        self.assertIn(told, client.evaluate("1").text)
+        other = swank_client.Editor(port)
+        self.addCleanup(other.close)
+        self.assertEqual("3", other.evaluate("(+ 1 2)"))
+        self.assertNotIn(told, self.start_server("--attach", "127.0.0.1:%d" % port).evaluate("1").text)
