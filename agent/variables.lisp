@@ -49,6 +49,10 @@
   (declare (ignore symbols counts))
   '())
 
+(defun fold-threads (entries)
+  "Return those of ENTRIES, of threads, that are listed, how many are not, and a line on these or NIL."
+  (values entries 0 nil))
+
 (defun definition-by-others (name kind)
   "Return the text that defines NAME as KIND, if somebody else evaluated it; here there is nobody else."
   (declare (ignore name kind))

@@ -48,12 +48,16 @@
 
 (define-operation :threads ()
   (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
-    (list *id* :ok
-          :total (length threads)
-          :threads (loop for thread in threads
-                         repeat +threads-sent+
-                         collect (thread-entry thread))
-          :inbox '())))
+    (multiple-value-bind (entries folded servers)
+        (fold-threads (loop for thread in threads
+                            repeat +threads-sent+
+                            collect (thread-entry thread)))
+      (list *id* :ok
+            :total (length threads)
+            :threads entries
+            :folded folded
+            :servers servers
+            :inbox '()))))
 
 (defun threads-named (designator)
   "List the threads with DESIGNATOR as their number or name, the whole one or the shown one."

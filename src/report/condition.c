@@ -351,7 +351,7 @@ static void add_in_one_line(struct strbuf *out, const char *message)
     }
 }
 
-void report_error_list(struct strbuf *out, struct session *session, size_t limit)
+void report_error_list(struct strbuf *out, struct session *session, size_t limit, bool counts_past)
 {
     size_t n = session_error_count(session);
     if (n == 0) {
@@ -362,8 +362,14 @@ void report_error_list(struct strbuf *out, struct session *session, size_t limit
                 session_last_error(session) == NULL
                     ? ", newest first; none since the last successful evaluation:"
                     : ", newest first:");
-    for (size_t i = 0; i < n && i < limit; i++) {
+    size_t shown = 0, past = 0;
+    for (size_t i = 0; i < n && shown < limit; i++) {
         const struct error_record *r = session_error(session, i);
+        if (counts_past && i > 0 && !error_record_is_enterable(r)) {
+            past++;
+            continue;
+        }
+        shown++;
         strbuf_addf(out, "\n%d. %s ", r->sequence, text_time(r->when.tv_sec).text);
         if (r->thread != NULL)
             strbuf_addf(out, "%s%s%s: ", error_record_is_persons(r) ? "the person's, " : "",
@@ -376,8 +382,10 @@ void report_error_list(struct strbuf *out, struct session *session, size_t limit
         else
             strbuf_addf(out, " (cannot be entered: %s)", why_not);
     }
-    if (n > limit)
-        strbuf_addf(out, "\n... %zu more", n - limit);
+    if (past > 0)
+        strbuf_addf(out, "\n%zu more can no longer be entered; limit: 32 shows them.", past);
+    if (n > shown + past)
+        strbuf_addf(out, "\n... %zu more", n - shown - past);
     while (n-- > 0)
         session_note_announced(session, n);
 }

@@ -81,8 +81,9 @@ size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_
 /* report_frame_is_machinery(frame): is it one of loading or of a test framework? */
 bool report_frame_is_machinery(const struct sexp *frame);
 
-/* report_error_list(out, session, limit): the text of list-errors, which need not be announced again. */
-void report_error_list(struct strbuf *out, struct session *session, size_t limit);
+/* report_error_list(out, session, limit, counts_past): the text of list-errors, which need not be announced
+ * again. With ${counts_past}, errors that can no longer be entered are counted, except the newest. */
+void report_error_list(struct strbuf *out, struct session *session, size_t limit, bool counts_past);
 
 /* report_wording: of all that a session has to report. */
 extern const struct session_wording report_wording;

@@ -142,9 +142,16 @@ static void get_backtrace(struct tool_call *call, struct session *s)
     call_finish(call);
 }
 
+/* In a joined image errors are many, and no copy keeps those that are past. */
+static void add_list(struct tool_call *call, struct session *s)
+{
+    report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10),
+                      session_attached(s) != NULL && !call_has(call, "limit"));
+}
+
 static void on_inbox(struct tool_call *call, const struct outcome *o)
 {
-    report_error_list(&call->text, o->session, (size_t)call_integer(call, "limit", 10));
+    add_list(call, o->session);
     call_finish(call);
 }
 
@@ -162,7 +169,7 @@ static void list_errors(struct tool_call *call, struct session *s)
         look_up_whatever(call, s, on_inbox);
         return;
     }
-    report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));
+    add_list(call, s);
     call_finish(call);
 }
 

@@ -28,7 +28,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
 {
     reply_fill(out, thread,
                "{activity=running?running}{activity=starting?starting}{activity=sleep?sleeping}"
-               "{activity=event?waiting for a condition variable, a semaphore or the end of a thread}"
+               "{activity=event?waiting}"
                "{activity=connection?waiting for a connection}{activity=input?waiting for input}"
                "{activity=output?writing}{activity=descriptors?waiting for descriptors}"
                "{activity=child?waiting for a process}{activity=signal?stopped for a moment}"
@@ -54,7 +54,7 @@ static const struct error_record *standing(const struct session *s, const struct
 
 static void add_thread(struct strbuf *out, const struct session *s, const struct sexp *thread)
 {
-    reply_fill(out, thread, "{number}  {name}: ");
+    reply_fill(out, thread, "{number}{alike*|, {}}  {name}: ");
     bool serves = !sexp_is_nil(sexp_get(thread, 0, "serves"));
     const struct sexp *number = sexp_get(thread, 0, "standing");
     const struct error_record *r = standing(s, number);
@@ -115,8 +115,10 @@ static void on_list(struct tool_call *call, const struct outcome *o)
         strbuf_addc(&call->text, '\n');
         add_thread(&call->text, o->session, sexp_nth(threads, i));
     }
-    if (total > (int64_t)shown)
-        strbuf_addf(&call->text, "\n... %lld more", (long long)(total - (int64_t)shown));
+    int64_t left_out = total - (int64_t)shown - sexp_integer(reply_get(o->reply, "folded"), 0);
+    if (left_out > 0)
+        strbuf_addf(&call->text, "\n... %lld more", (long long)left_out);
+    reply_fill(&call->text, o->reply, "{servers?\n{servers}}");
     for (size_t i = 0; i < shown; i++)
         if (begins_cycle(threads, sexp_nth(threads, i)))
             add_cycle(&call->text, threads, sexp_nth(threads, i));

@@ -354,3 +354,27 @@ class Place(mcp.TestCase):
         self.addCleanup(other.close)
         self.assertEqual("3", other.evaluate("(+ 1 2)"))
         self.assertNotIn(told, self.start_server("--attach", "127.0.0.1:%d" % port).evaluate("1").text)
+
+
+class Short(test_join.ImageTest):
+    def test_lists_are_short_in_an_image_with_many_threads_and_errors(self):
+        person = self.person()
+        person.evaluate(
+            "(progn (defvar *gate* (sb-thread:make-semaphore))"
+            " (dotimes (n 30) (let ((n n)) (sb-thread:make-thread (lambda () (if (oddp n) (sleep 1000) (sb-thread:wait-on-semaphore *gate*)))"
+            ' :name (format nil "hunchentoot-worker-127.0.0.1:~d" n)))))'
+        )
+        for n in range(20):
+            self.s.evaluate('(error "this is error number %d of the agent, which has some text")' % n)
+        threads = self.s.call("list-threads").text
+        self.assertLess(len(threads), 1000, threads)
+        self.assertRegex(threads, r"(?m)^\d+(, \d+){14}  hunchentoot-worker-127\.0\.0\.1:\.\.\.: waiting$")
+        self.assertRegex(threads, r"evaluation 20: stopped at error 20")
+        self.assertIn("are Swank's or Slynk's own.", threads)
+        self.assertNotIn("reader-thread", threads)
+        number = re.search(r", (\d+)  hunchentoot", threads).group(1)
+        self.assertIn("hunchentoot-worker", self.s.call("get-backtrace", thread=number).text)
+        errors = self.s.call("list-errors").text
+        self.assertLess(len(errors), 700, errors)
+        self.assertIn("15 more can no longer be entered; limit: 32 shows them.", errors)
+        self.assertEqual(20, len(re.findall(r"(?m)^\d+\. ", self.s.call("list-errors", limit=32).text)))

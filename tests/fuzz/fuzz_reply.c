@@ -46,7 +46,7 @@ static void check_record(struct session *s, struct error_record *r)
     check_text(&out);
     report_backtrace(&out, r, 3, SIZE_MAX, false);
     check_text(&out);
-    report_error_list(&out, s, 5);
+    report_error_list(&out, s, 5, false);
     check_text(&out);
     strbuf_fini(&out);
 }

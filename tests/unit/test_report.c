@@ -810,7 +810,7 @@ CASE(backtrace_shows_the_requested_part)
 
 CASE(error_list_of_a_session_without_errors_states_this)
 {
-    report_error_list(&f->out, &f->session, 10);
+    report_error_list(&f->out, &f->session, 10, false);
     assert_string_equal(text_of(f), "No errors in this session.");
 }
 
@@ -833,14 +833,14 @@ CASE(error_list_is_newest_first_with_a_line_for_each)
     older->sequence = 4;
     error_record_cannot_be_entered(newer, FACT_TEXT, "It is past.");
     error_record_cannot_be_entered(newer, FACT_UNWOUND, NULL);
-    report_error_list(&f->out, &f->session, 10);
+    report_error_list(&f->out, &f->session, 10, false);
     assert_string_equal(text_of(f), "2 errors, newest first:\n7. 22:13:20Z TYPE-ERROR: first line: second "
                                     "line (cannot be entered: It is past.)\n"
                                     "4. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left "
                                     "it, and no copy was made there.)");
     f->session.has_error = false;
     strbuf_clear(&f->out);
-    report_error_list(&f->out, &f->session, 1);
+    report_error_list(&f->out, &f->session, 1, false);
     assert_string_equal(text_of(f),
                         "2 errors, newest first; none since the last successful evaluation:\n7. 22:13:20Z "
                         "TYPE-ERROR: first line: second line (cannot be entered: It is past.)\n... 1 more");
@@ -858,7 +858,7 @@ CASE(error_list_cuts_long_lines_between_characters)
         f->session.errors[0] = r;
         f->session.error_count = 1;
         strbuf_clear(&f->out);
-        report_error_list(&f->out, &f->session, 10);
+        report_error_list(&f->out, &f->session, 10, false);
         text_of(f);
         assert_true(f->out.len < 480);
         error_record_free(r);

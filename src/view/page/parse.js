@@ -27,7 +27,7 @@ export function checkpoints(text) {
 
 /* threads(text): [{number, name, doing}] from list-threads. */
 export function threads(text) {
-  return rows(text, /^(?<number>\d+) {2}(?<name>.*?): (?<doing>.*)$/, ({number, name, doing}) => ({number, name, doing}));
+  return rows(text, /^(?<number>\d+)(?:, \d+)* {2}(?<name>.*?): (?<doing>.*)$/, ({number, name, doing}) => ({number, name, doing}));
 }
 
 /* frames(text): [{number, call, source, locals: [{name, value}]}] from get-backtrace. */
