@@ -651,7 +651,7 @@ class Errors(AgentTest):
                 ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (condition)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
-                 "This looks like the path of a file: load it with LOAD or the tool load-file."),
+                 "This looks like the path of a file: load it with path in place of system."),
         ):
             with self.subTest(code=code):
                 self.assertEqual(hint, self.fails(code).hint.splitlines()[-1])

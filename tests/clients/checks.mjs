@@ -27,7 +27,7 @@ export async function runChecks({ client, call, listTools, asks }) {
 
   await check('the tools are listed', async () => {
     const names = (await listTools()).map((tool) => tool.name);
-    for (const name of ['evaluate-lisp', 'describe-last-error', 'get-backtrace', 'reset-session']) assert.ok(names.includes(name), name);
+    for (const name of ['evaluate-lisp', 'list-errors', 'get-backtrace', 'reset-session']) assert.ok(names.includes(name), name);
   });
 
   await check('the server says its name and version', () => {
@@ -50,7 +50,7 @@ export async function runChecks({ client, call, listTools, asks }) {
     const result = await call('evaluate-lisp', { code: '(/ 1 0)' });
     assert.equal(result.isError, true);
     assert.match(textOf(result), /^\[ERROR\] DIVISION-BY-ZERO\n/);
-    assert.match(textOf(await call('describe-last-error', {})), /^Error: DIVISION-BY-ZERO\n/);
+    assert.match(textOf(await call('list-errors', { index: 0 })), /^Error: DIVISION-BY-ZERO\n/);
   });
 
   await check('an unknown tool is rejected with -32602', async () => {

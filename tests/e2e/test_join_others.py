@@ -96,24 +96,24 @@ class Joined:
             "a time limit interrupts code that waits or sleeps": self.interrupts("(sleep 100)"),
             # When ABCL looks for interrupts depends on what Java makes of the code.
             "a time limit interrupts code that computes": None if self.lisp == "abcl" else self.interrupts("(loop)"),
-            "`describe-symbol`, `apropos-search`, `complete-symbol`": works("describe-symbol", "Divide", name="share")
-            and works("apropos-search", "SHARE", pattern="share") and works("complete-symbol", "share", prefix="shar"),
-            "`class-info`, `find-methods`, `explain-dispatch`": works("class-info", "SIZE", class_="shape")
-            and works("find-methods", "AREA", generic_function="area")
-            and works("explain-dispatch", "AREA .*primary", form="(area (make-instance 'shape))"),
-            "`macroexpand-form`": works("macroexpand-form", r"\(if \(zerop 3\)", form="(unless-zero 3)"),
+            "`describe-symbol`, `apropos-search`": works("describe-symbol", "Divide", name="share")
+            and works("apropos-search", "SHARE", pattern="share") and works("apropos-search", "share", pattern="shar", complete=True)
+            and works("describe-symbol", "SIZE", name="shape", show="class")
+            and works("describe-symbol", "AREA", name="area", show="methods"),
+            "`explain-form`: expansion, dispatch": works("explain-form", "AREA .*primary", form="(area (make-instance 'shape))", show="dispatch")
+            and works("explain-form", r"\(if \(zerop 3\)", form="(unless-zero 3)"),
             "`inspect-object`": works("inspect-object", "SIZE = 7", code="(make-instance 'shape :size 7)"),
             "`list-definitions`": works("list-definitions", "(?s)SHARE.*UNLESS-ZERO.*SHAPE.*AREA"),
             "`trace-functions`": works("trace-functions", "Now traced", functions=["share"])
             and evaluates("(first (share 4 2))", "2") and works("trace-functions", "SHARE 4 2")
             and works("trace-functions", "", action="stop"),
-            "`disassemble-function`": works("disassemble-function", ".", name="share"),
-            "`load-file`": works("load-file", "", path=self.file("(defvar cl-user::*loaded* 1)")) and evaluates("*loaded*", "1"),
+            "`find-definition`, with `machine-code` too": works("find-definition", ".", name="share", machine_code=True),
+            "`load-system` with `path`": works("load-system", "", path=self.file("(defvar cl-user::*loaded* 1)")) and evaluates("*loaded*", "1"),
             "`find-definition` of what a file defines": self.is_found_in_its_file(),
-            "`who-calls`, for callers that are compiled": self.callers_are_found(),
-            "`list-callees`": works("list-callees", "", name="share"),
-            "`compile-form`": works("compile-form", "", code="(defun third-of (x) (/ x 3))"),
-            "`profile-code`": works("profile-code", "", code="(share 1 2)"),
+            "`find-references`: callers, if they are compiled": self.callers_are_found(),
+            "`find-references`: callees": works("find-references", "", name="share", relation="callees"),
+            "`explain-form`: compilation": works("explain-form", "", form="(defun third-of (x) (/ x 3))", show="compilation"),
+            "`measure-code` with `profile`": works("measure-code", "", code="(share 1 2)", profile="cpu"),
             "`memory-report`": works("memory-report", ""),
             "errors that stand in the person's debugger have a number in `list-errors`": self.held_error_has_a_number(),
         }
@@ -128,7 +128,7 @@ class Joined:
         number = int(re.search(r"(?m)^(\d+)\..*DIVISION", self.s.call("list-errors").text).group(1))
         self.s.call("evaluate-in-frame", frame=frame, index=number, code="(setf divisor 5)")
         can["setting a variable of a frame"] = works("evaluate-in-frame", "=> 5", frame=frame, index=number, code="divisor")
-        can["`return-from-frame`, `restart-frame`"] = works("return-from-frame", "=>", frame=frame, index=number, value="1")
+        can["`restart-frame`"] = works("restart-frame", "=>", frame=frame, index=number, values="1")
         can["an error stands in its thread, and a restart goes on from it"] = self.stands() and works(
             "invoke-restart", r"=> \(22\)", index=number, restart="USE-VALUE", value="(+ 20 2)")
         return can

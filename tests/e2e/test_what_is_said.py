@@ -439,7 +439,7 @@ class OtherNames(mcp.SessionTest):
 
     def test_a_name_that_the_tool_has_is_not_taken_for_another(self):
         self.assertIn("given twice", self.s.call("describe-symbol", {"symbol": "car", "name": "cdr"}).text)
-        self.assertIn("Unknown argument", self.s.call("find-methods", {"name": "print-object"}).text)
+        self.assertIn("Unknown argument", self.s.call("measure-code", {"name": "print-object"}).text)
 
 
 PLACES = '(defun wide (x)\n  (let ((unused 1))\n    (+ x "a")))\n(defun deep (y)\n  (list (wide 1 2)\n        (nowhere y)))\n'
