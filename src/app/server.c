@@ -322,6 +322,7 @@ static bool begin(struct server *server, const struct options *options, struct c
                    .only_looks = options->is_attach_read_only,
                    .may_attach = options->http.addresses[0] == NULL || options->allows_attach,
                    .redacts = options->redacts,
+                   .listing = options->http.connection.listing,
                    .is_persistent = options->is_persistent},
         .state_directory = options->state_directory,
         .save_every_s = options->save_every_s,

@@ -14,6 +14,7 @@
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
 #include "mcp/tasks.h"
+#include "tools/listing.h"
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 
@@ -35,7 +36,8 @@ static void add_instructions(const struct client *client, struct strbuf *out)
     struct strbuf text = {0};
     const struct toolbox *toolbox = client->options.toolbox;
     bool is_joined = toolbox != NULL && toolbox->attach != NULL;
-    strbuf_adds(&text, is_joined ? text_instructions_joined : text_instructions);
+    const char *own = is_joined ? text_instructions_joined : text_instructions;
+    listing_add_text(client->options.listing, own, strlen(own), &text);
     if (toolbox != NULL && confinements_own(toolbox->confinements) != NULL)
         strbuf_addf(&text, "\nSandbox: %s", confinement_description(confinements_own(toolbox->confinements)));
     strbuf_adds(out, "\"instructions\":");

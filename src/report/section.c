@@ -102,6 +102,11 @@ void section_add_marked(struct strbuf *out, const struct strbuf *text)
     out->settled = out->len;
 }
 
+const char *section_heading(enum heading heading)
+{
+    return headings[heading];
+}
+
 void section_begin(struct strbuf *out, enum heading heading)
 {
     if (out->len > 0)

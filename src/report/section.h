@@ -35,6 +35,9 @@ struct strbuf;
 enum heading { HEADING_NONE, HEADINGS(HEADING_NAME) HEADING_COUNT };
 #undef HEADING_NAME
 
+/* section_heading(heading): its text, with what ends it; constant. */
+const char *section_heading(enum heading heading);
+
 /* section_begin(out, heading): mark the text in ${out} as section_mark() does, then append a blank line
  * unless it is empty, and the heading. */
 void section_begin(struct strbuf *out, enum heading heading);

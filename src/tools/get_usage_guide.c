@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/call.h"
+#include "tools/listing.h"
 #include "tools/registry.h"
 #include "tools/table.h"
 
@@ -20,16 +21,18 @@ static const struct {
 
 #define TOPIC_COUNT (sizeof topics / sizeof topics[0])
 
-static void add_tools(struct strbuf *out)
+static void add_tools(const char *listing, struct strbuf *out)
 {
+    const char *family = "";
     strbuf_adds(out, "TOOLS");
     for (size_t i = 0; i < registry_count(); i++) {
-        const char *family = tool_table[i].family;
-        bool is_first = i == 0 || strcmp(family, tool_table[i - 1].family) != 0;
+        if (!listing_has(listing, registry_at(i)))
+            continue;
+        bool is_first = strcmp(family, tool_table[i].family) != 0;
+        family = tool_table[i].family;
         strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? family : "", is_first ? ": " : "",
                     registry_at(i)->name);
     }
-    strbuf_adds(out, "\nAny can be called. If the client lists few, set the server's option tools to full.");
 }
 
 static void run(struct tool_call *call)
@@ -41,9 +44,9 @@ static void run(struct tool_call *call)
             continue;
         strbuf_adds(&call->text, call->text.len > 0 ? "\n\n" : "");
         if (topics[i].text == NULL)
-            add_tools(&call->text);
+            add_tools(call->toolbox->listing, &call->text);
         else
-            strbuf_adds(&call->text, topics[i].text);
+            listing_add_text(call->toolbox->listing, topics[i].text, strlen(topics[i].text), &call->text);
     }
     call->text.settled = call->text.len; /* all of it is the server's own: lines may begin with a heading */
     call_finish(call);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/section.h"
 #include "tools/arguments.h"
 #include "tools/audit.h"
 #include "tools/registry.h"
@@ -158,4 +159,136 @@ json_t *listing_of(const char *spec, struct err *err)
     }
     free(is_shown);
     return listing;
+}
+
+static bool is_shown(const char *spec, size_t tool)
+{
+    bool *shown = xcalloc(registry_count() + 1, sizeof *shown);
+    struct err err;
+    bool is_there = spec == NULL || (choose_all(spec, shown, &err) && shown[tool]);
+    free(shown);
+    return is_there;
+}
+
+bool listing_has(const char *spec, const struct tool *tool)
+{
+    for (size_t i = 0; i < registry_count(); i++)
+        if (registry_at(i) == tool)
+            return is_shown(spec, i);
+    return false;
+}
+
+/* The number of the tool that the word is called; registry_count() if it is none. */
+static size_t find_word(const char *word, size_t len)
+{
+    size_t i = 0;
+    while (i < registry_count() &&
+           (strlen(registry_at(i)->name) != len || memcmp(registry_at(i)->name, word, len) != 0))
+        i++;
+    return i;
+}
+
+static bool is_of_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '-';
+}
+
+static bool names_absent(const char *spec, const char *text, size_t len)
+{
+    for (size_t at = 0, end; at < len; at = end + (end == at)) {
+        for (end = at; end < len && is_of_name(text[end]);)
+            end++;
+        size_t tool = find_word(text + at, end - at);
+        bool is_lisp = at > 0 && text[at - 1] == ':'; /* asdf:load-system */
+        if (tool < registry_count() && !is_lisp && !is_shown(spec, tool))
+            return true;
+    }
+    return false;
+}
+
+/* Does the sentence go on behind the end of the line at ${at}? Then it has no stop, and the next line begins
+ * as no sentence does. */
+static bool goes_on(const char *text, size_t len, size_t at)
+{
+    const char *next = text + at + 1, *end = text + len;
+    while (next < end && *next == ' ')
+        next++;
+    return at > 0 && strchr(".:", text[at - 1]) == NULL && next < end && *next >= 'a' && *next <= 'z';
+}
+
+/* Where the sentence that begins at ${at} ends, with the blank or the end of line behind it. The stop behind
+ * the number of an item ends none. */
+static size_t sentence_end(const char *text, size_t len, size_t at)
+{
+    for (; at < len; at++) {
+        bool is_stop = at > 0 && text[at] == ' ' && text[at - 1] == '.' &&
+                       (at < 2 || text[at - 2] < '0' || text[at - 2] > '9');
+        if (is_stop || (text[at] == '\n' && !goes_on(text, len, at)))
+            return at + 1;
+    }
+    return len;
+}
+
+/* How much of the sentence remains: all of it, or its clauses before the one that names an absent tool. What
+ * follows a semicolon may refer to what stands before it. */
+static size_t kept_of(const char *spec, const char *sentence, size_t len)
+{
+    size_t kept = 0;
+    for (size_t end = 0; kept < len; kept = end) {
+        const char *stop = memchr(sentence + kept, ';', len - kept);
+        end = stop == NULL ? len : (size_t)(stop - sentence) + 1;
+        if (names_absent(spec, sentence + kept, end - kept))
+            break;
+    }
+    return kept;
+}
+
+void listing_add_text(const char *spec, const char *text, size_t len, struct strbuf *out)
+{
+    size_t start = out->len;
+    for (size_t at = 0, end; at < len; at = end) {
+        end = sentence_end(text, len, at);
+        size_t kept = spec == NULL ? end - at : kept_of(spec, text + at, end - at);
+        strbuf_add(out, text + at, kept);
+        if (at + kept == end)
+            continue;
+        if (kept > 0) { /* without its semicolon */
+            out->bytes[out->len - 1] = '.';
+            strbuf_addc(out, text[end - 1] == '\n' ? '\n' : ' ');
+        } else if (text[end - 1] == '\n' && out->len > start && out->bytes[out->len - 1] == ' ') {
+            out->bytes[out->len - 1] = '\n';
+        }
+        while (end == len && out->len > start && strchr(" \n", out->bytes[out->len - 1]) != NULL)
+            out->bytes[--out->len] = '\0';
+    }
+}
+
+void listing_prune_hints(const char *spec, struct strbuf *text)
+{
+    const char *heading = section_heading(HEADING_HINT);
+    struct strbuf out = {.limit = text->limit};
+    size_t at = 0;
+    const char *found;
+    if (spec == NULL || text->len == 0)
+        return;
+    while ((found = strstr(text->bytes + at, heading)) != NULL) {
+        size_t start = (size_t)(found - text->bytes), body = start + strlen(heading);
+        const char *next = strstr(text->bytes + body, "\n\n");
+        size_t end = next == NULL ? text->len : (size_t)(next - text->bytes);
+        strbuf_add(&out, text->bytes + at, body - at);
+        at = body;
+        if (start > 0 && text->bytes[start - 1] != '\n')
+            continue;
+        size_t before = out.len;
+        listing_add_text(spec, text->bytes + body, end - body, &out);
+        if (out.len == before) { /* nothing is left: the heading goes, and the blank line before it */
+            out.len -= strlen(heading) + (start > 1 ? 2 : 0);
+            out.bytes[out.len] = '\0';
+        }
+        at = end;
+    }
+    strbuf_add(&out, text->bytes + at, text->len - at);
+    strbuf_fini(text);
+    *text = out;
+    text->settled = text->len;
 }

@@ -13,6 +13,7 @@
 #include "session/sessions.h"
 #include "tools/audit.h"
 #include "tools/evaluations.h"
+#include "tools/listing.h"
 #include "tools/others.h"
 #include "tools/tool_call.h"
 #include "tools/user_tools.h"
@@ -140,6 +141,7 @@ void reply_text_complete(struct tool_call *call)
     tell_others(call);
     add_moment(call);
     call_redact(call, &call->text);
+    listing_prune_hints(call->toolbox->listing, &call->text);
     bound_text(call);
     clean_structured(call);
 }

@@ -46,6 +46,21 @@ class Listing(mcp.TestCase):
         client = self.start_server("--tools=get-output")
         self.assertOperational(client)
 
+    def test_instructions_guide_and_hints_name_only_what_a_shorter_list_has(self):
+        all_names = {tool["name"] for tool in self.listing()[0]}
+        client = self.start_server("--tools=evaluate-lisp,get-usage-guide,create-session", handshake=False)
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        texts = [client.request("initialize", hello)["instructions"]]
+        client.notify("notifications/initialized")
+        self.assertIn("create-session", texts[0])
+        texts += [client.call("get-usage-guide", topic=topic).text for topic in ("workflow", "tools", "patterns", "recovery", "threads")]
+        hints = client.evaluate("(alexandria:iota 3)").parts["Hint"]
+        self.assertIn("The system alexandria is not loaded.", hints)
+        for text in (*texts, hints):
+            named = set(re.findall(r"(?<![:\w-])[a-z]+(?:-[a-z]+)+", text)) & all_names
+            self.assertLessEqual(named, {"evaluate-lisp", "get-usage-guide", "create-session"})
+        self.assertIn("load-system", self.start_server().evaluate("(alexandria:iota 3)").parts["Hint"])
+
     def test_the_order_is_always_the_same(self):
         first = [tool["name"] for tool in self.s.request("tools/list")["tools"]]
         self.assertEqual(first, [tool["name"] for tool in self.s.request("tools/list")["tools"]])

@@ -8,6 +8,7 @@
 #include "../assert_between.h"
 #include "base/utf8.h"
 #include "strbuf_test.h"
+#include "tools/listing.h"
 #include "tools/registry.h"
 #include "tools/toolbox.h"
 
@@ -139,6 +140,51 @@ STRBUF_TEST(joined, guide_has_every_topic_and_no_other_text)
     read_guide(&all, NULL);
     assert_string_equal(strbuf_string(joined), strbuf_string(&all.text));
     strbuf_fini(&all.text);
+}
+
+TEST(a_shorter_list_loses_what_is_said_of_other_tools)
+{
+    static const char *const rows[][2] = {
+        {"Call evaluate-lisp. Then list-threads. And more.", "Call evaluate-lisp. And more."},
+        {"Call list-threads.", ""},
+        {"It hangs; list-threads shows why; wait.", "It hangs."},
+        {"list-threads shows why; wait.\nNext.", "Next."},
+        {"One. list-threads is\n   two. Three", "One. Three"},
+        {"One.\n1. list-threads.\n2. Two.\n", "One.\n2. Two.\n"},
+        {"One. list-threads.\nTwo; list-threads.\nThree.", "One.\nTwo.\nThree."},
+        {"Call (asdf:load-system x) or a-list-threads.", "Call (asdf:load-system x) or a-list-threads."},
+        {"", ""},
+        {"\n\n", "\n\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf out = {0}, all = {0};
+        listing_add_text("evaluate-lisp,get_output", rows[i][0], strlen(rows[i][0]), &out);
+        assert_string_equal(strbuf_string(&out), rows[i][1]);
+        listing_add_text(NULL, rows[i][0], strlen(rows[i][0]), &all);
+        assert_string_equal(strbuf_string(&all), rows[i][0]);
+        strbuf_fini(&out);
+        strbuf_fini(&all);
+    }
+}
+
+TEST(a_shorter_list_changes_nothing_of_a_reply_but_hints)
+{
+    static const char *const rows[][2] = {
+        {"[ERROR] X\nlist-threads.\n\n[Hint]\nOne. list-threads.\n\n(error 1)",
+         "[ERROR] X\nlist-threads.\n\n[Hint]\nOne.\n\n(error 1)"},
+        {"[ERROR] X\n\n[Hint]\nlist-threads.\n\n(error 1)", "[ERROR] X\n\n(error 1)"},
+        {"| [Hint]\nlist-threads.", "| [Hint]\nlist-threads."},
+        {"[Hint]\nlist-threads.", ""},
+        {"list-threads", "list-threads"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_adds(&text, rows[i][0]);
+        listing_prune_hints("evaluate-lisp", &text);
+        assert_string_equal(strbuf_string(&text), rows[i][1]);
+        strbuf_fini(&text);
+    }
 }
 
 static bool is_argument_of_any(const char *name)
