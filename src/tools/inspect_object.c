@@ -166,7 +166,7 @@ const struct tool tool_inspect_object = {
     .name = "inspect-object",
     .title = "Inspect an object",
     .description = "Show an object's class and parts, such as slots and elements, each with a handle to "
-                   "inspect next; or a picture (bytes or pathname).",
+                   "inspect next; or a picture.",
     RUNS_CODE,
     .arguments = {ARGUMENT("code", STRING, "", .is_servers = true),
                   ARGUMENT("handle", STRING, "h7, h7.3; v12: evaluation 12's value."),

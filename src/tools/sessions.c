@@ -513,11 +513,11 @@ static void reset_session(struct tool_call *call)
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
-    .description = "Create a separate Lisp: a fresh one, a copy of another session as it is now, or a saved "
-                   "one in place of a running one of that name.",
+    .description = "Create a separate Lisp: fresh, a copy of another session (from), or a saved one in place "
+                   "of a running one of that name.",
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "", .names_session = true), ARGUMENT("saved", BOOLEAN, ""),
-                  ARGUMENT("from", STRING, "The session that it begins as a copy of.", .excludes = "saved"),
+                  ARGUMENT("from", STRING, "Session to copy.", .excludes = "saved"),
                   ARGUMENT("systems", STRING_LIST, "", .excludes = "saved"),
                   ARGUMENT("directory", STRING, "", .excludes = "saved", .also_excludes = "from"),
                   ARGUMENT("attach", STRING, "A person's Lisp: HOST:PORT of its Swank, or auto.",
