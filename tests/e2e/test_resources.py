@@ -185,7 +185,7 @@ class Prompts(Surface):
         self.s.evaluate("(defun average (numbers) (float (/ (reduce #'+ numbers) (length numbers))))")
         self.assertFails("(list :average (average '()))", "DIVISION-BY-ZERO")
         text = self.s.request("prompts/get", {"name": "debug-last-error"})["messages"][0]["content"]["text"]
-        for tool in ("describe-last-error", "get-backtrace", "evaluate-in-frame", "find-definition", "evaluate-lisp", "invoke-restart"):
+        for tool in ("list-errors", "get-backtrace", "evaluate-in-frame", "find-definition", "evaluate-lisp", "invoke-restart"):
             self.assertIn("`%s`" % tool, text)
         self.assertIn("DIVISION-BY-ZERO", self.s.call("describe-last-error").text)
         self.assertIn("NUMBERS", self.s.call("get-backtrace", locals=True).text)

@@ -26,7 +26,7 @@ class Creating(mcp.TestCase):
         client = self.start_server("--load", code)
         for package, found in (("mixedCase", "mixedCase"), ("mixed", "mixed"), ("MIXED", "MIXED"), ("Mixed", "MIXED")):
             reply = client.call("create-session", package=package)
-            self.assertIn("package %s." % found, reply.text)
+            self.assertRegex(reply.text, r"package %s\b" % found)
             self.assertValue(client.evaluate("(package-name *package*)", package=package), '"%s"' % found)
 
     def test_a_new_session_takes_milliseconds(self):
