@@ -35,6 +35,19 @@
   "Return FUNCTION so that it can be called for this session in any thread."
   function)
 
+(defun made-thread-p (thread)
+  "True if THREAD, of a person's image, was made by an evaluation."
+  (declare (ignore thread))
+  nil)
+
+(defun call-sparing-program (function)
+  "Call FUNCTION, which is the agent's and runs in any thread, so that no error of its own is the person's."
+  (funcall function))
+
+(defun for-thread (function)
+  "Return FUNCTION, of no arguments, so that any thread can be interrupted to call it for this session."
+  function)
+
 (defun held-condition (thread)
   "Return the condition for which THREAD stands in a person's debugger, or NIL."
   (declare (ignore thread))

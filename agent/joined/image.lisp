@@ -13,12 +13,10 @@
           do (add-method function method))
     (set-server-hooks t)))
 
-(defun exit-if-meant (exit &rest arguments)
-  "Stand in for EXIT: a person's image does not end by an oversight of the agent's."
-  (when *is-agents-thread*
-    (cerror "End the image." "This would end the image, which a person runs and may be at work in."))
-  (let ((*is-agents-thread* nil))
-    (apply (the function exit) arguments)))
+(defun restore-image-unless-used ()
+  "Take these things away when nobody is at work in the image for whom they are there."
+  (unless (or *sessions* *made-threads*)
+    (restore-shared-image)))
 
 (defun restore-shared-image ()
   (when *is-prepared*
@@ -28,6 +26,10 @@
     (loop for (function . method) in *asdf-methods*
           do (remove-method function method))
     (remove-encapsulations)))
+
+;;; The first time takes a second where a Lisp has to find the callers of what it has linked. Loading may last; opening may not.
+(add-encapsulations)
+(remove-encapsulations)
 
 ;;; The agent's methods are in the image as soon as it is loaded.
 (loop for (function . method) in *asdf-methods*

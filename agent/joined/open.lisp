@@ -205,6 +205,10 @@ NIL if that was nothing."
     (setf (session-ended session) t)
     (ignore-errors (remove-wrappers))
     (mapc #'ask-thread-to-end threads)
+    ;; Threads of the person's that were interrupted go on.
+    (mapc #'give-up (remove-if (lambda (standing)
+                                 (or (null (standing-post standing)) (member (standing-thread standing) threads)))
+                               *standing-errors*))
     (raise-signal (session-arrival session))
     (raise-signal (session-sent session))
     (raise-signal (session-room session))
@@ -216,8 +220,7 @@ NIL if that was nothing."
         (await-thread thread +unwinding-seconds+)))
     (call-locked (lambda ()
                    (setf *sessions* (remove session *sessions*))
-                   (unless *sessions*
-                     (restore-shared-image))))
+                   (restore-image-unless-used)))
     (raise-signal (session-gone session))
     (when (session-announces session)
       (announce session nil (format nil "has left~@[; it gave up ~d standing error~:p~]" (if (plusp errors) errors nil))))

@@ -23,8 +23,12 @@
   (let ((text (call-alone (lambda ()
                             (prog1 (subseq (printed-buffer stream) 0 (printed-end stream))
                               (setf (printed-end stream) 0))))))
-    (when (plusp (length text))
-      (send-event (printed-session stream) :output :stream (printed-number stream) :text text))))
+    (cond ((zerop (length text)))
+          ((session-ended (printed-session stream))
+           ;; What a session has left running prints for the person.
+           (call-as-person (lambda () (write-string text) (finish-output))))
+          (t
+           (send-event (printed-session stream) :output :stream (printed-number stream) :text text)))))
 
 (defun send-output (stream)
   "Send what STREAM has in its buffer, when there is room for it."

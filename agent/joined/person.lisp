@@ -129,23 +129,29 @@ there is one."
                                                     (subseq text 0 +person-characters+)
                                                     text))))
 
-(defun note-event (connection event)
+(defmacro define-hook (name lambda-list documentation &body body)
+  "Define NAME, which Swank or Slynk calls in a thread of theirs, for the person too. It returns NIL if it fails."
+  `(defun ,name ,lambda-list
+     ,documentation
+     (handler-case (progn ,@body)
+       (serious-condition () nil))))
+
+(define-hook note-event (connection event)
   "Tell the sessions of EVENT, which passes through Swank or Slynk by CONNECTION. True if it answers the agent; otherwise the
 library handles it too."
-  (when (note-buffer connection event)
-    (return-from note-event t))
-  (ignore-errors
-   (when (and *sessions*
-              (consp event)
-              (not (find connection *sessions* :key #'session-connection)))
-     (note-persons-definitions connection event)
-     (let ((text (case (first event)
-                   (:emacs-rex (text-of-request (second event)))
-                   (:emacs-channel-send (text-of-listener (third event))))))
-       (when text
-         (tell-sessions text))
-       (follow-debugger event))))
-  nil)
+  (or (note-buffer connection event)
+      (progn
+        (when (and *sessions*
+                   (consp event)
+                   (not (find connection *sessions* :key #'session-connection)))
+          (note-persons-definitions connection event)
+          (let ((text (case (first event)
+                        (:emacs-rex (text-of-request (second event)))
+                        (:emacs-channel-send (text-of-listener (third event))))))
+            (when text
+              (tell-sessions text))
+            (follow-debugger event)))
+        nil)))
 
 (defun follow-debugger (event)
   "Let the sessions know of an error that the person's debugger has shown or left by EVENT."
@@ -187,9 +193,9 @@ closes and lists them), nobody can connect any more."
             (ignore-errors (close stream :abort t)))))
       (apply close connection more))))
 
-(defun note-connection-closed (connection &rest more)
-  "End the sessions that came by CONNECTION, which is cut."
-  (declare (ignore more))
+(define-hook note-connection-closed (connection &rest more)
+  "End the sessions that came by CONNECTION, which is cut; MORE is what some libraries pass."
+  more
   (dolist (session *sessions*)
     (when (eq connection (session-connection session))
       (end-session-aside session)))
@@ -212,7 +218,8 @@ closes and lists them), nobody can connect any more."
 (defun wrapped-functions (package)
   "List (SYMBOL . WRAPPER) for each function of PACKAGE that is wrapped because there is no hook."
   (loop for (name hook wrapper) in '(("CLOSE-CONNECTION%" nil close-for-certain)
-                                     ("DISPATCH-EVENT" "*EVENT-HOOK*" note-dispatch))
+                                     ("DISPATCH-EVENT" "*EVENT-HOOK*" note-dispatch)
+                                     ("SPAWN" nil call-as-person))
         for symbol = (its name package)
         when (and symbol (fboundp symbol) (null (and hook (its hook package))))
           collect (cons symbol (fdefinition wrapper))))

@@ -107,6 +107,11 @@ does no harm there.")
 (defun tag-of-session (tag)
   (intern (format nil "~a-~d" tag (session-number *session*)) "CL-MCP-AGENT"))
 
+(defun for-thread (function)
+  (let ((session *session*))
+    (lambda ()
+      (call-as-guest session function))))
+
 (defun for-session (function)
   (let ((session *session*))
     (lambda (&rest arguments)

@@ -211,10 +211,15 @@ is an error inside the error, reported like any other."
              (length lambda-list)
              count))))
 
-(define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number)
+(defvar *by-force* nil
+  "True while a restart is invoked with force.")
+
+(define-operation :invoke-restart (&rest arguments &key ((:restart designator)) ((:value text)) asks number force)
   (let* ((restart (or (and *error-condition* (find-shown-restart designator))
                       (refuse "Error ~d has no restart ~a.~@[ It has ~a.~]" number designator (restarts-offered))))
          (asker (and (null text) asks (restart-asker restart))))
+    (when (and (eq 'end-image (restart-name restart)) (not force))
+      (refuse "END-IMAGE ends the image, which a person runs. Pass force to invoke it all the same."))
     (when (and (null text) (null asker) (plusp (required-count (restart-lambda-list restart))))
       (refuse "The restart ~a needs a value: pass a form as the argument value." designator))
     (go-on-from-error
@@ -232,4 +237,6 @@ is an error inside the error, reported like any other."
                (note-lost progress)
                (note-restart progress restart text))
            (call-with-handlers *program-handlers*
-                               (lambda () (apply #'invoke-restart restart values)))))))))
+                               (lambda ()
+                                 (let ((*by-force* force))
+                                   (apply #'invoke-restart restart values))))))))))

@@ -204,7 +204,8 @@
   "True if THREAD does not belong to the program."
   (or (eq thread (serving-thread))
       (find thread *posts* :key #'post-thread)
-      (answers-look-up-p thread)))
+      (answers-look-up-p thread)
+      (made-thread-p thread)))
 
 (defun among-threads-p ()
   "True if threads of the program run."
@@ -441,7 +442,7 @@ REPORTED is called when the report is in the inbox."
            (put-in-inbox (inbox-entry (minimal-report 0 kind condition) number)))
          (note-ended number))
        ;; A person's thread is not ours to end: it continues.
-       (unless (shares-image-p)
+       (when (or (not (shares-image-p)) (made-thread-p (current-thread)))
          (end-thread))))))
 
 (define-operation :interrupt-thread (&key thread force)

@@ -105,11 +105,17 @@ NIL."
   "The methods that watch ASDF.")
 
 (defmacro define-asdf-method (name &rest rest)
-  "Define a method on ASDF's function NAME, unless this ASDF is too old to have the classes that the method is for."
-  (if (loop for (name class) in (remove-if-not #'consp (find-if #'listp rest))
-            always (find-class class nil))
-      `(push (cons #',name (defmethod ,name ,@rest)) *asdf-methods*)
-      nil))
+  "Define a method on ASDF's function NAME, unless this ASDF is too old to have the classes that the method is for. It does nothing
+where a person loads systems."
+  (let ((place (position-if #'listp rest)))
+    (if (loop for (name class) in (remove-if-not #'consp (nth place rest))
+              always (find-class class nil))
+        `(push (cons #',name (defmethod ,name ,@(subseq rest 0 (1+ place))
+                               (if *is-agents-thread*
+                                   (progn ,@(nthcdr (1+ place) rest))
+                                   ,(if (member :around rest) '(call-next-method) nil))))
+               *asdf-methods*)
+        nil)))
 
 ;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
 ;;; method for those (FiveAM brings one with it) would replace a method of ours.

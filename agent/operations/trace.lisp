@@ -16,10 +16,12 @@
 conditions from it, and calls made by it are not traced."
   (let* ((*watching* t)
          (*capture* (make-capture)))
-    (call-without-handlers
+    (call-sparing-program
      (lambda ()
-       (with-agent-syntax (:length 10 :level 4)
-         (funcall function))))))
+       (call-without-handlers
+        (lambda ()
+          (with-agent-syntax (:length 10 :level 4)
+            (funcall function))))))))
 
 (defun note-record (kind name &optional (texts '()))
   (let ((record (list kind *trace-depth* (if (main-thread-p) nil (thread-name)) name texts)))

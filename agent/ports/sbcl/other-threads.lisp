@@ -83,7 +83,7 @@
                   descriptor)))))
 
 (implement call-in-thread (thread function)
-  (let ((function (for-session function)))
+  (let ((function (for-thread function)))
     (handler-case (progn
                     (sb-thread:interrupt-thread thread
                                                 (lambda ()

@@ -19,24 +19,23 @@
                             (apply (the function print) arguments))))
   (sb-int:encapsulate 'sb-debug::%invoke-debugger 'cl-mcp-agent
                       (lambda (debug &rest arguments)
-                        (apply (the function (if (and *is-agents-thread* *debugger*)
-                                                 *debugger* ; the code has put *INVOKE-DEBUGGER-HOOK* out of action
-                                                 debug))
-                               arguments)))
-  (dolist (name *ways-to-exit*)
-    (sb-int:encapsulate name 'cl-mcp-agent #'exit-if-meant)))
+                        ;; The code has put *INVOKE-DEBUGGER-HOOK* out of action, or the agent itself has failed there.
+                        (apply (the function (or *debugger* debug)) arguments)))
+  (add-ownership))
 
 (defun wrap-calls (name wrapper)
-  "Have WRAPPER called with the function NAME and its arguments instead of it."
-  (sb-int:encapsulate name 'cl-mcp-agent wrapper))
+  "Have WRAPPER called with the function NAME and its arguments instead of it, if this release has it."
+  (when (fboundp name)
+    (sb-int:encapsulate name 'cl-mcp-agent wrapper)))
 
 (defun unwrap-calls (name)
-  (sb-int:unencapsulate name 'cl-mcp-agent))
+  (when (fboundp name)
+    (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 (defun remove-encapsulations ()
-  (dolist (name (list* 'sb-c::tail-annotate 'sb-pcl::maybe-trace-method 'sb-ext:print-symbol-with-prefix
-                       'sb-debug::%invoke-debugger *ways-to-exit*))
-    (sb-int:unencapsulate name 'cl-mcp-agent)))
+  (mapc #'unwrap-calls '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix
+                         sb-debug::%invoke-debugger))
+  (remove-ownership))
 
 ;;; The streams of a session
 
@@ -56,6 +55,7 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
+  (guard-exits)
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
         (sb-ext:*stepper-hook* #'note-step)

@@ -16,7 +16,8 @@
 
 (defun start-thread (name function)
   "Start a thread that belongs to no session. Returns it."
-  (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name))
+  (let ((*is-agents-thread* nil))       ; its own context comes with FUNCTION
+    (sb-thread:make-thread #'call-guarding-stack :arguments (list function) :name name)))
 
 (implement end-thread ()
   (sb-thread:abort-thread))

@@ -158,10 +158,6 @@ else: they keep calling the present function also when the symbol is redefined."
         `(plusp (,index-of ,symbol))
         `(and (sb-int:find-fdefn ,symbol) t))))
 
-;;; Ending the process: QUIT is deprecated.
-
-(defparameter *ways-to-exit* (remove nil (list 'sb-ext:exit (internal-function "QUIT" "SB-EXT"))))
-
 ;;; Layouts: they were called wrappers for some releases before 2.3.
 
 (defmacro object-layout (object)

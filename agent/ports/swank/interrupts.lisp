@@ -108,7 +108,7 @@
   "True in what CALL-IN-THREAD runs.")
 
 (implement call-in-thread (thread function)
-  (let ((function (for-session function)))
+  (let ((function (for-thread function)))
     (flet ((run ()
              (run-errand (lambda ()
                                  (let ((*interrupted-here* t))

@@ -4,21 +4,41 @@
 
 ;;; What the image gets while sessions are open. What ends it does something else in the agent's threads only.
 
+(defun own-function (name package place)
+  "Return (SYMBOL PLACE) if the function NAME is in PACKAGE, else (NIL)."
+  (let ((symbol (and (find-package package) (find-symbol name package))))
+    (if (and symbol (fboundp symbol)) (list symbol place) (list nil))))
+
 (defparameter *ways-to-exit*
   (remove-duplicates (remove-if-not #'fboundp (list* 'uiop:quit (remove nil (mapcar #'own-name '("QUIT" "EXIT")))))))
 
-(defvar *exits* '()
+(defparameter *ways-to-give-away*
+  (remove nil (list (own-function "PROCESS-RUN-FUNCTION" "MP" 1) (own-function "MAKE-THREAD" "THREADS" 0)) :key #'first)
+  "The functions that take a function for another thread: (NAME PLACE).")
+
+(defvar *stood-for* '()
   "What was the function of each name while others stand in: (NAME . FUNCTION).")
+
+(defun let-stand-in (name wrapper)
+  "Have WRAPPER called with the function of NAME, and its arguments, instead of it."
+  (let ((function (fdefinition name)))
+    (push (cons name function) *stood-for*)
+    (setf (fdefinition name) (lambda (&rest arguments) (funcall wrapper function arguments)))))
 
 (defun add-encapsulations ()
   (dolist (name *ways-to-exit*)
-    (let ((exit (fdefinition name)))
-      (push (cons name exit) *exits*)
-      (setf (fdefinition name) (lambda (&rest arguments) (apply 'exit-if-meant exit arguments))))))
+    (let ((name name))
+      (let-stand-in name (lambda (exit arguments) (stop-before-exit name exit arguments)))))
+  (loop for (name place) in *ways-to-give-away*
+        do (let ((place place))
+             (let-stand-in name (lambda (give arguments) (give-away place t give arguments))))))
 
 (defun remove-encapsulations ()
-  (loop for (name . exit) in (shiftf *exits* '())
-        do (setf (fdefinition name) exit)))
+  (loop for (name . function) in (shiftf *stood-for* '())
+        do (setf (fdefinition name) function)))
+
+(defun call-with-global-values (function)
+  (funcall function))
 
 (defun wrap-calls (name wrapper)
   "Do nothing: a wrapper around a function of Swank's or Slynk's would be visible to the person."
@@ -54,11 +74,12 @@ when that has nobody to ask."
 
 (defun start-thread (name function)
   "Start a thread that belongs to no session. Returns it."
-  (backend spawn
-           (lambda ()
-             (catch 'thread-ended
-               (call-without-debugger function)))
-           :name name))
+  (let ((*is-agents-thread* nil))       ; its own context comes with FUNCTION
+    (backend spawn
+             (lambda ()
+               (catch 'thread-ended
+                 (call-without-debugger function)))
+             :name name)))
 
 (defvar *held-conditions* '()
   "What threads have told of the debugger that they stand in: (THREAD . CONDITION).")
