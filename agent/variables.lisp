@@ -14,6 +14,10 @@
   "True if the image is a person's, whose threads run in it and who may stand in errors of their own."
   nil)
 
+(defun runs-nothing-p ()
+  "True if this session runs nothing of the program: no definition of a system, no reader macro, no print method."
+  nil)
+
 (defun note-top-package ()
   "Note that the program has left this package current, outside all bindings."
   nil)

@@ -25,7 +25,14 @@
     (hello)
     (serve-for-ever)))
 
-(defun joined-open (client &key (announce t) (session "default") before port)
+(defun values-for-looking (values)
+  "Return VALUES, of *OWN-VARIABLES*, for a session that runs nothing of the program: none of its reader macros."
+  (let ((values (copy-list values)))
+    (loop for (name value) in (list (list '*readtable* (copy-readtable nil)) '(*read-eval* nil))
+          do (setf (nth (position name *own-variables*) values) value))
+    values))
+
+(defun joined-open (client &key (announce t) looks (session "default") before port)
   "Open a session for CLIENT. Returns its number, the agent's hello, and a sentence on what the session BEFORE was
 evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). PORT is where the server has found this image."
   (multiple-value-bind (connection package) (own-connection)
@@ -37,7 +44,8 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
             (send-at-once (socket-stream connection package)))
           (let ((left (and before (what-was-left before)))
                 (new (make-session :program client :name session :announces announce :connection connection
-                                   :own-values (global-values))))
+                                   :looks looks
+                                   :own-values (if looks (values-for-looking (global-values)) (global-values)))))
             (append (open-session new)
                     (progn
                       (when before

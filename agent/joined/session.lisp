@@ -18,6 +18,7 @@
   (program "" :type string)             ; the client's name
   (name "" :type string)                ; what the server calls the session
   (announces t)                         ; NIL, T for the echo area, or :BUFFER
+  (looks nil)                           ; nothing of the program is run for it
   connection thread
   (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)
   (own-values '())                      ; of *OWN-VARIABLES*
@@ -75,6 +76,9 @@ does no harm there.")
 
 (defun shares-image-p ()
   t)
+
+(defun runs-nothing-p ()
+  (session-looks *session*))
 
 ;;; Time limits
 

@@ -16,7 +16,7 @@
 (defun meant-system (name)
   "Return the system that is meant by NAME, or refuse. Signals an error if its definition cannot be loaded."
   (let ((name (meant-system-name name)))
-    (or (asdf:find-system name nil)
+    (or (find-system-here name)
         (refuse-absent-system name))))
 
 (defun first-of (list count)
@@ -50,7 +50,7 @@ feature that is absent. The second value is the required version."
 (defun state-of-system (name)
   "Return the system NAME or NIL, and its state: :LOADED, :KNOWN, :ABSENT or :BROKEN."
   (handler-case
-      (let ((system (asdf:find-system name nil)))
+      (let ((system (find-system-here name)))
         (values system
                 (cond ((asdf:component-loaded-p (or system name)) :loaded)
                       (system :known)

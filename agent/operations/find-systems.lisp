@@ -236,6 +236,12 @@ has no file. If several have the same name, the first is the one that ASDF uses.
       (refuse-absent-system text))
     name))
 
+(defun find-system-here (name)
+  "Return the system NAME or NIL. Finding it loads its definition, unless nothing may run."
+  (if (runs-nothing-p)
+      (asdf::registered-system (asdf:coerce-name name))
+      (asdf:find-system name nil)))
+
 (defun absent-system-p (name)
   "True if ASDF has no system NAME, which may be a path. This does not cover a definition that cannot be loaded:
 loading the system reports that."
@@ -243,7 +249,7 @@ loading the system reports that."
     (handler-case (or (eql 0 (position #\/ name))
                       (prog1 (handler-bind ((warning #'muffle-warning))
                                (let ((*error-output* messages))
-                                 (null (asdf:find-system name nil))))
+                                 (null (find-system-here name))))
                         (write-string (get-output-stream-string messages) *error-output*)))
       ;; Loading the system prints them again.
       (error () nil))))

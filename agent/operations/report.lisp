@@ -5,6 +5,17 @@
 
 (defvar *standard-readtable* (copy-readtable nil))
 
+(defun print-without-methods (stream object)
+  "Print OBJECT, an instance, and run no method of the program's: its classes' objects show class and address."
+  (let ((name (class-name (class-of object))))
+    (if (and (symbolp name) (symbol-package name) (own-package-p (symbol-package name)))
+        (print-object object stream)
+        (print-unreadable-object (object stream :type t :identity t)))))
+
+(defvar *without-methods* (copy-pprint-dispatch nil)
+  "How a session prints that only looks.")
+(set-pprint-dispatch '(or standard-object structure-object condition function) 'print-without-methods 1000 *without-methods*)
+
 (defmacro with-agent-syntax ((&key length level (package '(session-package))) &body body)
   "Run BODY under the printer settings of the contract, not the user's."
   `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
@@ -21,10 +32,11 @@
           (*print-level* level)
           (*print-lines* nil)
           (*print-miser-width* nil)
-          (*print-pretty* nil)
-          (*print-right-margin* nil)
+          (*print-pretty* (runs-nothing-p))
+          (*print-pprint-dispatch* (if (runs-nothing-p) *without-methods* *print-pprint-dispatch*))
+          (*print-right-margin* (if (runs-nothing-p) most-positive-fixnum nil))
           (*read-base* 10)
-          (*read-eval* t)
+          (*read-eval* (not (runs-nothing-p)))
           (*read-suppress* nil)
           (*readtable* *standard-readtable*))
       (call-printing-plainly function))))

@@ -309,6 +309,7 @@ static bool begin(struct server *server, const struct options *options, struct c
         .announces = options->announces == ANNOUNCE_OFF      ? IMAGE_ANNOUNCES_NOTHING
                      : options->announces == ANNOUNCE_BUFFER ? IMAGE_ANNOUNCES_IN_BUFFER
                                                              : IMAGE_ANNOUNCES,
+        .only_looks = options->is_attach_read_only,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

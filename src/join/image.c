@@ -341,6 +341,8 @@ static void open_session(struct image *image)
                                             [IMAGE_ANNOUNCES_NOTHING] = " cl:nil",
                                             [IMAGE_ANNOUNCES_IN_BUFFER] = " :buffer"};
     strbuf_adds(&form, announces[image->options.announces]);
+    sexp_write_symbol(&form, "looks");
+    strbuf_adds(&form, image->options.only_looks ? " cl:t" : " cl:nil");
     end_call(&form);
     request(image, &form, on_opened);
     enter(image, OPENING);

@@ -364,6 +364,48 @@ class Looking(ImageTest):
         self.assertEqual("1", person.evaluate("*left-alone*"))
 
 
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class LookingOnly(mcp.TestCase):
+    """What would leave a witness if a tool that looks ran it: a definition of a system, reader macros, print methods, a report."""
+
+    FORMS = """(require :asdf)
+(asdf:initialize-source-registry '(:source-registry (:directory "FOLDER") :ignore-inherited-configuration))
+(defvar *witness* nil)
+(defclass thing () ((part :initarg :part :initform 1)))
+(defstruct part (x 1))
+(defmethod print-object ((it part) stream) (push :part *witness*) (write-string "part" stream))
+(defmethod print-object ((it thing) stream) (push :thing *witness*) (write-string "thing" stream))
+(set-pprint-dispatch 'part (lambda (stream it) (push :pprint *witness*) (princ "x" stream)))
+(set-macro-character #\\! (lambda (stream character) (push :reader *witness*) 1))
+(defvar *things* (list (make-part) (make-instance 'thing)))
+(defun serve (part) (declare (optimize debug)) (loop (sleep 0.02) (part-x part)))
+(sb-thread:make-thread (lambda () (serve (make-part))) :name "service")"""
+
+    def test_no_argument_and_no_object_runs_anything(self):
+        folder = self.folder()
+        definition = mcp.write(os.path.join(folder, "witness.asd"), '(setf cl-user::*witness* (list :asd)) (defsystem "witness")')
+        mcp.write(os.path.join(folder, "witness.lisp"), "(setf cl-user::*witness* :loaded)")
+        image = joining.Image(self.folder(), self.FORMS.replace("FOLDER", folder + "/"))
+        self.addCleanup(image.end)
+        person = image.person()
+        self.addCleanup(person.close)
+        self.options = ("--attach", image.address, "--attach-read-only")
+        printed = "".join(self.s.call("get-backtrace", thread="service", locals=True).text for _ in range(2))
+        self.assertRegex(printed, r"PART = #<PART \{[0-9A-F]+\}>")
+        self.assertRegex(self.s.call("describe-symbol", name="*things*").text, r"\(#<PART \{\w+\}> #<THING \{\w+\}>\)")
+        self.assertTrue(self.s.call("list-systems", system="witness").is_error)
+        arguments = ("#.(setf cl-user::*witness* :read)", "!", "*things*", "serve", "thing", "witness", definition, "service")
+        for tool in self.s.request("tools/list")["tools"]:
+            texts = [name for name, schema in tool["inputSchema"]["properties"].items()
+                     if schema.get("type") == "string" and "enum" not in schema and name != "session"]
+            for argument in arguments if texts else ("",):
+                with self.subTest(tool["name"], argument=argument):
+                    self.s.call(tool["name"], dict.fromkeys(texts, argument))
+                    for text in texts:
+                        self.s.call(tool["name"], {text: argument})
+                    self.assertEqual("NIL", person.evaluate("*witness*"))
+
+
 class Coming(ImageTest):
     def test_auto_finds_the_port_file_of_the_project(self):
         folder = self.folder()

@@ -99,6 +99,7 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .sends_secret = s->host->options.sends_secret,
         .announces = s->host->options.announces,
         .before = s->place.joined.process,
+        .only_looks = s->host->options.only_looks,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,
