@@ -18,13 +18,14 @@
          (*debug-io* interactive)
          (*debugger-hook* nil)
          (*capture* (make-capture))
+         (*persons-output* (list 0))
          (*output-octets* (make-buffer +buffer-length+))
          (*output-end* 0)
          (*pending* nil) (*last-frames* '()) (*is-silent* nil)
          (*own-restarts* '())
          (*hidden-restarts* hidden))
     (progv *own-variables* (session-own-values session)
-      (call-as-agent function))))
+      (call-as-agent (lambda () (call-with-task-handlers function))))))
 
 (defun call-failing-aside (function)
   "Call FUNCTION in a thread of the person's. An error of its own ends it and is told to the session; one while that is told ends

@@ -20,8 +20,8 @@
     (unwind-protect
          (call-in-own-context session
                               (lambda ()
-                                (call-with-debugger function (lambda (condition)
-                                                               (made-thread-failed condition))))
+                                (unwind-protect (call-with-debugger function #'made-thread-failed)
+                                  (flush-streams)))
                               '())
       (call-locked (lambda ()
                      (setf *made-threads* (remove thread *made-threads* :key #'first))
@@ -78,3 +78,36 @@ if the code is to go on without that, which CAN-GO-ON permits."
                                         (write-string "End the image, which a person runs. Needs force." stream))))
       (error "~a would end the image, which a person runs and may be at work in." name)))
   (apply (the function function) arguments))
+
+;;; Pools of threads (lparallel's) that the person has made: what the agent has them do runs as the person's, but its errors are
+;;; those of the evaluation that waits for them.
+
+(define-session-variable *own-pools* '()
+  "The schedulers of pools that evaluations of this session have made, or of which it has been told.")
+
+(defun note-made-pool (make &rest arguments)
+  "Stand in for MAKE, which makes the scheduler of a pool."
+  (let ((scheduler (apply (the function make) arguments)))
+    (when *is-agents-thread*
+      (push scheduler *own-pools*))
+    scheduler))
+
+(defun note-pool-work (schedule scheduler &rest arguments)
+  "Stand in for SCHEDULE, which gives work to the pool of SCHEDULER."
+  (when (and *is-agents-thread* (not (member scheduler *own-pools* :test #'eq)))
+    (push scheduler *own-pools*)
+    (send-event *session* :person :text "The threads of this pool of lparallel's are the person's: what they do for the agent, they do as
+the person's. An error there is signalled in the evaluation that waits for it."))
+  (apply (the function schedule) scheduler arguments))
+
+(defun transfer-error (condition)
+  "Have CONDITION, in a task of the agent's, signalled where the task is waited for. In a pool of the agent's it is entered where it is."
+  (let ((restart (find-restart (its "TRANSFER-ERROR" "LPARALLEL.KERNEL"))))
+    (when (and restart (not *is-agents-thread*))
+      (invoke-restart restart condition))))
+
+(defun call-with-task-handlers (function)
+  "Call FUNCTION so that the tasks which it gives to lparallel have TRANSFER-ERROR as a handler."
+  (let ((handlers (its "*CLIENT-HANDLERS*" "LPARALLEL.KERNEL")))
+    (progv (and handlers (list handlers)) (list (list (cons 'error #'transfer-error)))
+      (funcall function))))

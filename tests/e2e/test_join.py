@@ -210,7 +210,7 @@ class ImageTest(mcp.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.options = ("--attach", self.image.address, "--tools", "full")
+        self.options = ("--attach", self.image.address)
 
     def person(self):
         person = self.image.person()
@@ -362,6 +362,29 @@ class Looking(ImageTest):
                 self.assertIn("only looks at the Lisp that it has joined", reply.text)
         self.assertIn("(X)", self.s.call("describe-symbol", name="twice-of").text)
         self.assertEqual("1", person.evaluate("*left-alone*"))
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class InAPool(mcp.TestCase):
+    def test_what_the_agent_gives_to_a_persons_pool_fails_at_once_in_its_own_evaluation(self):
+        image = joining.Image(self.folder(), "(require :asdf)\n(asdf:load-system :lparallel)")
+        self.addCleanup(image.end)
+        person = image.person()
+        self.addCleanup(person.close)
+        self.options = ("--attach", image.address)
+        self.assertOperational()
+        person.evaluate('(progn (setf lparallel:*kernel* (lparallel:make-kernel 2 :name "theirs")) 1)')
+        mine = "(let ((lparallel:*kernel* (lparallel:make-kernel 2))) (prog1 (lparallel:pmap 'list '1+ '(1 2)) (lparallel:end-kernel)))"
+        report = self.s.evaluate(mine)
+        self.assertValue(report, "(2 3)")
+        self.assertNotIn("pool", report.text)
+        report = self.s.evaluate("(lparallel:pmap 'list '1+ '(1 2))")
+        self.assertIn("The threads of this pool of lparallel's are the person's", report.text)
+        self.assertFails("(lparallel:pmap 'list 'car '(1 2))", "TYPE-ERROR")
+        self.assertEqual([], [event for event in person.events if event[0] != "background-message"])
+        # The person's own tasks fail for the person.
+        person.begin('(swank:interactive-eval "(lparallel:pmap \'list \'car \'(1))")')
+        person.leave_debugger(person.debugger("is not of type"), "(sldb-abort)")
 
 
 @unittest.skipIf(joining.why_not(), joining.why_not())
@@ -553,7 +576,7 @@ class Owning(mcp.TestCase):
         super().setUp()
         self.image = joining.Image(self.folder(), self.FORMS)
         self.addCleanup(self.image.end)
-        self.options = ("--attach", self.image.address, "--tools", "full")
+        self.options = ("--attach", self.image.address)
         self.person = self.image.person()
         self.addCleanup(self.person.close)
         self.assertOperational()
@@ -630,6 +653,15 @@ class Owning(mcp.TestCase):
         self.s.call("invoke-restart", index=self.s.newest_error(), restart="USE-VALUE", value="5")
         mcp.wait_until(lambda: "entered" not in self.s.call("list-threads").text, 10, "the end of the thread")
         self.assertUntouched()
+
+    def test_what_goes_to_the_images_own_streams_is_the_persons_and_counted(self):
+        report = self.s.evaluate('(progn (format t "for the agent~%") (format sb-sys:*stdout* "for the person~%") (finish-output sb-sys:*stdout*))')
+        self.assertEqual("for the agent", report.stdout)
+        self.assertIn("15 characters went to the image's own streams", report.text)
+        self.image.await_print("for the person")
+        self.assertNotIn("own streams", self.s.evaluate("(print 1)").text)
+        told = [self.s.evaluate('(progn (sb-thread:make-thread (lambda () (write-char #\\x sb-sys:*stderr*))) nil)').text]
+        mcp.wait_until(lambda: told.append(self.s.evaluate("1").text) or "1 character went" in "".join(told), 10, "the count")
 
     def test_what_swank_makes_for_the_agent_is_the_persons(self):
         port = int(self.s.evaluate("(swank:create-server :port 0 :dont-close t)").values[0])

@@ -55,19 +55,24 @@ into a call of it."
                 (,(first form) (the string ,name) ,@(cddr form)))
         form)))
 
-(defun wrapped-exits ()
-  "List (NAME . WRAPPER) for the functions that end the image and are in it now."
-  (loop for (names function) in (list (list *names-of-exits* #'stop-before-exit) (list *names-of-kills* #'stop-before-kill))
-        append (loop for (name package) in names
-                     for symbol = (internal-function name package)
-                     when symbol
-                       collect (cons symbol (let ((symbol symbol) (function function))
-                                              (lambda (exit &rest arguments)
-                                                (funcall function symbol exit arguments)))))))
+(defun wrapped-here ()
+  "List (NAME . WRAPPER) for the functions that end the image, and those of pools of threads, that are in it now."
+  (append (loop for (names function) in (list (list *names-of-exits* #'stop-before-exit)
+                                              (list *names-of-kills* #'stop-before-kill))
+                append (loop for (name package) in names
+                             for symbol = (internal-function name package)
+                             when symbol
+                               collect (cons symbol (let ((symbol symbol) (function function))
+                                                      (lambda (exit &rest arguments)
+                                                        (funcall function symbol exit arguments))))))
+          (loop for (name wrapper) in '(("SCHEDULE-TASK" note-pool-work) ("MAKE-SCHEDULER" note-made-pool))
+                for symbol = (internal-function name "LPARALLEL.KERNEL")
+                when symbol
+                  collect (cons symbol (fdefinition wrapper)))))
 
-(defun guard-exits ()
-  "Have those that have been loaded since stopped, too."
-  (loop for (name . wrapper) in (wrapped-exits)
+(defun wrap-what-is-new ()
+  "Wrap those that have been loaded since."
+  (loop for (name . wrapper) in (wrapped-here)
         unless (sb-int:encapsulated-p name 'cl-mcp-agent)
           do (wrap-calls name wrapper)))
 
@@ -98,20 +103,20 @@ into a call of it."
                                          (if *is-agents-thread* (leave-debugger) (funcall disable))))
   (set-expanders #'expand-foreign-symbol #'expand-extern-alien)
   (wrap-calls 'sb-sys:find-foreign-symbol-address #'find-routine)
-  (guard-exits))
+  (wrap-what-is-new))
 
 (defun remove-ownership ()
   (set-expanders nil *extern-alien*)
   (mapc #'unwrap-calls (append '(sb-ext:make-timer sb-impl::run-timer sb-ext:disable-debugger
                                  sb-sys:find-foreign-symbol-address)
                                (mapcar #'first *ways-to-give-away*)
-                               (mapcar #'first (wrapped-exits)))))
+                               (mapcar #'first (wrapped-here)))))
 
 ;;; What the person's code needs as it is in the image
 
 (defparameter *variables-of-context*
   '(*standard-input* *standard-output* *error-output* *trace-output* *terminal-io* *query-io* *debug-io* *debugger-hook*
-    sb-ext:*invoke-debugger-hook* *debugger*)
+    sb-ext:*invoke-debugger-hook* *debugger* sb-sys:*stdout* sb-sys:*stderr* sb-sys:*tty*)
   "Variables that the agent binds in its threads.")
 
 (defun call-with-global-values (function)

@@ -39,6 +39,36 @@
 
 ;;; The streams of a session
 
+(define-output-stream counted-output ((:constructor make-counted-output (target)) (:copier nil) (:predicate nil))
+    (:character #'count-character :string #'count-string :misc #'answer-for-target)
+  target)
+
+(defun count-character (stream character)
+  (note-persons-output 1)
+  (write-char character (counted-output-target stream)))
+
+(defun count-string (stream string start end)
+  (note-persons-output (- (or end (length string)) start))
+  (write-string string (counted-output-target stream) :start start :end end))
+
+(defun answer-for-target (stream operation argument)
+  (declare (ignore argument))
+  (let ((target (counted-output-target stream)))
+    (case operation
+      (#.(sb-impl::%stream-opcode :charpos) (sb-kernel:charpos target))
+      (#.(sb-impl::%stream-opcode :element-type) 'character)
+      (#.(sb-impl::%stream-opcode :element-mode) 'character)
+      (#.(sb-impl::%stream-opcode :external-format) :default)
+      ((#.(sb-impl::%stream-opcode :finish-output) #.(sb-impl::%stream-opcode :force-output)) (finish-output target)))))
+
+(defun call-counting-persons-output (function)
+  "Call FUNCTION so that what it prints to the image's own streams is counted, and goes there."
+  (let ((sb-sys:*stdout* (make-counted-output (sb-ext:symbol-global-value 'sb-sys:*stdout*)))
+        (sb-sys:*stderr* (make-counted-output (sb-ext:symbol-global-value 'sb-sys:*stderr*)))
+        (sb-sys:*tty* (make-two-way-stream sb-sys:*stdin*
+                                           (make-counted-output (sb-ext:symbol-global-value 'sb-sys:*tty*)))))
+    (funcall function)))
+
 (defun make-session-output (session number)
   (make-instance 'session-output :session session :number number))
 
@@ -55,13 +85,13 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
-  (guard-exits)
+  (wrap-what-is-new)
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
         (sb-ext:*stepper-hook* #'note-step)
         (sb-ext:*evaluator-mode* :compile)
         (sb-c::*policy* (policy-of-agent)))
-    (funcall function)))
+    (call-counting-persons-output function)))
 
 (defun global-values ()
   "List the image's values of *OWN-VARIABLES*, as a new session has them."
