@@ -110,6 +110,7 @@ restart continues."
            (setf message (append message '(:stands-here t))))
           (number
            (note-standing number *post* condition)
+           (note-locks number)
            (setf message (append message (list :standing number))))
           (*post*
            ;; No request can reach this error.

@@ -282,6 +282,14 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "True in the thread that serves the channel, and in one that evaluates for it."
   (or *serves* (eq (current-thread) (serving-thread))))
 
+(define-port-operation lock-awaited (thread)
+  "Return the name of the lock for which THREAD waits, or NIL, and the thread that holds it; NIL if that is not known."
+  nil)
+
+(define-port-operation locks-held ()
+  "List in words the locks that this thread holds, as far as its stack shows them."
+  '())
+
 (define-port-operation alone-p ()
   "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
   (only-thread-p))

@@ -39,6 +39,11 @@
   "Return FUNCTION so that it can be called for this session in any thread."
   function)
 
+(defun note-locks (number)
+  "Tell which locks this thread holds, where the error NUMBER stands, if threads of a person's may wait for them."
+  (declare (ignore number))
+  nil)
+
 (defun made-thread-p (thread)
   "True if THREAD, of a person's image, was made by an evaluation."
   (declare (ignore thread))

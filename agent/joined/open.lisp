@@ -32,7 +32,7 @@
           do (setf (nth (position name *own-variables*) values) value))
     values))
 
-(defun joined-open (client &key (announce t) looks (session "default") before port)
+(defun joined-open (client &key (announce t) looks (lock-grace 10) (session "default") before port)
   "Open a session for CLIENT. Returns its number, the agent's hello, and a sentence on what the session BEFORE was
 evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). PORT is where the server has found this image."
   (multiple-value-bind (connection package) (own-connection)
@@ -44,7 +44,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
             (send-at-once (socket-stream connection package)))
           (let ((left (and before (what-was-left before)))
                 (new (make-session :program client :name session :announces announce :connection connection
-                                   :looks looks
+                                   :looks looks :lock-grace lock-grace
                                    :own-values (if looks (values-for-looking (global-values)) (global-values)))))
             (append (open-session new)
                     (progn
@@ -101,10 +101,12 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
     (setf (session-collecting *session*) t)
     (unwind-protect
          (loop with end = (time-after +collecting-seconds+)
-               for payloads = (collect-payloads *session*)
+               for payloads = (progn
+                                (watch-locks)
+                                (collect-payloads *session*))
                for left = (seconds-until end)
                until (or payloads (session-ended *session*) (not (plusp left)))
-               do (await-signal (session-sent *session*) (float left))
+               do (await-signal (session-sent *session*) (float (seconds-until-locks left)))
                finally (return payloads))
       (setf (session-collecting *session*) nil
             (session-collected-at *session*) (get-universal-time)))))

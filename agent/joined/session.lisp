@@ -18,6 +18,7 @@
   (program "" :type string)             ; the client's name
   (name "" :type string)                ; what the server calls the session
   (announces t)                         ; NIL, T for the echo area, or :BUFFER
+  (lock-grace 10)                       ; how many seconds the person's program waits for a lock of an error
   (looks nil)                           ; nothing of the program is run for it
   connection thread
   (variables (make-array +session-variables+ :initial-element nil) :type simple-vector)

@@ -21,6 +21,7 @@
   (done (make-signal))
   (served nil)
   (is-visit nil)                        ; only this one request is performed there
+  (holds nil)                           ; an error of what it evaluates keeps its locks
   (evaluates nil)                       ; an evaluation's number; * and the like are copied from its thread
   (values '()))
 
@@ -29,6 +30,7 @@
   number thread post of-program
   (held nil)                            ; the condition, if it stands in the debugger of the person who runs the image
   (below nil)                           ; the one for which the thread stood in that debugger already
+  (stays nil)                           ; it is not unwound though the person's program waits for a lock that it holds
   fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
@@ -58,6 +60,7 @@
   "Note that CONDITION, the error NUMBER, stands in this thread, at POST. If there are too many, unwind the oldest."
   (let ((standing (make-standing :number number :thread (current-thread) :post post
                                  :of-program of-program
+                                 :stays (and post (post-holds post))
                                  :below (held-condition (current-thread))
                                  :fills-heap (eq :heap (storage-kind condition)))))
     (call-locked
@@ -276,6 +279,7 @@
       (call-atomically
        (lambda ()
          (let ((post (start-evaluating-thread (getf (cddr message) :evaluation))))
+           (setf (post-holds post) (getf (cddr message) :hold))
            (values post (ask-post post message)))))
     ;; A request for a copy would be refused until the thread has ended.
     (unless (or (find post *standing-errors* :key #'standing-post)

@@ -310,6 +310,7 @@ static bool begin(struct server *server, const struct options *options, struct c
                      : options->announces == ANNOUNCE_BUFFER ? IMAGE_ANNOUNCES_IN_BUFFER
                                                              : IMAGE_ANNOUNCES,
         .only_looks = options->is_attach_read_only,
+        .lock_grace_s = options->lock_grace_s,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,

@@ -343,6 +343,7 @@ static void open_session(struct image *image)
     strbuf_adds(&form, announces[image->options.announces]);
     sexp_write_symbol(&form, "looks");
     strbuf_adds(&form, image->options.only_looks ? " cl:t" : " cl:nil");
+    strbuf_addf(&form, " :lock-grace %zu", image->options.lock_grace_s);
     end_call(&form);
     request(image, &form, on_opened);
     enter(image, OPENING);

@@ -33,6 +33,7 @@ struct image_options {
     bool sends_secret;     /* also to a listener that may be another's, at an address that was given */
     enum image_announces announces;
     struct image_process before; /* what was joined before */
+    size_t lock_grace_s;         /* how long the person's program waits for a lock of an error */
     bool only_looks;             /* the agent runs nothing of the program, its print methods neither */
     struct worker_events events; /* of the worker */
     /* The agent is there: a worker in state WORKER_STARTING, whose on_ready comes next. Given. */

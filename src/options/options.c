@@ -276,6 +276,8 @@ static const struct option_definition table[] = {
      FLAG(sends_secret)},
     {LISP, "announce", "on|off|buffer", "Tell the person who runs a joined Lisp what is done in it", "on",
      CHOICE(announces)},
+    {LISP, "lock-grace", "SECONDS", "How long a joined program may wait for a lock that an error of the agent's holds", "10",
+     COUNT(lock_grace_s)},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
      "Let Lisps write only in the working directory, or nowhere", "off",
@@ -446,6 +448,7 @@ bool options_parse(struct options *o, int argc, char **argv)
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FORMER = 999, FIRST };
     *o = (struct options){.zygote.lisp = "sbcl",
+                          .lock_grace_s = 10,
                           .http.connection = {.default_session = "default"},
                           .http.principals.access_tokens.user = "sub"};
     limits_init(&o->limits);

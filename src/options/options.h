@@ -43,6 +43,7 @@ struct options {
     bool is_attach_read_only;
     bool sends_secret;     /* --attach-secret */
     unsigned announces;    /* ANNOUNCE_ON, ... */
+    size_t lock_grace_s;
     bool is_sandbox_given; /* --sandbox, possibly off */
     struct confinements_options confinement;
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */

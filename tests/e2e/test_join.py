@@ -654,6 +654,31 @@ class Owning(mcp.TestCase):
         mcp.wait_until(lambda: "entered" not in self.s.call("list-threads").text, 10, "the end of the thread")
         self.assertUntouched()
 
+    def test_a_lock_that_an_error_holds_is_named_and_freed_when_the_program_waits(self):
+        self.options += ("--lock-grace", "2")
+        client = self.start_server(*self.options)
+        self.person.evaluate('(progn (defvar *db-lock* (sb-thread:make-mutex :name "db")) (defvar *turns* 0))')
+        service = '(sb-thread:make-thread (lambda () (loop (sb-thread:with-mutex (*db-lock*) (incf *turns*)) (sleep 0.01))) :name "turns")'
+        fails = '(sb-thread:with-mutex (*db-lock*) (error "oops"))'
+        report = client.evaluate(fails)
+        self.assertIn('The thread of this error holds the lock "db".', report.text)
+        self.person.evaluate("(progn %s 1)" % service)
+        told = []
+        mcp.wait_until(lambda: told.append(client.evaluate("1").text) or "was unwound" in told[-1], 20, "the end of the error")
+        self.assertRegex("".join(told), r"Thread turns of the person's program has waited since \d\d:\d\d:\d\dZ for the lock \"db\" that an"
+                         r" error of the agent's holds; in 2 seconds the error is unwound\. ABORT of error 1 frees it\.")
+        self.assertIn("had waited 2 seconds for the lock", told[-1])
+        self.person.event("background-message", lambda event: "was unwound" in event[1])
+        turns = self.person.evaluate("*turns*")
+        mcp.wait_until(lambda: self.person.evaluate("*turns*") != turns, 10, "the program")
+        # One that is to hold it is only told of.
+        client.evaluate(fails, hold=True)
+        mcp.wait_until(lambda: "frees it" in client.evaluate("1").text, 10, "the news")
+        self.assertNotIn("is unwound", "".join(event[1] for event in self.person.events[-2:]))
+        client.call("invoke-restart", index=client.newest_error(), restart="ABORT")
+        turns = self.person.evaluate("*turns*")
+        mcp.wait_until(lambda: self.person.evaluate("*turns*") != turns, 10, "the program")
+
     def test_what_goes_to_the_images_own_streams_is_the_persons_and_counted(self):
         report = self.s.evaluate('(progn (format t "for the agent~%") (format sb-sys:*stdout* "for the person~%") (finish-output sb-sys:*stdout*))')
         self.assertEqual("for the agent", report.stdout)

@@ -61,20 +61,47 @@
          (colon (and line (eql 0 (search "se.exec_start" line)) (position #\: line))))
     (and colon (parse-integer line :start (1+ colon) :junk-allowed t))))
 
+(defun mutex-awaited (thread)
+  "Return what THREAD waits for, if that is a mutex, or NIL."
+  (let* ((waits-for (sb-thread::thread-waiting-for thread))
+         ;; A wait with a time limit is noted as (LIMIT . MUTEX).
+         (lock (if (consp waits-for) (cdr waits-for) waits-for)))
+    (if (sb-thread::mutex-p lock) lock nil)))
+
+(defun mutex-text (mutex)
+  (if (stringp (sb-thread:mutex-name mutex)) (sb-thread:mutex-name mutex) nil))
+
+(implement lock-awaited (thread)
+  (let* ((mutex (mutex-awaited thread))
+         (owner (and mutex (sb-thread:mutex-owner mutex))))
+    (if (sb-thread::thread-p owner)
+        (values (mutex-text mutex) owner)
+        nil)))
+
+(implement locks-held ()
+  ;; SBCL keeps no list of them, but who releases a mutex has it on the stack. What only looks like a pointer is not taken for one.
+  (let ((mutexes '())
+        (end (sb-sys:sap-int (sb-sys:int-sap (sb-thread::thread-control-stack-end sb-thread:*current-thread*)))))
+    (loop for address from (sb-sys:sap-int (sb-kernel:current-sp)) below end by sb-vm:n-word-bytes
+          for word = (sb-sys:sap-ref-word (sb-sys:int-sap address) 0)
+          do (when (= sb-vm:instance-pointer-lowtag (logand word sb-vm:lowtag-mask))
+               (multiple-value-bind (object valid) (sb-kernel:make-lisp-obj word nil)
+                 (when (and valid (sb-thread::mutex-p object) (sb-thread:holding-mutex-p object))
+                   (pushnew object mutexes)))))
+    (loop for mutex in mutexes
+          collect (if (mutex-text mutex) (format nil "the lock ~s" (mutex-text mutex)) "a lock without a name"))))
+
 (implement thread-activity (thread)
   (let* ((number (thread-number thread))
-         (waits-for (sb-thread::thread-waiting-for thread))
-         ;; A wait with a time limit is noted as (LIMIT . MUTEX).
-         (lock (if (consp waits-for) (cdr waits-for) waits-for))
+         (lock (mutex-awaited thread))
          (now (last-run (thread-number sb-thread:*current-thread*)))
          (then (and number (last-run number))))
     (multiple-value-bind (activity descriptor)
         (if number (activity-in-kernel number) :starting)
-      (if (sb-thread::mutex-p lock)
+      (if lock
           (let ((owner (sb-thread:mutex-owner lock)))
             (values :lock
-                    (let ((name (sb-thread:mutex-name lock)))
-                      (if (stringp name) name nil))
+                    (mutex-text lock)
                     (if (sb-thread::thread-p owner) owner nil)
                     (and now then (max 0 (- now then)))
                     nil))

@@ -48,6 +48,7 @@ struct session_host_options {
     struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
     bool sends_secret;                 /* of Swank, also to a listener that may be another user's */
     enum image_announces announces;    /* what a person is told in whose image something is done */
+    size_t lock_grace_s;               /* how long a person's program waits for a lock of an error */
     bool only_looks;                   /* nothing of the program runs in such an image */
     struct leases *leases; /* borrowed, outlives it: of sessions that can be saved; NULL: none are taken */
     bool redacts;          /* output that is not shown whole contains nothing that looks like a credential */

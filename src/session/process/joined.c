@@ -13,6 +13,8 @@
 #include "base/utf8.h"
 #include "join/image.h"
 #include "session/core/core.h"
+#include "session/process/thread_errors.h"
+#include "session/records/error_record.h"
 #include "session/work/answer.h"
 
 #define MOST_TOLD 20
@@ -100,6 +102,7 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .announces = s->host->options.announces,
         .before = s->place.joined.process,
         .only_looks = s->host->options.only_looks,
+        .lock_grace_s = s->host->options.lock_grace_s,
         .events = *events,
         .on_worker = on_worker,
         .on_failed = on_failed,
@@ -146,6 +149,9 @@ void joined_note_person(void *session, const struct sexp *event)
     for (size_t i = 0; i < shown; i++)
         strbuf_addc(&line, text[i] == '\n' || text[i] == '\0' ? ' ' : text[i]);
     strbuf_adds(&line, shown < len ? " ..." : "");
+    const struct error_record *r = thread_errors_standing(s, sexp_integer(sexp_get(event, 2, "standing"), 0));
+    if (r != NULL)
+        strbuf_addf(&line, " ABORT of error %d frees it.", r->sequence);
     uint64_t number = ++s->place.joined.person_events;
     if (number > MOST_TOLD)
         notices_remove(&s->told.notices, FACT_PERSON, number - MOST_TOLD);

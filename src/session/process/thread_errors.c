@@ -10,7 +10,7 @@
 #include "session/records/error_record.h"
 #include "session/work/answer.h"
 
-static struct error_record *find_standing(struct session *s, int64_t number)
+struct error_record *thread_errors_standing(struct session *s, int64_t number)
 {
     struct error_record *r;
     for (size_t i = 0; (r = error_history_at(&s->errors, i)) != NULL; i++)
@@ -116,7 +116,7 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
         s->flags.has_threads = false;
     for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
-        struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
+        struct error_record *r = thread_errors_standing(s, sexp_integer(sexp_nth(ended, i), 0));
         if (r != NULL)
             r->standing_in = 0;
     }
