@@ -290,6 +290,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "List in words the locks that this thread holds, as far as its stack shows them."
   '())
 
+(define-port-operation watch-heap (function)
+  "Call FUNCTION, a symbol, after each collection of garbage from now on, in any thread; nothing any more for NIL."
+  nil)
+
 (define-port-operation alone-p ()
   "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
   (only-thread-p))

@@ -44,6 +44,10 @@
   (declare (ignore number))
   nil)
 
+(defun call-in-its-share (function)
+  "Call FUNCTION, an evaluation, which may keep no more of a person's heap than it is given."
+  (funcall function))
+
 (defun made-thread-p (thread)
   "True if THREAD, of a person's image, was made by an evaluation."
   (declare (ignore thread))

@@ -11,6 +11,7 @@
     (add-encapsulations)
     (loop for (function . method) in *asdf-methods*
           do (add-method function method))
+    (watch-heap 'check-shares)
     (set-server-hooks t)))
 
 (defun restore-image-unless-used ()
@@ -21,6 +22,7 @@
 (defun restore-shared-image ()
   (when *is-prepared*
     (setf *is-prepared* nil)
+    (watch-heap nil)
     (unless *own-connections*
       (set-server-hooks nil))
     (loop for (function . method) in *asdf-methods*

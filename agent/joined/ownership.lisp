@@ -20,7 +20,9 @@
     (unwind-protect
          (call-in-own-context session
                               (lambda ()
-                                (unwind-protect (call-with-debugger function #'made-thread-failed)
+                                (unwind-protect
+                                     (call-with-debugger (lambda () (call-sharing-heap session function))
+                                                         #'made-thread-failed)
                                   (flush-streams)))
                               '())
       (call-locked (lambda ()

@@ -238,7 +238,8 @@
       (raise-signal ready)
       (unwind-protect
            (catch 'served
-             (let ((message (catch 'top-level (serve-from-top))))
+             (let ((message (call-in-its-share
+                             (lambda () (catch 'top-level (serve-from-top))))))
                (call-atomically (lambda () (reply message)))))
         (keep-evaluation-values (post-evaluates post))
         (call-locked (lambda () (setf *posts* (remove post *posts*))))

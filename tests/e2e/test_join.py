@@ -654,6 +654,21 @@ class Owning(mcp.TestCase):
         mcp.wait_until(lambda: "entered" not in self.s.call("list-threads").text, 10, "the end of the thread")
         self.assertUntouched()
 
+    def test_what_fills_the_heap_is_stopped_before_it_is_full(self):
+        client = self.start_server(*self.options, "--max-memory", "64")
+        fill = "(let ((all '())) (loop (push (list 1 2 3) all)))"
+        stubborn = "(let ((all '())) (loop (handler-case (push (list 1 2 3) all) (serious-condition () nil))))"
+        for code in (fill, stubborn, fill, stubborn, fill, "(loop repeat 1000 collect (make-array 100000))"):
+            with self.subTest(code):
+                self.assertIn("64 MiB is what it may keep (max-memory)", self.assertErrorReport(client.evaluate(code)).text)
+                self.assertUntouched()
+        told = [client.evaluate('(progn (sb-thread:make-thread (lambda () %s) :name "fills") nil)' % fill).text]
+        mcp.wait_until(lambda: told.append(client.evaluate("1").text) or "In thread fills" in "".join(told), 30, "the end of the thread")
+        self.assertIn("64 MiB is what it may keep", "".join(told))
+        # Garbage does not count.
+        self.assertValue(client.evaluate("(loop repeat 2000000 sum (length (make-list 20)))"), "40000000")
+        self.assertUntouched()
+
     def test_a_lock_that_an_error_holds_is_named_and_freed_when_the_program_waits(self):
         self.options += ("--lock-grace", "2")
         client = self.start_server(*self.options)

@@ -112,6 +112,22 @@ into a call of it."
                                (mapcar #'first *ways-to-give-away*)
                                (mapcar #'first (wrapped-here)))))
 
+;;; The heap
+
+(defvar *heap-watcher* nil)
+
+(implement watch-heap (function)
+  (setf sb-ext:*after-gc-hooks* (remove 'run-heap-watcher sb-ext:*after-gc-hooks*)
+        *heap-watcher* function)
+  (when function
+    (push 'run-heap-watcher sb-ext:*after-gc-hooks*)))
+
+(defun run-heap-watcher ()
+  "The hook. An error of it is not the person's."
+  (handler-case (when *heap-watcher*
+                  (funcall *heap-watcher*))
+    (serious-condition () nil)))
+
 ;;; What the person's code needs as it is in the image
 
 (defparameter *variables-of-context*
