@@ -481,7 +481,9 @@ class Together(ImageTest):
     def test_an_error_of_the_program_is_the_persons_until_force_is_given(self):
         person = self.person()
         person.evaluate("1")
-        report = self.s.evaluate(APPLICATION)
+        self.assertOperational()
+        person.evaluate(APPLICATION)
+        report = self.s.evaluate("1")
         self.assertIn("In the person's debugger, in thread request (error 1): DIVISION-BY-ZERO", report.text + self.s.call("session-info").text)
         person.debugger("DIVISION-BY-ZERO")
         self.assertIn("in thread request: DIVISION-BY-ZERO", self.s.call("list-errors").text)
@@ -515,9 +517,19 @@ SHOP = """(require :asdf)
 
 
 class WithoutEditor(ImageTest):
+    def start_program(self, form, name):
+        """Have a person who leaves then start a thread of the program, which fails when nobody is there."""
+        self.assertOperational()
+        person = self.image.person()
+        person.evaluate('(progn (defvar *gate* (sb-thread:make-semaphore)) (defvar *program* (sb-thread:make-thread (lambda ()'
+                        ' (sb-thread:wait-on-semaphore *gate*) %s) :name "%s")) 1)' % (form, name))
+        person.close()
+        self.addCleanup(self.image.forget_definitions)
+        self.s.evaluate("(progn (sb-thread:signal-semaphore *gate*) nil)")
+
     def test_an_error_of_the_programs_thread_is_listed_and_mended(self):
         self.s.evaluate("(progn (defvar *result* nil) (defun inverse (x) (/ 1 x)))")
-        self.s.evaluate('(progn (sb-thread:make-thread (lambda () (setf *result* (inverse 0))) :name "program") :started)')
+        self.start_program("(setf *result* (inverse 0))", "program")
         mcp.wait_until(lambda: self.s.evaluate("1") and "in thread program: DIVISION-BY-ZERO" in self.s.call("list-errors").text, 20, "the error")
         number = re.search(r"(?m)^(\d+)\. .*in thread program", self.s.call("list-errors").text).group(1)
         frame = re.search(r"(?m)^(\d+): \(INVERSE 0\)", self.s.call("get-backtrace", index=int(number)).text).group(1)
@@ -534,14 +546,13 @@ class WithoutEditor(ImageTest):
         mcp.wait_until(lambda: self.s.evaluate("*result*").values == [":NONE"], 20, "the thread has continued")
 
     def test_the_next_reply_tells_of_it(self):
-        self.s.evaluate('(progn (defvar *gate* (sb-thread:make-semaphore)) (defvar *waits* (sb-thread:make-thread (lambda () (sb-thread:wait-on-semaphore *gate*) (error "not seen yet")) :name "waits")) :started)')
-        self.s.evaluate("(progn (sb-thread:signal-semaphore *gate*) nil)")
+        self.start_program('(error "not seen yet")', "waits")
         self.image.await_print("not seen yet")
         self.assertIn("in thread waits (error 1): SIMPLE-ERROR: not seen yet", self.s.evaluate("(+ 1 2)").text)
-        self.s.evaluate("(sb-thread:terminate-thread *waits*)")
+        self.s.evaluate("(sb-thread:terminate-thread *program*)")
 
     def test_leaving_lets_it_stand(self):
-        self.s.evaluate('(progn (sb-thread:make-thread (lambda () (error "of the program")) :name "program") :started)')
+        self.start_program('(error "of the program")', "program")
         mcp.wait_until(lambda: self.s.evaluate("1") and "in thread program" in self.s.call("list-errors").text, 20, "the error")
         self.assertEqual("Session default closed. Its image continues.", self.s.call("close-session", session="default").text.strip())
         person = self.person()
