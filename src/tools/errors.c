@@ -142,11 +142,14 @@ static void get_backtrace(struct tool_call *call, struct session *s)
     call_finish(call);
 }
 
+#define FEW_ERRORS 6
+
 /* In a joined image errors are many, and no copy keeps those that are past. */
 static void add_list(struct tool_call *call, struct session *s)
 {
     report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10),
-                      session_attached(s) != NULL && !call_has(call, "limit"));
+                      session_attached(s) != NULL && !call_has(call, "limit") &&
+                          session_error_count(s) > FEW_ERRORS);
 }
 
 static void on_inbox(struct tool_call *call, const struct outcome *o)
