@@ -313,7 +313,7 @@ static const struct option_definition table[] = {
     {SESSIONS, "max-memory", "MiB",
      "Maximum memory that a session and its copies may hold before old copies are dropped; in a joined Lisp, "
      "what an evaluation may keep before it is stopped",
-     "a quarter of the memory; an eighth of the free heap", COUNT(most_memory_mib)},
+     "a quarter of the memory", COUNT(most_memory_mib)},
     {SESSIONS, "control-groups", NULL,
      "Give each session its own control group, in the server's, which must be delegated to it", "",
      FLAG(has_control_groups)},

@@ -179,7 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err;
     json_t *arguments = tool == NULL || is_other(tool->name) || (given != NULL && !json_is_object(given))
                             ? NULL
-                            : arguments_check(tool, given, &err);
+                            : arguments_check(tool, NULL, given, &err);
     if (arguments != NULL) {
         if ((data[0] & IS_AFTER_ERROR) != 0)
             error_history_add(&s->errors, record_of(s, replies, replies_len),
