@@ -1,6 +1,7 @@
 /*
  * Whether a deadline counts, for processes that run, wait, are stopped and are gone.
  */
+#include "../assert_between.h"
 #include "proc_test.h"
 
 #include <signal.h>
@@ -60,7 +61,7 @@ TEST(a_limit_is_stretched_by_whole_times_and_not_without_end)
 {
     int stretched = cpu_grace_stretched(LIMIT);
     assert_int_equal(stretched % LIMIT, 0);
-    assert_in_range(stretched, LIMIT, 40 * LIMIT);
+    assert_between(stretched, LIMIT, 40 * LIMIT);
 }
 
 TEST(one_that_has_had_no_processor_is_given_more_time)
