@@ -14,6 +14,16 @@
 (defun name-of-frame (frame)
   (sb-di:debug-fun-name (sb-di:frame-debug-fun frame)))
 
+(defun interrupted-frame ()
+  "Return the frame that a signal has interrupted, or NIL."
+  (or (sb-di::find-interrupted-frame)
+      ;; In foreign code, as in most waits, SBCL finds none on arm64. It is where the first frame without a function is.
+      #-x86-64
+      (loop for frame = (sb-di:top-frame) then (sb-di:frame-down frame)
+            while frame
+            when (stringp (name-of-frame frame))
+              return frame)))
+
 (defun evaluator-frame-p (name name-below)
   "True if the frame called NAME is there only because its caller evaluates or expands a form."
   (and (member name-below '(sb-impl::%simple-eval sb-int:simple-eval-in-lexenv
@@ -168,5 +178,5 @@ them all."
     (with-standard-streams-rebound (funcall function))))
 
 (implement call-as-interrupted (function)
-  (let ((*top-frame* (sb-di::find-interrupted-frame)))
+  (let ((*top-frame* (interrupted-frame)))
     (funcall function)))

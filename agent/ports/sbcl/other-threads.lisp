@@ -114,7 +114,7 @@
     (handler-case (progn
                     (sb-thread:interrupt-thread thread
                                                 (lambda ()
-                                                  (let ((*top-frame* (sb-di::find-interrupted-frame)))
+                                                  (let ((*top-frame* (interrupted-frame)))
                                                     (funcall function))))
                     t)
       (sb-thread:interrupt-thread-error () nil))))
