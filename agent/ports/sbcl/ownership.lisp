@@ -10,7 +10,7 @@
 (defun give-to-timer (make &rest arguments)
   "Stand in for MAKE-TIMER. An agent's timer interrupts no thread that nobody has named: it gets one of its own."
   (if (and *is-agents-thread*
-           (not (typep (getf (rest arguments) :thread sb-thread:*current-thread*) 'sb-thread:thread)))
+           (not (sb-thread::thread-p (getf (rest arguments) :thread sb-thread:*current-thread*))))
       (give-away 0 t make (list* (first arguments) :thread t (rest arguments)))
       (give-away 0 nil make arguments)))
 
