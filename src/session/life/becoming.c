@@ -237,11 +237,11 @@ static void lose_fresh(struct session *s, struct event *e)
         session_action_give_up(s, e);
 }
 
-/* Without its copy of another session's process the new session is nothing. If the other session has not
- * answered yet, its answer gives the reason. */
+/* Without its copy of another session's process the new session is nothing. The other session's answer gives
+ * the reason, if it has not come yet; or it came just before, and the next turn acts on it. */
 static void lose_branch(struct session *s, struct event *e)
 {
-    if (s->process.branch != NULL)
+    if (s->process.branch != NULL || s->why != NULL)
         return;
     xstrset(&s->why, session_sentence(s, FACT_NOT_READY));
     session_action_give_up(s, e);
