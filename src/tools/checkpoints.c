@@ -118,7 +118,6 @@ const struct tool tool_checkpoint_session = {
     .description = "Keep the present state as a named checkpoint for rollback-session, or save it to disk; "
                    "or delete one.",
     .is_destructive = true,
-    .is_idempotent = true,
     .arguments = {ARGUMENT("name", STRING, ""), ARGUMENT("action", STRING, "", .choices = actions),
                   SESSION_ARGUMENT},
     .run = keep_state,

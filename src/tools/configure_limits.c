@@ -59,7 +59,6 @@ const struct tool tool_configure_limits = {
     .name = "configure-limits",
     .title = "Configure limits",
     .description = "Change limits of the session (time, output, heap) and show all.",
-    .is_idempotent = true,
     .arguments = {ARGUMENT("timeout", NUMBER, ""), ARGUMENT("max-output", INTEGER, ""),
                   ARGUMENT("print-length", INTEGER, ""), ARGUMENT("print-level", INTEGER, ""),
                   ARGUMENT("max-heap", INTEGER, "MiB, from the next reset."),

@@ -43,7 +43,7 @@ const struct tool tool_evaluate_lisp = {
                   ARGUMENT("capture-time", BOOLEAN, ""), ARGUMENT("stdin", STRING, ""),
                   ANY_TIMEOUT_ARGUMENT("Limit in seconds; 0: none."),
                   ANY_WAIT_ARGUMENT("Seconds until the call returns; the code runs on."),
-                  ARGUMENT("hold", BOOLEAN, "In a joined Lisp: an error keeps its locks."),
+                  ARGUMENT("hold", BOOLEAN, "In a joined Lisp: an error keeps locks."),
                   ARGUMENT("max-output", INTEGER, "Bytes shown.", .minimum = 200, .maximum = 4000000,
                            .is_servers = true),
                   ARGUMENT("print-length", INTEGER, "", .minimum = 0, .maximum = 1000000, .is_servers = true),

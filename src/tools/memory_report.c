@@ -94,7 +94,6 @@ const struct tool tool_memory_report = {
     .title = "Show memory",
     .description = "Show what fills the heap, by generation and type; or what keeps an object alive (a "
                    "leak).",
-    .is_idempotent = true,
     .arguments = {ARGUMENT("verbosity", STRING, "", .choices = verbosities),
                   ARGUMENT("gc-first", BOOLEAN, ""), ARGUMENT("retains", STRING, "Code or handle."),
                   SESSION_ARGUMENT},

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "tools/arguments.h"
-#include "tools/listing.h"
 #include "tools/registry.h"
 #include "tools/table.h"
 
@@ -36,12 +35,11 @@ int main(void)
     json_t *tools = json_array();
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *t = registry_at(i);
-        json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "family",
+        json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:o}", "family",
                                                tool_table[i].family, "name", t->name, "title", t->title,
                                                "description", t->description, "readOnlyHint", t->is_read_only,
-                                               "destructiveHint", t->is_destructive, "idempotentHint",
-                                               t->is_idempotent, "openWorldHint", t->is_open_world,
-                                               "arguments", arguments_of(t)));
+                                               "destructiveHint", t->is_destructive, "openWorldHint",
+                                               t->is_open_world, "arguments", arguments_of(t)));
     }
     bool ok = json_dumpf(tools, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0;
     json_decref(tools);

@@ -517,7 +517,7 @@ const struct tool tool_create_session = {
                    "of a running one of that name.",
     .is_destructive = true,
     .arguments = {ARGUMENT("name", STRING, "", .names_session = true), ARGUMENT("saved", BOOLEAN, ""),
-                  ARGUMENT("from", STRING, "Session to copy.", .excludes = "saved"),
+                  ARGUMENT("from", STRING, "", .excludes = "saved"),
                   ARGUMENT("systems", STRING_LIST, "", .excludes = "saved"),
                   ARGUMENT("directory", STRING, "", .excludes = "saved", .also_excludes = "from"),
                   ARGUMENT("attach", STRING, "A person's Lisp: HOST:PORT of its Swank, or auto.",
@@ -545,7 +545,6 @@ const struct tool tool_reset_session = {
     .title = "Reset or close",
     .description = "Restart the session in a clean state; or close it and end every process that it started.",
     .is_destructive = true,
-    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT, ARGUMENT("close", BOOLEAN, "")},
     .run = reset_session,
 };

@@ -211,7 +211,6 @@ const struct tool tool_interrupt_thread = {
                    "on; or end it.",
     .is_destructive = true,
     .arguments = {ARGUMENT("thread", STRING, "", .is_required = true),
-                  ARGUMENT("kill", BOOLEAN, "Unwind and end it.", .is_servers = true), FORCE_ARGUMENT,
-                  SESSION_ARGUMENT},
+                  ARGUMENT("kill", BOOLEAN, "", .is_servers = true), FORCE_ARGUMENT, SESSION_ARGUMENT},
     .run_in = stop_thread,
 };

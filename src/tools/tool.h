@@ -63,8 +63,7 @@ struct tool {
         *description; /* what the agent gets, and when to choose it, in words that it would search for */
     bool is_read_only;
     bool evaluates_code; /* that it is given, if only its macros: in a copy, or in the image that is joined */
-    bool is_destructive; /* this and is_idempotent: only if not read-only */
-    bool is_idempotent;
+    bool is_destructive; /* only if not read-only */
     bool is_open_world;
     /* The agent's operation, which is sent the arguments; NULL: run_in() begins the request. */
     const char *operation;

@@ -43,8 +43,7 @@ static void run(struct tool_call *call)
     strbuf_fini(&text);
 }
 
-#define POSITION_ARGUMENT(its_name, its_description)                                                         \
-    ARGUMENT(its_name, INTEGER, its_description, .minimum = 1, .maximum = 100000000)
+#define POSITION_ARGUMENT(its_name) ARGUMENT(its_name, INTEGER, "", .minimum = 1, .maximum = 100000000)
 
 const struct tool tool_validate_syntax = {
     .name = "validate-syntax",
@@ -52,8 +51,7 @@ const struct tool tool_validate_syntax = {
     .description = "Find unbalanced parentheses in text or a file, without reading it; with line and "
                    "column, the partner of a parenthesis.",
     .is_read_only = true,
-    .arguments = {ARGUMENT("code", STRING, ""), ARGUMENT("path", STRING, "File in the working directory."),
-                  POSITION_ARGUMENT("line", ""), POSITION_ARGUMENT("column", ""),
-                  ARGUMENT("session", STRING, "", .names_session = true)},
+    .arguments = {ARGUMENT("code", STRING, ""), ARGUMENT("path", STRING, ""), POSITION_ARGUMENT("line"),
+                  POSITION_ARGUMENT("column"), ARGUMENT("session", STRING, "", .names_session = true)},
     .run = run,
 };

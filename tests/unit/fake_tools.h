@@ -58,7 +58,6 @@ static const struct tool fake_load = {
     .name = "load-system",
     .title = "Load",
     .description = "Answer with the system's name.",
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name."},
