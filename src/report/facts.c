@@ -50,20 +50,22 @@ static const char *const sentences[] = {
         "the error are as they were.",
     [FACT_EXPIRED] = "The evaluation did not begin within its time limit of $e s and was taken out of the "
         "queue; nothing of it ran. It waited $a.",
-    [FACT_IMAGE_HAS_NO_CHECKPOINTS] = "This session is an image that a person runs (attach): it is never copied, so "
-        "it has no checkpoints and cannot be rolled back. Undo by hand what has to be undone; create-session makes "
-        "a session in which this works.",
-    [FACT_IMAGE_IS_NOT_COPIED] = "It is an image that a person runs (attach), and no copies are made of that.",
-    [FACT_IMAGE_IS_NOT_SAVED] = "This session is an image that a person runs (attach): it is neither saved nor "
-        "replaced by a save. Write what has to last into the program's files.",
-    [FACT_IMAGE_ENDED_IN_CALL] = "The image at $a has ended while this ran: process $1 is gone, with all that was "
-        "defined in it. The next call joins the image that answers there by then.",
-    [FACT_IMAGE_LEFT_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process $1 is "
-        "still there. The agent in it unwinds what this call was running; what had been done by then stays. The next "
-        "call joins the image again and tells what became of this one.",
-    [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process does not "
-        "run where the server can see it, so nobody here knows whether it has ended. If it still runs, the agent in it "
-        "unwinds what this call was running; what had been done by then stays. The next call joins the image again.",
+    [FACT_IMAGE_HAS_NO_CHECKPOINTS] = "This session is an image that a person runs (attach): it is never "
+        "copied, so it has no checkpoints and cannot be rolled back. Undo by hand what has to be undone; "
+        "create-session makes a session in which this works.",
+    [FACT_IMAGE_IS_NOT_COPIED] = "It is an image that a person runs (attach), and no copies are made of "
+        "that.",
+    [FACT_IMAGE_IS_NOT_SAVED] = "This session is an image that a person runs (attach): it is neither saved "
+        "nor replaced by a save. Write what has to last into the program's files.",
+    [FACT_IMAGE_ENDED_IN_CALL] = "The image at $a has ended while this ran: process $1 is gone, with all "
+        "that was defined in it. The next call joins the image that answers there by then.",
+    [FACT_IMAGE_LEFT_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process "
+        "$1 is still there. The agent in it unwinds what this call was running; what had been done by then "
+        "stays. The next call joins the image again and tells what became of this one.",
+    [FACT_IMAGE_LOST_IN_CALL] = "The connection to the image at $a was cut while this ran: $b. Its process "
+        "does not run where the server can see it, so nobody here knows whether it has ended. If it still "
+        "runs, the agent in it unwinds what this call was running; what had been done by then stays. The "
+        "next call joins the image again.",
     [FACT_LOOK_LATE] = "The look-up took longer than its time limit and was abandoned. The running code "
         "continues.",
     [FACT_LOOK_LOST] = "The copy of the process that was to answer this has ended. The running code "
@@ -75,7 +77,8 @@ static const char *const sentences[] = {
     [FACT_NEEDS_COPY] = "This needs a copy of the Lisp, which could not be made.",
     [FACT_NO_CHECKPOINT] = "There is no such checkpoint; session-history with checkpoints: true lists them.",
     [FACT_NO_LONGER_ENTERABLE] = "This error can no longer be entered; list-errors shows which can.",
-    [FACT_NO_STATE] = "There is no checkpoint of the state after evaluation $1; session-history with checkpoints: true lists them.",
+    [FACT_NO_STATE] = "There is no checkpoint of the state after evaluation $1; session-history with "
+        "checkpoints: true lists them.",
     [FACT_NO_STATE_NEAR] = "There is no checkpoint of the state after evaluation $1. The nearest is of the "
         "state after evaluation $2; session-history with checkpoints: true lists them.",
     [FACT_NO_STATE_BETWEEN] = "There is no checkpoint of the state after evaluation $1. The nearest are of "
@@ -117,22 +120,25 @@ static const char *const sentences[] = {
     [FACT_HOOKS_LEFT_OUT] = "The forms registered with cl-mcp:on-return were not evaluated again: the "
         "process died after them, before anything else was evaluated.",
     [FACT_HOOKS_UNFINISHED] = "The forms registered with cl-mcp:$a were not finished: $b: $c",
-    [FACT_IMAGE_CHANGED] = "Process $1 has ended; this is $2$a. Nothing that you defined is there; the package is "
-        "CL-USER. session-history has your code.",
-    [FACT_IMAGE_IS_ANOTHER] = "Another process answers than before: this is $2$a, not $1. Nothing that you defined is "
-        "there; the package is CL-USER. session-history has your code.",
-    [FACT_IMAGE_JOINED] = "You work in the Lisp that a person runs: $a. Its directory is $b; your package is CL-USER.",
-    [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. It was joined again: it is still process "
-        "$1, with what you defined. Errors that stood there for this session were unwound; the package is CL-USER.$c",
-    [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers from "
-        "before the save, such as open databases, are invalid; using one ends in a memory fault. Code registered "
-        "with cl-mcp:on-start can make them anew.",
+    [FACT_IMAGE_CHANGED] = "Process $1 has ended; this is $2$a. Nothing that you defined is there; the "
+        "package is CL-USER. session-history has your code.",
+    [FACT_IMAGE_IS_ANOTHER] = "Another process answers than before: this is $2$a, not $1. Nothing that you "
+        "defined is there; the package is CL-USER. session-history has your code.",
+    [FACT_IMAGE_JOINED] = "You work in the Lisp that a person runs: $a. Its directory is $b; your package "
+        "is CL-USER.",
+    [FACT_IMAGE_LOST] = "The connection to the image at $a had been cut: $b. It was joined again: it is "
+        "still process $1, with what you defined. Errors that stood there for this session were unwound; "
+        "the package is CL-USER.$c",
+    [FACT_LIBRARIES] = "Foreign libraries were loaded again, without what they had in memory: $a. Pointers "
+        "from before the save, such as open databases, are invalid; using one ends in a memory fault. Code "
+        "registered with cl-mcp:on-start can make them anew.",
     [FACT_MEMORY_ERRORS] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "
         "MiB). Only the last error can still be entered.",
     [FACT_MEMORY_STATES] = "This session and its copies held $1 MiB, more than --max-memory allows ($2 "
         "MiB). Of its unnamed checkpoints only the newest was kept.",
     [FACT_NO_INPUT] = "The code's question was not answered in time: it has read end of file.",
-    [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless checkpoint-session saves it (action: save).",
+    [FACT_NOT_SAVED_AT_END] = "Work done now is not saved when the server ends, unless checkpoint-session "
+        "saves it (action: save).",
     [FACT_PERSON] = "$a",
     [FACT_STARTED] = "$a",
     [FACT_BRANCH_CLOSED] = "Open in the session that this one was copied from, and closed here: $a.",

@@ -26,8 +26,13 @@ struct audit {
     int file;
     char *path;
     bool redacts, has_failed;
-    bool marks;   /* audit_shown() */
     bool is_torn; /* the file ends with a part of a line */
+};
+
+/* What is done to the strings. */
+struct showing {
+    bool redacts;
+    bool marks; /* section_mark() */
 };
 
 static int open_file(const char *path, struct err *err)
@@ -75,17 +80,17 @@ void audit_reopen(struct audit *a)
     a->file = file;
 }
 
-static json_t *string_content(const struct audit *a, const char *text, size_t len, size_t most)
+static json_t *string_content(struct showing how, const char *text, size_t len, size_t most)
 {
     struct strbuf b = {0};
     size_t shown = utf8_floor(text, len, most);
-    if (a->redacts)
+    if (how.redacts)
         redact(&b, text, shown);
     else
         strbuf_add(&b, text, shown);
     if (shown < len)
         strbuf_addf(&b, "[... %zu bytes more]", len - shown);
-    if (a->marks)
+    if (how.marks)
         section_mark(&b);
     json_t *content = json_stringn_nocheck(strbuf_string(&b), b.len);
     strbuf_fini(&b);
@@ -101,41 +106,39 @@ static bool is_credential(const json_t *object, const char *name, const json_t *
 }
 
 /* ${most}: bytes of each string. */
-static json_t *content_of(const struct audit *a, const json_t *value, size_t most)
+static json_t *content_of(struct showing how, const json_t *value, size_t most)
 {
     const char *name;
     json_t *member;
     if (json_is_string(value))
-        return string_content(a, json_string_value(value), json_string_length(value), most);
+        return string_content(how, json_string_value(value), json_string_length(value), most);
     if (json_is_array(value)) {
         json_t *list = json_array();
         for (size_t i = 0; i < json_array_size(value); i++)
-            json_array_append_new(list, content_of(a, json_array_get(value, i), most));
+            json_array_append_new(list, content_of(how, json_array_get(value, i), most));
         return list;
     }
     if (!json_is_object(value))
         return json_incref((json_t *)(uintptr_t)value);
     json_t *object = json_object();
     json_object_foreach((json_t *)(uintptr_t)value, name, member) {
-        struct audit of_member = *a;
-        of_member.marks = a->marks && strcmp(name, "code") != 0;
+        struct showing of_member = {how.redacts, how.marks && strcmp(name, "code") != 0};
         json_object_set_new_nocheck(object, name,
-                                    a->redacts && is_credential(value, name, member)
+                                    how.redacts && is_credential(value, name, member)
                                         ? json_string(REDACTED)
-                                        : content_of(&of_member, member, most));
+                                        : content_of(of_member, member, most));
     }
     return object;
 }
 
 json_t *audit_shown(const json_t *value, bool redacts)
 {
-    const struct audit reader = {.redacts = redacts, .marks = true};
-    return content_of(&reader, value, SIZE_MAX);
+    return content_of((struct showing){redacts, .marks = true}, value, SIZE_MAX);
 }
 
 static json_t *arguments_content(const struct audit *a, const json_t *arguments)
 {
-    json_t *content = content_of(a, arguments, LONGEST_STRING);
+    json_t *content = content_of((struct showing){.redacts = a->redacts}, arguments, LONGEST_STRING);
     size_t size = json_dumpb(content, NULL, 0, JSON_COMPACT);
     if (size <= MOST_ARGUMENTS)
         return content;
@@ -165,11 +168,12 @@ void audit_record(struct audit *a, const struct audit_call *call)
     char when[48];
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(when, sizeof when, "%.19s.%03ldZ", text_date(now.tv_sec).text, now.tv_nsec / 1000000);
-    json_t *entry =
-        json_pack("{s:s, s:s, s:o, s:s, s:o, s:s, s:I, s:I}", "time", when, "principal", call->principal,
-                  "session", string_content(a, call->session, strlen(call->session), LONGEST_STRING), "tool",
-                  call->tool, "arguments", arguments_content(a, call->arguments), "outcome", call->outcome,
-                  "ms", (json_int_t)call->took_ms, "bytes", (json_int_t)call->bytes);
+    json_t *entry = json_pack(
+        "{s:s, s:s, s:o, s:s, s:o, s:s, s:I, s:I}", "time", when, "principal", call->principal, "session",
+        string_content((struct showing){.redacts = a->redacts}, call->session, strlen(call->session),
+                       LONGEST_STRING),
+        "tool", call->tool, "arguments", arguments_content(a, call->arguments), "outcome", call->outcome,
+        "ms", (json_int_t)call->took_ms, "bytes", (json_int_t)call->bytes);
     char *text = json_dumps(entry, JSON_COMPACT);
     if (text != NULL) {
         size_t len = strlen(text);

@@ -138,7 +138,5 @@ void call_report_end(struct tool_call *call, const struct outcome *outcome);
 #define SESSION_ARGUMENT ARGUMENT("session", STRING, "", .names_session = true, .is_servers = true)
 #define ANY_TIMEOUT_ARGUMENT(...) ARGUMENT("timeout", NUMBER, __VA_ARGS__, .minimum = 0, .maximum = 86400)
 #define TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("")
-/* Of a tool that loads: it compiles, which takes more time than an evaluation has. */
-#define LOADING_TIMEOUT_ARGUMENT ANY_TIMEOUT_ARGUMENT("")
 
 #endif

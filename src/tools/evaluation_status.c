@@ -6,6 +6,7 @@
 #include "report/section.h"
 #include "session/sessions.h"
 #include "tools/call.h"
+#include "tools/detach.h"
 #include "tools/evaluation_wait.h"
 #include "tools/evaluations.h"
 #include "tools/running.h"
@@ -125,7 +126,6 @@ const struct tool tool_evaluation_status = {
     .is_read_only = true,
     .arguments = {ARGUMENT("evaluation", INTEGER, "Default: the running one.", .minimum = 1,
                            .maximum = 1000000000, .excludes = "all"),
-                  ARGUMENT("wait", NUMBER, "", .minimum = 0, .maximum = 86400), ARGUMENT("all", BOOLEAN, ""),
-                  SESSION_ARGUMENT},
+                  WAIT_ARGUMENT, ARGUMENT("all", BOOLEAN, ""), SESSION_ARGUMENT},
     .run_in = evaluation_status,
 };

@@ -145,7 +145,7 @@ const struct tool tool_explain_form = {
     .is_read_only = true,
     .evaluates_code = true,
     .arguments = {ARGUMENT("form", STRING, "", .is_required = true, .key = "code"),
-                  ARGUMENT("show", STRING, "", .choices = shown, .is_servers = true),
-                  ARGUMENT("package", STRING, ""), TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
+                  ARGUMENT("show", STRING, "", .choices = shown, .is_servers = true), PACKAGE_ARGUMENT,
+                  TIMEOUT_ARGUMENT, SESSION_ARGUMENT},
     .run_in = run,
 };

@@ -204,9 +204,7 @@ static void leave_frame(struct tool_call *call, struct session *s)
         go_on(call, s, r, frame);
 }
 
-#define FIX_DESCRIPTION "Evaluate this first, such as a fix"
-#define FIX_ARGUMENT ARGUMENT("code", STRING, FIX_DESCRIPTION ".")
-#define FRAME_FIX_ARGUMENT ARGUMENT("code", STRING, FIX_DESCRIPTION ".")
+#define FIX_ARGUMENT ARGUMENT("code", STRING, "Evaluate this first, such as a fix.")
 
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
@@ -230,7 +228,7 @@ const struct tool tool_restart_frame = {
     .arguments = {ENTERED_FRAME_ARGUMENT,
                   ARGUMENT("arguments", STRING, "Forms for new arguments: (1+ n) nil.", .excludes = "values"),
                   ARGUMENT("values", STRING, "Return the values of this form instead.", .key = "value"),
-                  FRAME_FIX_ARGUMENT, INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
+                  FIX_ARGUMENT, INDEX_ARGUMENT, TIMEOUT_ARGUMENT, WAIT_ARGUMENT, FORCE_ARGUMENT,
                   SESSION_ARGUMENT},
     .run_in = leave_frame,
 };

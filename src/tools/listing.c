@@ -14,7 +14,6 @@
 #include "tools/audit.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
-#include "tools/table.h"
 
 #define MOST_CHOICES 8 /* of an argument, that are listed */
 
@@ -161,31 +160,26 @@ json_t *listing_of(const char *spec, struct err *err)
     return listing;
 }
 
-static bool is_shown(const char *spec, size_t tool)
+bool listing_has(const char *spec, const struct tool *tool)
 {
-    bool *shown = xcalloc(registry_count() + 1, sizeof *shown);
+    bool *is_shown = xcalloc(registry_count() + 1, sizeof *is_shown), is_there = false;
     struct err err;
-    bool is_there = spec == NULL || (choose_all(spec, shown, &err) && shown[tool]);
-    free(shown);
+    bool is_known = spec == NULL || choose_all(spec, is_shown, &err);
+    for (size_t i = 0; i < registry_count() && is_known; i++)
+        is_there = is_there || (registry_at(i) == tool && (spec == NULL || is_shown[i]));
+    free(is_shown);
     return is_there;
 }
 
-bool listing_has(const char *spec, const struct tool *tool)
+/* The tool that the word is called; NULL if it is none. */
+static const struct tool *find_word(const char *word, size_t len)
 {
-    for (size_t i = 0; i < registry_count(); i++)
-        if (registry_at(i) == tool)
-            return is_shown(spec, i);
-    return false;
-}
-
-/* The number of the tool that the word is called; registry_count() if it is none. */
-static size_t find_word(const char *word, size_t len)
-{
-    size_t i = 0;
-    while (i < registry_count() &&
-           (strlen(registry_at(i)->name) != len || memcmp(registry_at(i)->name, word, len) != 0))
-        i++;
-    return i;
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *tool = registry_at(i);
+        if (strlen(tool->name) == len && memcmp(tool->name, word, len) == 0)
+            return tool;
+    }
+    return NULL;
 }
 
 static bool is_of_name(char c)
@@ -198,9 +192,9 @@ static bool names_absent(const char *spec, const char *text, size_t len)
     for (size_t at = 0, end; at < len; at = end + (end == at)) {
         for (end = at; end < len && is_of_name(text[end]);)
             end++;
-        size_t tool = find_word(text + at, end - at);
+        const struct tool *tool = find_word(text + at, end - at);
         bool is_lisp = at > 0 && text[at - 1] == ':'; /* asdf:load-system */
-        if (tool < registry_count() && !is_lisp && !is_shown(spec, tool))
+        if (tool != NULL && !is_lisp && !listing_has(spec, tool))
             return true;
     }
     return false;

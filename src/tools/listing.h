@@ -14,8 +14,8 @@
  * listing_of(spec, err):
  * The members of a `tools/list` result's `tools` array.
  *
- * spec        names separated by commas; "core", "standard" and "full", which once were sets, are all tools.
- * NULL: all Returns     given array; NULL with ${err} set if a name is unknown
+ * spec        names separated by commas; "core", "standard" and "full", once sets, are all tools; NULL: all
+ * Returns     given array; NULL with ${err} set if a name is unknown
  */
 json_t *listing_of(const char *spec, struct err *err);
 

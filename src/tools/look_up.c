@@ -56,12 +56,7 @@ void look_up_in_copy(struct tool_call *call, struct session *session, const char
 
 void look_up_run(struct tool_call *call, struct session *s)
 {
-    const struct tool *tool = call->tool;
-    if (tool->effects == NULL)
-        look_up(call, s, tool->show);
-    else
-        look_up_in_copy(call, s, call_string(call, tool->arguments[0].name, NULL), call_timeout_ms(call),
-                        tool->effects, tool->show);
+    look_up(call, s, call->tool->show);
 }
 
 void look_up_frames(struct tool_call *call, const char *operation, int64_t from, int64_t count)

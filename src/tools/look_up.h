@@ -33,8 +33,7 @@ void look_up_request(struct tool_call *call, struct session *session, enum opera
 void look_up(struct tool_call *call, struct session *session, call_outcome *show);
 void look_up_whatever(struct tool_call *call, struct session *session, call_outcome *on_outcome);
 
-/* look_up_run(call, session): the run_in of a tool that is a look-up: its operation with its arguments, in a
- * copy if the tool has effects, then its show. */
+/* look_up_run(call, session): the run_in of a tool that is a look-up: its operation, then its show. */
 void look_up_run(struct tool_call *call, struct session *session);
 
 /* The members of a tool that is one, beside its names and arguments. */

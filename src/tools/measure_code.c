@@ -147,13 +147,14 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
 static void run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len), *mode = call_string(call, "profile", NULL);
-    call_begin_operation(call, mode == NULL ? "time" : "profile");
+    const char *code = call_string(call, "code", &len);
+    if (call_has(call, "profile")) {
+        profile_run(call, s);
+        return;
+    }
+    call_begin_operation(call, "time");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    if (mode == NULL)
-        call_evaluate(call, s, code, len, on_timed);
-    else
-        profile_run(call, s, mode);
+    call_evaluate(call, s, code, len, on_timed);
 }
 
 static const char *const modes[] = {"cpu", "time", "alloc", NULL};

@@ -9,7 +9,6 @@
 #include "report/reply.h"
 #include "report/section.h"
 #include "tools/call.h"
-#include "tools/detach.h"
 
 #define SAMPLES 10000
 #define INTERVAL_S 0.01
@@ -128,11 +127,13 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_end(call, o);
 }
 
-void profile_run(struct tool_call *call, struct session *s, const char *mode)
+void profile_run(struct tool_call *call, struct session *s)
 {
     size_t len;
     const char *code = call_string(call, "code", &len);
-    call_write_text(call, "mode", mode);
+    call_begin_operation(call, "profile");
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    call_write_text(call, "mode", call_string(call, "profile", NULL));
     call_write_flag(call, "graph", call_is(call, "report-type", "graph"));
     call_write_integer(call, "interval-us", interval_us(call));
     call_write_integer(call, "max-samples", SAMPLES);

@@ -60,7 +60,7 @@ const struct tool tool_run_tests = {
     .arguments = {ARGUMENT("system", STRING, "", .is_required = true),
                   ARGUMENT("test", STRING, "Test or suite."),
                   ARGUMENT("framework", STRING, "", .choices = frameworks, .default_choice = "auto"),
-                  LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
+                  TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .operation = "run-tests",
     .run_in = run_tests,
 };

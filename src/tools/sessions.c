@@ -157,6 +157,17 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_fini(&code);
 }
 
+/* Take the first step in a new session; NULL: it was not made. */
+static void begin_steps(struct tool_call *call, struct session *s, const struct err *err)
+{
+    if (s == NULL) {
+        call_answer(call, true, "%s", err->message);
+        return;
+    }
+    call->takes_unavailable = true;
+    next_step(call, s);
+}
+
 static const char *servers_directory(const struct tool_call *call)
 {
     return call->toolbox->directory != NULL ? call->toolbox->directory : ".";
@@ -203,25 +214,32 @@ static bool may_attach(const struct tool_call *call, const char *address,
     return join_address_parse(address, &parsed, err);
 }
 
+static bool is_running(const struct session *s)
+{
+    struct strbuf what = {0};
+    size_t waiting;
+    bool is_running = session_running(s, &what, &waiting) >= 0;
+    strbuf_fini(&what);
+    return is_running;
+}
+
 /* The session whose state the new one begins with; NULL: none, and the call is answered. */
 static struct session *find_source(struct tool_call *call, const char *from)
 {
     struct session *source;
-    struct strbuf what = {0};
-    size_t waiting;
     const char *name = strcmp(from, "default") == 0 ? call->default_session : from;
     if (!call_find_session_named(call, name, &source))
         return NULL;
-    bool is_running = source != NULL && session_running(source, &what, &waiting) >= 0;
-    if (source == NULL)
+    if (source == NULL) {
         call_answer(call, true, "Nothing was evaluated in session %s yet. Create one without from.", from);
-    else if (is_running)
+    } else if (is_running(source)) {
         call_answer(call, true,
                     "Session %s cannot be copied while code runs in it. Wait for its end, or stop it with "
                     "cancel-evaluation.",
                     from);
-    strbuf_fini(&what);
-    return is_running ? NULL : source;
+        return NULL;
+    }
+    return source;
 }
 
 static void create_from(struct tool_call *call, const char *from)
@@ -231,13 +249,9 @@ static void create_from(struct tool_call *call, const char *from)
     if (source == NULL)
         return;
     struct session *s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
-    if (s == NULL) {
-        call_answer(call, true, "%s", err.message);
-        return;
-    }
-    session_branch(s, source);
-    call->takes_unavailable = true;
-    next_step(call, s);
+    if (s != NULL)
+        session_branch(s, source);
+    begin_steps(call, s, &err);
 }
 
 static void create_session(struct tool_call *call)
@@ -266,13 +280,9 @@ static void create_session(struct tool_call *call)
     if (s != NULL && attach != NULL)
         session_attach(s, attach, directory != NULL ? directory : servers_directory(call));
     free(directory);
-    if (s == NULL) {
-        call_answer(call, true, "%s", err.message);
-        return;
-    }
-    call_tell_loss(call, s);
-    call->takes_unavailable = true;
-    next_step(call, s);
+    if (s != NULL)
+        call_tell_loss(call, s);
+    begin_steps(call, s, &err);
 }
 
 /* No call waits for a snapshot, so making one does not count as activity. */
@@ -455,12 +465,8 @@ static void session_info(struct tool_call *call)
     if (s == NULL)
         return;
     call_begin_request(call, "session-info");
-    struct strbuf what = {0};
-    size_t waiting;
-    bool is_running = session_running(s, &what, &waiting) >= 0;
-    strbuf_fini(&what);
     /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */
-    if (is_running || session_suspended_since(s) != NULL)
+    if (is_running(s) || session_suspended_since(s) != NULL)
         add_info(call, s, NULL);
     else
         look_up_whatever(call, s, on_info);

@@ -71,13 +71,11 @@ const struct tool tool_load_system = {
     .description = "Load an ASDF system with its dependencies, or a Lisp file. Returns output, warnings "
                    "and what was loaded.",
     RUNS_CODE,
-    .arguments = {ARGUMENT("system", STRING, "", .is_required = true, .excludes = "path"),
-                  ARGUMENT("force", BOOLEAN, "Reload it.", .needs = "system"),
-                  ARGUMENT("quicklisp", BOOLEAN, "Download what is missing.", .needs = "system",
-                           .is_servers = true),
-                  ARGUMENT("path", STRING, "A file instead."),
-                  ARGUMENT("compile", BOOLEAN, "", .needs = "path"),
-                  ARGUMENT("package", STRING, "", .needs = "path"), LOADING_TIMEOUT_ARGUMENT, WAIT_ARGUMENT,
-                  SESSION_ARGUMENT},
+    .arguments =
+        {ARGUMENT("system", STRING, "", .is_required = true, .excludes = "path"),
+         ARGUMENT("force", BOOLEAN, "Reload it.", .needs = "system"),
+         ARGUMENT("quicklisp", BOOLEAN, "Download what is missing.", .needs = "system", .is_servers = true),
+         ARGUMENT("path", STRING, "A file instead."), ARGUMENT("compile", BOOLEAN, "", .needs = "path"),
+         ARGUMENT("package", STRING, "", .needs = "path"), TIMEOUT_ARGUMENT, WAIT_ARGUMENT, SESSION_ARGUMENT},
     .run_in = load,
 };

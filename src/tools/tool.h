@@ -34,11 +34,11 @@ struct tool_argument {
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most a line; "": the name says enough, and is listed alone */
-    /* How call_begin_operation() sends it to the agent. A number that need not be an integer is not sent. */
-    bool is_servers;      /* nor is this: the server uses it */
     const char *excludes; /* the argument that it is given instead of; if it is required, so is one of them */
-    const char *also_excludes;  /* another such argument; NULL: none */
-    const char *needs;          /* the argument without which it means nothing; NULL: none */
+    const char *also_excludes; /* another such argument; NULL: none */
+    const char *needs;         /* the argument without which it means nothing; NULL: none */
+    /* How call_begin_operation() sends it to the agent. A number that need not be an integer is not sent. */
+    bool is_servers;            /* nor is this: the server uses it */
     const char *key;            /* the agent's keyword; NULL: the name */
     const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
     int64_t fallback;           /* the integer to send if it is absent; 0: none */
@@ -59,8 +59,8 @@ struct tool_argument {
 struct tool {
     const char *name;  /* kebab-case, at most 64 characters */
     const char *title; /* for people */
-    const char
-        *description; /* what the agent gets, and when to choose it, in words that it would search for */
+    /* What the agent gets, and when to choose it, in words that it would search for. */
+    const char *description;
     bool is_read_only;
     bool evaluates_code; /* that it is given, if only its macros: in a copy, or in the image that is joined */
     bool is_destructive; /* only if not read-only */
@@ -69,8 +69,6 @@ struct tool {
     const char *operation;
     /* Of a look-up, whose run_in is look_up_run(): appends the reply to the call's text. */
     void (*show)(struct tool_call *call, const struct outcome *outcome);
-    /* Of a look-up that evaluates on the way, and so runs in a copy: for look_up_in_copy(). */
-    const char *effects;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
     /* run(call), run_in(call, session): do the work; calls call_finish() or call_answer() once, now or later.
@@ -80,7 +78,7 @@ struct tool {
     void (*run_in)(struct tool_call *call, struct session *session);
 };
 
-/* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */
+/* The result of a finished call. The pointers may be read while ${done} runs and are invalid after it. */
 struct tool_result {
     const struct strbuf *text;          /* the one text block, valid UTF-8 */
     json_t *structured;                 /* borrowed; NULL unless the call requested it and the tool has it */

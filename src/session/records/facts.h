@@ -13,8 +13,8 @@ enum fact_kind {
     FACT_TEXT, /* a sentence */
 
     /* Why an error cannot be entered. */
-    FACT_CONTINUED, FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED, FACT_IMAGE_LEFT,
-    FACT_LEFT_AT_ONCE,
+    FACT_CONTINUED, FACT_COPY_ENDED, FACT_COPY_SILENT, FACT_DAMAGED, FACT_ENDED_IN_COPYING, FACT_EVICTED,
+    FACT_IMAGE_LEFT, FACT_LEFT_AT_ONCE,
     FACT_NEVER_RAN, FACT_NOT_COPIED, FACT_PROCESS_ENDED, FACT_SUPERSEDED, FACT_SUSPENDED, FACT_THINNED,
     FACT_THREAD_ENDED, FACT_THREAD_LEFT, FACT_TOO_MUCH_MEMORY, FACT_TOO_OLD, FACT_UNWOUND,
 
@@ -24,8 +24,10 @@ enum fact_kind {
     /* Why an operation was not performed, or how it ended. */
     FACT_CANCELLED_UNBEGUN, FACT_CLOSED, FACT_DIED_IN_COPY, FACT_DIED_IN_ERROR_COPY, FACT_LOOK_LATE,
     FACT_LOOK_LOST, FACT_LOOK_UNANSWERED, FACT_NEEDS_COPY, FACT_NO_CHECKPOINT, FACT_NO_LONGER_ENTERABLE,
-    FACT_IMAGE_HAS_NO_CHECKPOINTS, FACT_IMAGE_IS_NOT_COPIED, FACT_IMAGE_IS_NOT_SAVED, FACT_OTHER_SBCL, FACT_THREADS_IN_THE_WAY,
-    FACT_IMAGE_LOST_IN_CALL, FACT_IMAGE_LEFT_IN_CALL, FACT_IMAGE_ENDED_IN_CALL, /* its address, why; the process */
+    FACT_IMAGE_HAS_NO_CHECKPOINTS, FACT_IMAGE_IS_NOT_COPIED, FACT_IMAGE_IS_NOT_SAVED, FACT_OTHER_SBCL,
+    FACT_THREADS_IN_THE_WAY,
+    FACT_IMAGE_ENDED_IN_CALL, FACT_IMAGE_LEFT_IN_CALL, /* its address, why; the process */
+    FACT_IMAGE_LOST_IN_CALL,                           /* its address, why */
     FACT_CANNOT_BE_ENTERED, /* why */
     FACT_EXPIRED,           /* what it waited behind;; its limit */
     FACT_NO_STATE,          /* ; the evaluation */
@@ -56,7 +58,7 @@ enum fact_kind {
     FACT_BRANCH_CLOSED, FACT_FILES_OPEN, FACT_STREAMS_CLOSED, /* their names */
     FACT_HOOK_FAILED,                         /* the macro, the form, the error */
     FACT_HOOKS_UNFINISHED,                    /* the macro, type, message */
-    FACT_IMAGE_JOINED,                        /* its description, its directory or "" */
+    FACT_IMAGE_JOINED,                        /* its description, its directory */
     FACT_IMAGE_LOST,                          /* its address, why, what ran there or NULL; the process */
     FACT_IMAGE_CHANGED, FACT_IMAGE_IS_ANOTHER, /* "" or since when; the process before, this one */
     FACT_LIBRARIES,                           /* their names */
