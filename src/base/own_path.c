@@ -14,18 +14,27 @@
 
 #include "base/memory.h"
 
+int open_beneath(const char *top, const char *inner, int flags, uint64_t resolve)
+{
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
+                           .mode = (flags & O_CREAT) != 0 ? 0600 : 0,
+                           .resolve = RESOLVE_BENEATH | resolve};
+    int directory = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return -1;
+    int fd = (int)syscall(SYS_openat2, directory, inner, &how, sizeof how), error = errno;
+    close(directory);
+    errno = error;
+    return fd;
+}
+
 int own_path_open(const char *path, size_t given_len, int flags)
 {
     char *given = xmemdup0(path, given_len);
     const char *own = path + given_len + strspn(path + given_len, "/");
-    struct open_how how = {.flags = (unsigned)(flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
-                           .mode = (flags & O_CREAT) != 0 ? 0600 : 0,
-                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
-    int top = open(given, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = top < 0 ? -1 : (int)syscall(SYS_openat2, top, own[0] == '\0' ? "." : own, &how, sizeof how);
+    int fd =
+        open_beneath(given, own[0] == '\0' ? "." : own, flags | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
     int error = errno;
-    if (top >= 0)
-        close(top);
     free(given);
     errno = error;
     return fd;

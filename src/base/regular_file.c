@@ -7,13 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/own_path.h"
 
 /* The folder part of the path, given; sets the name. NULL if the path names no file. */
 static char *take_apart(struct regular_file *file, struct err *err)
@@ -64,13 +63,9 @@ static bool open_directory_beneath(struct regular_file *file, const char *root, 
         inner = below(root, directory);
         inner = inner == NULL ? below(real, directory) : inner;
     }
-    int top = real == NULL || inner == NULL ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
-    if (top >= 0)
-        file->directory = (int)syscall(SYS_openat2, top, inner, &how, sizeof how);
+    if (real != NULL && inner != NULL)
+        file->directory = open_beneath(root, inner, O_RDONLY | O_DIRECTORY, 0);
     int error = errno;
-    if (top >= 0)
-        close(top);
     if (directory != NULL && file->directory < 0) {
         if (inner == NULL || error == EXDEV)
             err_set(err, ERR_INVALID, "%s is not in %s", file->path, real == NULL ? root : real);

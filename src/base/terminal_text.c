@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 #define SHOWN_REPEATED 3 /* times that a line is shown before it is counted instead */
 
@@ -59,7 +60,7 @@ static void overwrite(struct reader *r)
         r->is_changed = true;
         do
             line->len--;
-        while (line->len > 0 && ((unsigned char)line->bytes[line->len] & 0xC0) == 0x80);
+        while (line->len > 0 && utf8_continues(line->bytes[line->len]));
     }
     r->back = 0;
 }

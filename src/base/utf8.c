@@ -118,7 +118,7 @@ void utf8_mask(char *bytes, size_t len)
     }
 }
 
-static bool is_continuation(char c)
+bool utf8_continues(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -127,11 +127,11 @@ size_t utf8_floor(const char *bytes, size_t len, size_t at)
 {
     if (at >= len)
         return len;
-    if (!is_continuation(bytes[at]))
+    if (!utf8_continues(bytes[at]))
         return at;
     for (size_t back = 1; back <= 3 && back <= at; back++) {
         unsigned char lead = (unsigned char)bytes[at - back];
-        if (is_continuation(bytes[at - back]))
+        if (utf8_continues(bytes[at - back]))
             continue;
         size_t n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
         return n > back ? at - back : at;
@@ -145,7 +145,7 @@ size_t utf8_byte_of(const char *bytes, size_t len, size_t n)
     for (; at < len && n > 0; n--) {
         do
             at++;
-        while (at < len && ((unsigned char)bytes[at] & 0xC0) == 0x80);
+        while (at < len && utf8_continues(bytes[at]));
     }
     return at;
 }

@@ -28,6 +28,9 @@ bool utf8_repair(struct strbuf *out, const char *bytes, size_t len);
 /* utf8_mask(bytes, len): replace each byte that is not part of a well-formed character by '?'. */
 void utf8_mask(char *bytes, size_t len);
 
+/* utf8_continues(c): is it a byte of a character, but not its first one? */
+bool utf8_continues(char c);
+
 /* utf8_floor(bytes, len, at): the largest offset <= at that is not inside a character. */
 size_t utf8_floor(const char *bytes, size_t len, size_t at);
 

@@ -45,7 +45,7 @@ static uint32_t character_before(const char *text, size_t *at)
 {
     uint32_t c = 0, lead = 0xff;
     int shift = 0;
-    while (--*at > 0 && shift < 18 && ((unsigned char)text[*at] & 0xc0) == 0x80) {
+    while (--*at > 0 && shift < 18 && utf8_continues(text[*at])) {
         c |= ((uint32_t)(unsigned char)text[*at] & 0x3f) << shift;
         shift += 6;
         lead = UINT32_C(0x3f) >> shift / 6;

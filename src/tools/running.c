@@ -51,7 +51,7 @@ static void add_output(struct strbuf *out, enum heading heading, const struct ca
     struct strbuf text = {0};
     size_t from = 0;
     capture_add_text(c, start, end, &text);
-    while (start > shown && from < text.len && from < 3 && ((unsigned char)text.bytes[from] & 0xC0) == 0x80)
+    while (start > shown && from < text.len && from < 3 && utf8_continues(text.bytes[from]))
         from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
     if (start > shown)

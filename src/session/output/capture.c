@@ -200,17 +200,11 @@ void capture_last_line(const struct capture *c, struct strbuf *out, size_t most,
         n--;
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)
         continue;
-    while (start < n && (bytes[start] & 0xC0) == 0x80)
+    while (start < n && utf8_continues(bytes[start]))
         start++; /* continuation bytes of a character whose beginning was dropped */
     size_t len = n - start;
     utf8_repair(out, bytes + start, len > most ? utf8_floor(bytes + start, len, most) : len);
     strbuf_fini(&text);
-}
-
-/* Continuation bytes are 10xxxxxx. */
-static bool begins_character(char byte)
-{
-    return ((unsigned char)byte & 0xC0) != 0x80;
 }
 
 /* The beginning of ${text}, of about ${most} bytes. */
@@ -218,7 +212,7 @@ static size_t begin_len(const struct strbuf *text, size_t most)
 {
     size_t n = most < text->len ? most : text->len;
     /* A character has at most three continuation bytes. */
-    for (int back = 0; back < 3 && n > 0 && n < text->len && !begins_character(text->bytes[n]); back++)
+    for (int back = 0; back < 3 && n > 0 && n < text->len && utf8_continues(text->bytes[n]); back++)
         n--;
     const char *newline = n > 200 ? memrchr(text->bytes + n - 200, '\n', 200) : NULL;
     return newline != NULL ? (size_t)(newline - text->bytes) + 1 : n;
@@ -228,7 +222,7 @@ static size_t begin_len(const struct strbuf *text, size_t most)
 static size_t end_begin(const struct strbuf *text, size_t most)
 {
     size_t len = most < text->len ? most : text->len, from = text->len - len, start = from;
-    while (start < text->len && start < from + 4 && !begins_character(text->bytes[start]))
+    while (start < text->len && start < from + 4 && utf8_continues(text->bytes[start]))
         start++;
     const char *newline = len > 400 ? memchr(text->bytes + start, '\n', 200) : NULL;
     return newline != NULL ? (size_t)(newline - text->bytes) + 1 : start;
