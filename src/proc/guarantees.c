@@ -3,11 +3,9 @@
  */
 #include "proc/guarantees.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ON (1u << SANDBOX_NETWORK_ON)
 #define LOOPBACK (1u << SANDBOX_NETWORK_LOOPBACK)
 #define OFF (1u << SANDBOX_NETWORK_OFF)
 
@@ -16,33 +14,28 @@ static const struct {
     const char *what;    /* follows "Restricted: "; NULL: another row contains it */
     const char *missing; /* follows "Not restricted: " if no mechanism is here */
     const char *instead; /* a sentence about what does not work if the first mechanism is not here */
-    unsigned networks;   /* for which settings of the network it is asked for */
+    unsigned only_for;   /* the settings of the network with which it is asked for; 0: all */
     struct {
         enum mechanism mechanism;
         int version; /* of Landlock, the first that will do */
     } by[2];         /* in order of preference */
 } rows[GUARANTEES] = {
-    [GUARANTEE_FILES] = {.what = "files", .networks = ON | LOOPBACK | OFF, .by = {{MECHANISM_LANDLOCK, 1}}},
+    [GUARANTEE_FILES] = {.what = "files", .by = {{MECHANISM_LANDLOCK, 1}}},
     [GUARANTEE_EMPTYING] = {.instead = "truncate(2) fails for every file (before Linux 6.2).",
-                            .networks = ON | LOOPBACK | OFF,
                             .by = {{MECHANISM_LANDLOCK, 3}, {MECHANISM_FILTER}}},
     [GUARANTEE_MOVING] = {.instead =
                               "No file can be moved or linked to another directory (before Linux 5.19).",
-                          .networks = ON | LOOPBACK | OFF,
                           .by = {{MECHANISM_LANDLOCK, 2}}},
-    [GUARANTEE_MEMORY] = {.what = "other processes' memory",
-                          .networks = ON | LOOPBACK | OFF,
-                          .by = {{MECHANISM_LANDLOCK, 1}}},
+    [GUARANTEE_MEMORY] = {.what = "other processes' memory", .by = {{MECHANISM_LANDLOCK, 1}}},
     [GUARANTEE_SIGNALS] = {.what = "signals to other processes",
                            .missing =
                                "signals to your other programs and to other sessions (needs Linux 6.12)",
-                           .networks = ON | LOOPBACK | OFF,
                            .by = {{MECHANISM_LANDLOCK, 6}}},
-    [GUARANTEE_NETWORK] = {.what = "network", .networks = LOOPBACK | OFF, .by = {{MECHANISM_FILTER}}},
+    [GUARANTEE_NETWORK] = {.what = "network", .only_for = LOOPBACK | OFF, .by = {{MECHANISM_FILTER}}},
     [GUARANTEE_LOOPBACK] = {.instead =
                                 "There is no network: a private loopback needs user namespaces, which this "
                                 "system does not allow.",
-                            .networks = LOOPBACK,
+                            .only_for = LOOPBACK,
                             .by = {{MECHANISM_NAMESPACES}}},
 };
 
@@ -53,6 +46,11 @@ static bool is_here(enum mechanism mechanism, int version, int landlock_version,
                                                : mechanism == MECHANISM_FILTER;
 }
 
+static bool is_asked_for(size_t i, enum sandbox_network network)
+{
+    return rows[i].only_for == 0 || (rows[i].only_for & 1u << network) != 0;
+}
+
 static void add(struct guarantees *g, const char *before, const char *text)
 {
     size_t len = strlen(g->text);
@@ -60,12 +58,12 @@ static void add(struct guarantees *g, const char *before, const char *text)
 }
 
 /* A sentence that lists what holds, or what does not. */
-static void add_list(struct guarantees *g, bool holds, unsigned network, const char *label)
+static void add_list(struct guarantees *g, bool holds, enum sandbox_network network, const char *label)
 {
     const char *before = label;
     for (size_t i = 0; i < GUARANTEES; i++) {
         const char *words = holds ? rows[i].what : rows[i].missing;
-        if ((rows[i].networks & network) != 0 && words != NULL && (g->by[i] != MECHANISM_NONE) == holds) {
+        if (is_asked_for(i, network) && words != NULL && (g->by[i] != MECHANISM_NONE) == holds) {
             add(g, before, words);
             before = ", ";
         }
@@ -77,18 +75,18 @@ static void add_list(struct guarantees *g, bool holds, unsigned network, const c
 void guarantees_find(struct guarantees *g, int landlock_version, bool has_namespaces,
                      enum sandbox_network network)
 {
-    unsigned chosen = 1u << network;
     *g = (struct guarantees){.is_complete = true};
     for (size_t i = 0; i < GUARANTEES; i++) {
-        for (size_t k = 0; k < 2 && (rows[i].networks & chosen) != 0 && g->by[i] == MECHANISM_NONE; k++)
+        if (!is_asked_for(i, network))
+            continue;
+        for (size_t k = 0; k < 2 && g->by[i] == MECHANISM_NONE; k++)
             if (is_here(rows[i].by[k].mechanism, rows[i].by[k].version, landlock_version, has_namespaces))
                 g->by[i] = rows[i].by[k].mechanism;
-        g->is_complete = g->is_complete && ((rows[i].networks & chosen) == 0 || g->by[i] != MECHANISM_NONE);
+        g->is_complete = g->is_complete && g->by[i] != MECHANISM_NONE;
     }
-    add_list(g, true, chosen, "Restricted: ");
-    add_list(g, false, chosen, " Not restricted: ");
+    add_list(g, true, network, "Restricted: ");
+    add_list(g, false, network, " Not restricted: ");
     for (size_t i = 0; i < GUARANTEES; i++)
-        if ((rows[i].networks & chosen) != 0 && rows[i].instead != NULL &&
-            g->by[i] != rows[i].by[0].mechanism)
+        if (is_asked_for(i, network) && rows[i].instead != NULL && g->by[i] != rows[i].by[0].mechanism)
             add(g, " ", rows[i].instead);
 }
