@@ -323,15 +323,10 @@ static void set_name(struct confinement *c)
 /* The same words for the log, the client's instructions and session-info. */
 static void describe(struct confinement *c)
 {
-    struct strbuf text = {0};
-    strbuf_addf(&text, "%s, network %s. %s", confinement_mode_names[c->mode],
-                confinement_network_names[c->network], sandbox_guarantees(c->sandbox));
-    c->description = xstrdup(strbuf_string(&text));
-    strbuf_fini(&text);
-    if (sandbox_is_complete(c->sandbox))
-        log_info("sandbox: %s", c->description);
-    else
-        log_warning("sandbox: %s", c->description);
+    c->description = strbuf_format("%s, network %s. %s", confinement_mode_names[c->mode],
+                                   confinement_network_names[c->network], sandbox_guarantees(c->sandbox));
+    log_line(sandbox_is_complete(c->sandbox) ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "sandbox: %s",
+             c->description);
 }
 
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)

@@ -290,35 +290,36 @@ static void on_child_exit(void *arg, const struct child_end *end)
     done(done_arg, ok ? NULL : &err);
 }
 
-static void begin_limit(struct core_build *b)
+static off_t log_size(const struct core_build *b)
 {
     struct stat s;
-    b->log_bytes = stat(b->log, &s) == 0 ? s.st_size : 0;
-    cpu_grace_begin(&b->grace, b->limit_ms, child_pid(b->child));
+    return stat(b->log, &s) == 0 ? s.st_size : 0;
 }
 
-/* A slow machine, as one that is emulated, may need minutes; but then one file after the other is loaded. */
-static bool has_gone_on(const struct core_build *b)
+static void on_deadline(uv_timer_t *timer);
+
+static void begin_limit(struct core_build *b)
 {
-    struct stat s;
-    return b->extensions < MOST_EXTENSIONS && stat(b->log, &s) == 0 && s.st_size > b->log_bytes;
+    b->log_bytes = log_size(b);
+    cpu_grace_begin(&b->grace, b->limit_ms, child_pid(b->child));
+    uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
 }
 
 static void on_deadline(uv_timer_t *timer)
 {
     struct core_build *b = timer->data;
     int more_ms = cpu_grace_more_ms(&b->grace, child_pid(b->child));
-    if (more_ms == 0 && has_gone_on(b)) {
-        b->extensions++;
-        begin_limit(b);
-        more_ms = b->limit_ms;
-    }
     if (more_ms > 0) {
         uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
-        return;
+    } else if (b->extensions < MOST_EXTENSIONS && log_size(b) > b->log_bytes) {
+        /* A slow machine, as one that is emulated, may need minutes; but then one file after the other is
+         * loaded. */
+        b->extensions++;
+        begin_limit(b);
+    } else {
+        b->is_late = true;
+        child_kill_tree(b->child);
     }
-    b->is_late = true;
-    child_kill_tree(b->child);
 }
 
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
@@ -366,6 +367,5 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
         return NULL;
     }
     begin_limit(b);
-    uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
     return b;
 }

@@ -21,17 +21,27 @@
 #define MOST_KEPT 100
 #define LONGEST_TOLD ((size_t)200)
 
-/* The history keeps ${fact} between the evaluations, and the next reply tells it. */
+/* The history keeps ${text}, borrowed, between the evaluations. Returns what it keeps; its first number
+ * counts what was kept. */
+static struct fact keep_in_history(struct session *s, const char *text)
+{
+    struct notices *kept = &s->place.joined.person;
+    struct fact fact = {
+        .kind = FACT_PERSON,
+        .texts = {text},
+        .numbers = {++s->place.joined.person_events, s->numbers.evaluations, (uint64_t)time(NULL)}};
+    if (fact.numbers[0] > MOST_KEPT)
+        notices_remove(kept, FACT_PERSON, fact.numbers[0] - MOST_KEPT);
+    notices_add(kept, &fact);
+    return fact;
+}
+
+/* The history keeps ${fact}, and the next reply tells it. */
 static void note_in_history(struct session *s, const struct fact *fact)
 {
-    uint64_t number = ++s->place.joined.person_events;
     char *text = session_words(s, fact);
-    notices_add(&s->place.joined.person,
-                FACT(FACT_PERSON, .texts = {text},
-                     .numbers = {number, s->numbers.evaluations, (uint64_t)time(NULL)}));
+    keep_in_history(s, text);
     free(text);
-    if (number > MOST_KEPT)
-        notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
     session_notify(s, fact);
 }
 
@@ -41,13 +51,11 @@ static void tell_which_it_is(struct session *s, const struct image_facts *facts)
     struct session_joined *j = &s->place.joined;
     const struct image_process *now = facts->process, *before = &j->process;
     if (!image_process_is(now, before)) {
-        struct strbuf started = {0};
-        if (now->started_at != 0)
-            strbuf_addf(&started, ", started %s", text_time(now->started_at).text);
+        char *started = now->started_at == 0 ? xstrdup("")
+                                             : strbuf_format(", started %s", text_time(now->started_at).text);
         note_in_history(s, FACT(image_process_has_ended(before) ? FACT_IMAGE_CHANGED : FACT_IMAGE_IS_ANOTHER,
-                                .texts = {strbuf_string(&started)},
-                                .numbers = {(uint64_t)before->pid, (uint64_t)now->pid}));
-        strbuf_fini(&started);
+                                .texts = {started}, .numbers = {(uint64_t)before->pid, (uint64_t)now->pid}));
+        free(started);
     } else if (j->lost != NULL) {
         note_in_history(s, FACT(FACT_IMAGE_LOST, .texts = {j->address, j->lost, facts->left},
                                 .numbers = {(uint64_t)now->pid}));
@@ -153,15 +161,10 @@ void joined_note_person(void *session, const struct sexp *event)
     const struct error_record *r = thread_errors_standing(s, sexp_integer(sexp_get(event, 2, "standing"), 0));
     if (r != NULL)
         strbuf_addf(&line, " ABORT of error %d frees it.", r->sequence);
-    uint64_t number = ++s->place.joined.person_events;
-    if (number > MOST_TOLD)
-        notices_remove(&s->told.notices, FACT_PERSON, number - MOST_TOLD);
-    const struct fact *fact = FACT(FACT_PERSON, .texts = {strbuf_string(&line)},
-                                   .numbers = {number, s->numbers.evaluations, (uint64_t)time(NULL)});
-    session_notify(s, fact);
-    if (number > MOST_KEPT)
-        notices_remove(&s->place.joined.person, FACT_PERSON, number - MOST_KEPT);
-    notices_add(&s->place.joined.person, fact);
+    struct fact fact = keep_in_history(s, strbuf_string(&line));
+    if (fact.numbers[0] > MOST_TOLD)
+        notices_remove(&s->told.notices, FACT_PERSON, fact.numbers[0] - MOST_TOLD);
+    session_notify(s, &fact);
     session_tell_event(s,
                        &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
     strbuf_fini(&line);

@@ -22,28 +22,25 @@
 #define LONGEST_LISTED 150
 
 /* A copy for another session than ${original}'s has output pipes of its own. */
-static struct worker *request(struct session *s, struct worker *original, bool is_separate,
+static struct worker *request(struct session *s, struct worker *original, enum worker_hello hello,
                               const struct worker_events *events, struct err *err)
 {
-    struct worker_ends ends;
+    struct worker_ends ends = {-1, -1, -1};
+    bool is_separate = hello == WORKER_SEPARATE;
     struct worker *copy = is_separate
                               ? worker_new(s->host->options.loop, zygotes_children(s->host->options.zygotes),
                                            &s->all->processes, events, &ends, err)
                               : worker_new_copy(original, events, &ends.channel, err);
     if (copy == NULL)
         return NULL;
-    int descriptors[] = {ends.channel, is_separate ? ends.output : -1, is_separate ? ends.error : -1};
-    if (worker_fork(original, descriptors, is_separate ? 3 : 1,
-                    is_separate                ? WORKER_SEPARATE
-                    : events->on_ready == NULL ? WORKER_SILENT
-                                               : WORKER_SAYS_HELLO,
-                    err))
+    int descriptors[] = {ends.channel, ends.output, ends.error};
+    if (worker_fork(original, descriptors, is_separate ? 3 : 1, hello, err))
         return copy;
     worker_free(copy);
     return NULL;
 }
 
-static struct worker *request_with_room(struct session *s, struct worker *original, bool is_separate,
+static struct worker *request_with_room(struct session *s, struct worker *original, enum worker_hello hello,
                                         const struct worker_events *events, bool (*evict)(struct session *s),
                                         struct err *err)
 {
@@ -52,7 +49,7 @@ static struct worker *request_with_room(struct session *s, struct worker *origin
         err_set(err, ERR_INVALID, "An image that was joined is not copied.");
     else
         do
-            copy = request(s, original, is_separate, events, err);
+            copy = request(s, original, hello, events, err);
         while (copy == NULL && err->code == ERR_LIMIT && evict(s));
     return copy;
 }
@@ -60,13 +57,14 @@ static struct worker *request_with_room(struct session *s, struct worker *origin
 struct worker *copies_of(struct session *s, struct worker *original, const struct worker_events *events,
                          bool (*evict)(struct session *s), struct err *err)
 {
-    return request_with_room(s, original, false, events, evict, err);
+    return request_with_room(s, original, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO,
+                             events, evict, err);
 }
 
 struct worker *copies_for_another(struct session *s, struct worker *original,
                                   const struct worker_events *events, struct err *err)
 {
-    return request_with_room(s, original, true, events, eviction_for_process, err);
+    return request_with_room(s, original, WORKER_SEPARATE, events, eviction_for_process, err);
 }
 
 static struct session *session_of(const struct snapshot *sn)

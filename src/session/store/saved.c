@@ -207,45 +207,7 @@ static json_t *load_description(const char *path, struct err *err)
     return description;
 }
 
-static size_t name_of_attempt(const char *file);
-
-/* The image that the description of ${session} names, if its name is one that saved_prepare() makes for the
- * same session: another session's image is never removed. */
-static char *old_image(const char *directory, const char *session)
-{
-    struct err err;
-    char *description = path_in(directory, session, ".json");
-    json_t *old = load_description(description, &err);
-    const char *image = json_string_value(json_object_get(old, "image"));
-    size_t len = image == NULL ? 0 : name_of_attempt(image);
-    char *path = NULL;
-    if (len > 0 && len == strlen(session) && strncmp(image, session, len) == 0)
-        path = path_in(directory, image, "");
-    json_decref(old);
-    free(description);
-    return path;
-}
-
 #define UNFINISHED ".new"
-
-static bool write_description(struct commit *c, struct err *err)
-{
-    /* A name that no other server uses, even one with the same pid that is still exiting. */
-    char *temporary = path_in(c->directory, strrchr(c->image, '/') + 1, UNFINISHED);
-    char *description = path_in(c->directory, c->name, ".json");
-    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
-              err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
-    if (ok && chmod(temporary, 0600) != 0)
-        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
-    ok = ok && sync_path(temporary, O_RDONLY, err);
-    if (ok && rename(temporary, description) != 0)
-        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
-    if (!ok)
-        unlink(temporary);
-    free(description);
-    free(temporary);
-    return ok;
-}
 
 /* The length of NAME in "NAME-" and three numbers, as saved_prepare() makes them, ".core" or the ending of a
  * description that was not finished; 0 if it is another file. "x-1-2-3.core.json" can be the description of a
@@ -268,6 +230,48 @@ static size_t name_of_attempt(const char *file)
     return len;
 }
 
+/* Is it a file that saved_prepare() makes for the session ${name}? */
+static bool is_attempt_of(const char *file, const char *name)
+{
+    size_t len = name_of_attempt(file);
+    return len > 0 && len == strlen(name) && strncmp(file, name, len) == 0;
+}
+
+/* The image that the description of ${session} names, if its name is one that saved_prepare() makes for the
+ * same session: another session's image is never removed. */
+static char *old_image(const char *directory, const char *session)
+{
+    struct err err;
+    char *description = path_in(directory, session, ".json");
+    json_t *old = load_description(description, &err);
+    const char *image = json_string_value(json_object_get(old, "image"));
+    char *path = NULL;
+    if (image != NULL && is_attempt_of(image, session))
+        path = path_in(directory, image, "");
+    json_decref(old);
+    free(description);
+    return path;
+}
+
+static bool write_description(struct commit *c, struct err *err)
+{
+    /* A name that no other server uses, even one with the same pid that is still exiting. */
+    char *temporary = path_in(c->directory, strrchr(c->image, '/') + 1, UNFINISHED);
+    char *description = path_in(c->directory, c->name, ".json");
+    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
+              err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
+    if (ok && chmod(temporary, 0600) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
+    ok = ok && sync_path(temporary, O_RDONLY, err);
+    if (ok && rename(temporary, description) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
+    if (!ok)
+        unlink(temporary);
+    free(description);
+    free(temporary);
+    return ok;
+}
+
 /* An image that no description names: the description of the session is missing, or has just been written
  * and names another. */
 static bool is_nameless(const struct commit *c, int directory, const char *file)
@@ -277,7 +281,7 @@ static bool is_nameless(const struct commit *c, int directory, const char *file)
     if (len == 0 || strcmp(file, strrchr(c->image, '/') + 1) == 0)
         return false;
     snprintf(description, sizeof description, "%.*s.json", (int)len, file);
-    return (strlen(c->name) == len && strncmp(file, c->name, len) == 0) ||
+    return is_attempt_of(file, c->name) ||
            (faccessat(directory, description, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT);
 }
 
