@@ -306,9 +306,7 @@ static bool begin(struct server *server, const struct options *options, struct c
         .leases = server->leases,
         .redacts = options->redacts,
         .sends_secret = options->sends_secret,
-        .announces = options->announces == ANNOUNCE_OFF      ? IMAGE_ANNOUNCES_NOTHING
-                     : options->announces == ANNOUNCE_BUFFER ? IMAGE_ANNOUNCES_IN_BUFFER
-                                                             : IMAGE_ANNOUNCES,
+        .announces = options->announces,
         .only_looks = options->is_attach_read_only,
         .lock_grace_s = options->lock_grace_s,
     });

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/user_directory.h"
@@ -79,9 +78,7 @@ static void check_release(struct examination *x)
                               cpu_grace_stretched(VERSION_LIMIT_MS), &result, &err);
     const char *text = strbuf_string(&result.output);
     int len = (int)strcspn(text, "\n");
-    struct child_end end = {.is_known = is_run,
-                            .signal = WIFSIGNALED(result.status) ? WTERMSIG(result.status) : 0,
-                            .exit_code = WIFEXITED(result.status) ? WEXITSTATUS(result.status) : 0};
+    struct child_end end = child_end_of_status(result.status);
     char how[CHILD_END_TEXT];
     child_end_text(&end, how, sizeof how);
     if (!is_run)

@@ -109,11 +109,6 @@ bool exchange_head_is_plain(const struct exchange *e)
     return layout.is_plain && is_line_end(layout.at) && layout.at + 2 == e->line + len;
 }
 
-const char *exchange_query(const struct exchange *e, const char *name)
-{
-    return daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
 struct counted {
     const char *name;
     size_t count;

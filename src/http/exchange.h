@@ -119,9 +119,6 @@ bool exchange_each_header(const struct exchange *e, exchange_header_visitor *eac
  * NUL, and each ended in CR LF. Only before the body is read. */
 bool exchange_head_is_plain(const struct exchange *e);
 
-/* exchange_query(e, name): the value of "?name=value" as it was sent; borrowed; NULL if it was not. */
-const char *exchange_query(const struct exchange *e, const char *name);
-
 /* exchange_refuse_with(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. Always false.
  * exchange_refuse(e, status, message): the same with the JSON-RPC error of an invalid request. */
 bool exchange_refuse_with(struct exchange *e, const struct http_reply *reply);

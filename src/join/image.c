@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "join/address.h"
 #include "join/agent_cache.h"
 #include "join/secret.h"
@@ -102,20 +103,24 @@ static void lose(struct image *image, const char *why)
 
 static void begin(struct image *image);
 
-static const char *secret_hint(const struct image *image)
+/* What may be wrong with the secret; given. */
+static char *secret_hint(const struct image *image)
 {
-    return image->withheld.code != ERR_NONE ? "it wants a secret. --attach-secret would send it the one in "
-           : image->secret_path.len > 0
-               ? "it has another secret than that of "
-               : "it wants a secret, and there is no ~/.slime-secret or ~/.sly-secret";
+    const char *path = strbuf_string(&image->secret_path);
+    if (image->withheld.code != ERR_NONE)
+        return strbuf_format("it wants a secret. --attach-secret would send it the one in %s, which was not "
+                             "sent because the server %s",
+                             path, image->withheld.message);
+    if (image->secret_path.len > 0)
+        return strbuf_format("it has another secret than that of %s", path);
+    return xstrdup("it wants a secret, and there is no ~/.slime-secret or ~/.sly-secret");
 }
 
 /* It was connected, but nothing came. */
 static void next_secret(struct image *image, const char *what)
 {
     struct strbuf secret = {0}, path = {0};
-    bool is_withheld = image->withheld.code != ERR_NONE;
-    bool is_another = !is_withheld && join_secret(image->secret + 1, &secret, &path);
+    bool is_another = image->withheld.code == ERR_NONE && join_secret(image->secret + 1, &secret, &path);
     strbuf_fini(&secret);
     strbuf_fini(&path);
     if (is_another) {
@@ -123,13 +128,12 @@ static void next_secret(struct image *image, const char *what)
         begin(image);
         return;
     }
+    char *hint = secret_hint(image);
     fail(image,
          "Something listens at %s:%s%s, but %s. Either it is no Swank or Slynk server, or its Lisp is "
-         "stopped, "
-         "or %s%s%s%s. The next call tries again.",
-         image->address.host, image->address.port, image->address.origin, what, secret_hint(image),
-         strbuf_string(&image->secret_path), is_withheld ? ", which was not sent because the server " : "",
-         is_withheld ? image->withheld.message : "");
+         "stopped, or %s. The next call tries again.",
+         image->address.host, image->address.port, image->address.origin, what, hint);
+    free(hint);
 }
 
 static void fail_to_connect(struct image *image, const char *why)
@@ -369,7 +373,7 @@ static void send_piece(struct image *image)
     const char *source = agent_cache_source(image->implementation, &len);
     size_t rest = len - image->sent, piece = rest < PIECE ? rest : PIECE;
     struct strbuf form = {0};
-    while (piece < rest && ((unsigned char)source[image->sent + piece] & 0xc0) == 0x80)
+    while (piece < rest && utf8_continues(source[image->sent + piece]))
         piece--; /* a character stays in one piece */
     write_install_call(image, &form, joined_receive);
     strbuf_adds(&form, image->sent == 0 ? " cl:t" : " cl:nil");

@@ -21,7 +21,8 @@ struct image_facts {
     const char *left; /* what became of what ran there when the connection was cut; NULL: nothing did */
 };
 
-/* Where the person is told what is done in the image: in the editor's echo area, nowhere, in a buffer. */
+/* Where the person is told what is done in the image: in the editor's echo area, nowhere, in a buffer. The
+ * order is that of the choices of --announce. */
 enum image_announces { IMAGE_ANNOUNCES, IMAGE_ANNOUNCES_NOTHING, IMAGE_ANNOUNCES_IN_BUFFER };
 
 /* The strings are borrowed, copied. */

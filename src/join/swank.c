@@ -36,6 +36,7 @@ struct attempt {
     struct join_address address;
     int fd; /* -1: it failed */
     char why[100];
+    bool asks_owner;          /* what is sent depends on whose the listener is */
     struct err not_ours;      /* why the listener may be another's; ERR_NONE: it is the user's */
     struct swank *connection; /* NULL: it was freed */
 };
@@ -189,7 +190,7 @@ static void send_secret(struct swank *c)
 
 static void start(struct swank *c, int fd, const struct err *not_ours)
 {
-    bool is_withheld = not_ours->code != ERR_NONE && c->trust == SWANK_NO_SECRET && c->secret != NULL;
+    bool is_withheld = not_ours->code != ERR_NONE;
     struct channel_events events = {
         .on_message = on_message, .on_closed = on_closed, .on_unreadable = on_unreadable, .arg = c};
     int on = 1;
@@ -223,7 +224,7 @@ static void connect_in_thread(uv_work_t *work)
     }
     if (wrong == 0)
         freeaddrinfo(addresses);
-    if (a->fd >= 0)
+    if (a->fd >= 0 && a->asks_owner)
         listener_is_ours(a->fd, &a->not_ours);
 }
 
@@ -260,6 +261,7 @@ struct swank *swank_connect(uv_loop_t *loop, const struct join_address *address,
     c->attempt = xcalloc(1, sizeof *c->attempt);
     c->attempt->address = *address;
     c->attempt->fd = -1;
+    c->attempt->asks_owner = trust == SWANK_NOTHING || (trust == SWANK_NO_SECRET && secret != NULL);
     c->attempt->connection = c;
     c->attempt->work.data = c->attempt;
     uv_queue_work(loop, &c->attempt->work, connect_in_thread, on_attempted);

@@ -12,6 +12,7 @@
 
 #include "base/errors.h"
 #include "http/server.h"
+#include "join/image.h"
 #include "lisp/confinement.h"
 #include "lisp/zygote.h"
 #include "session/records/limits.h"
@@ -19,7 +20,6 @@
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 63
 
-enum { ANNOUNCE_ON, ANNOUNCE_OFF, ANNOUNCE_BUFFER }; /* the order of its row */
 enum { VIEW_ON, VIEW_OFF, VIEW_PAGE }; /* the order of its row; without its argument: VIEW_PAGE */
 
 /* Of the options of other parts, the members are set that the command line has. Strings are borrowed from
@@ -41,8 +41,8 @@ struct options {
     const char *attach;    /* valid; NULL: sessions are Lisps of the server's own */
     bool allows_attach;    /* --allow-attach */
     bool is_attach_read_only;
-    bool sends_secret;  /* --attach-secret */
-    unsigned announces; /* ANNOUNCE_ON, ... */
+    bool sends_secret; /* --attach-secret */
+    enum image_announces announces;
     size_t lock_grace_s;
     bool is_sandbox_given; /* --sandbox, possibly off */
     struct confinements_options confinement;

@@ -81,7 +81,7 @@ struct child {
     void *arg;
 };
 
-static struct child_end end_of_status(int status)
+struct child_end child_end_of_status(int status)
 {
     struct child_end end = {.is_known = true};
     if (WIFSIGNALED(status))
@@ -150,7 +150,7 @@ static void tell_owners(struct children *c)
 {
     while (!list_is_empty(&c->ended)) {
         struct child *child = list_entry(c->ended.next, struct child, node);
-        struct child_end end = end_of_status(child->status);
+        struct child_end end = child_end_of_status(child->status);
         end.is_short_of_memory = was_killed_for_memory(child, &end);
         move(child, &c->told);
         child->on_exit(child->arg, &end);

@@ -33,6 +33,9 @@ struct child_end {
     char why[200]; /* empty, or why the server ended it: "it sent ..." */
 };
 
+/* child_end_of_status(status): the end that waitpid() reported as ${status}. */
+struct child_end child_end_of_status(int status);
+
 /* child_end_text(end, out, size): " with exit code 3", to follow a verb; "" if it is unknown.
  * CHILD_END_TEXT is room for the longest. */
 #define CHILD_END_TEXT 128

@@ -77,7 +77,7 @@ static void on_tabs(void *arg)
         uv_timer_start(view->end, on_end, view->linger_s * 1000ULL, 0);
 }
 
-static void on_admitted(void *arg)
+static void remove_guide(void *arg)
 {
     struct view *view = arg;
     unlink(view->guide);
@@ -131,19 +131,17 @@ static void open_browser(struct view *view, const char *link)
  * either. */
 static bool open_both(struct listener both[VISITORS_LISTENERS], const char *address, struct err *err)
 {
-    static const char *const hosts[] = {"127.0.0.1", "[::1]"};
     char twin[40], any[20];
     both[1] = (struct listener){.descriptor = -1};
     if (!listener_open(&both[0], address, err))
         return false;
-    size_t host_len = (size_t)(strrchr(both[0].name, ':') - both[0].name), n = 0;
-    while (n < 2 && (strlen(hosts[n]) != host_len || strncmp(both[0].name, hosts[n], host_len) != 0))
-        n++;
-    snprintf(twin, sizeof twin, "%s%.6s", hosts[(n + 1) % 2], both[0].name + host_len);
-    snprintf(any, sizeof any, "%s:0", hosts[(n + 1) % 2]);
+    bool is_4 = strncmp(both[0].name, "127.0.0.1:", 10) == 0, is_6 = strncmp(both[0].name, "[::1]:", 6) == 0;
+    const char *other = is_4 ? "[::1]" : "127.0.0.1", *port = strrchr(both[0].name, ':');
+    snprintf(twin, sizeof twin, "%s%.6s", other, port == NULL ? "" : port);
+    snprintf(any, sizeof any, "%s:0", other);
     struct listener probe;
     struct err ignored;
-    if (n == 2)
+    if (!is_4 && !is_6)
         err_set(err, ERR_INVALID, "--listen takes a port of 127.0.0.1 or [::1] only, not %s", address);
     else if (listener_open(&both[1], twin, err) || !listener_open(&probe, any, &ignored))
         return true; /* at both, or this machine has only one of them */
@@ -157,8 +155,9 @@ static bool begin(struct view *view, const struct view_options *options, struct 
 {
     struct visitors *visitors = &view->visitors;
     struct listener both[VISITORS_LISTENERS];
-    bool is_open = false;
-    for (int i = 0; i < MOST_TRIES && !is_open; i++)
+    bool is_open = open_both(both, options->address, err);
+    /* Another may have the port at the other address. */
+    for (int i = 1; i < MOST_TRIES && !is_open && err->code == ERR_START; i++)
         is_open = open_both(both, options->address, err);
     if (!is_open || !visitors_init(visitors, both, err))
         return false;
@@ -190,8 +189,7 @@ static void announce(struct view *view, bool opens)
 
 static void end(struct view *view)
 {
-    if (view->guide[0] != '\0')
-        unlink(view->guide);
+    remove_guide(view);
     visitors_fini(&view->visitors);
     servers_free(view->visitors.servers);
     loop_handle_free(view->end);
@@ -205,7 +203,7 @@ int view(int argc, char **argv)
 {
     struct view_options options = {.address = "127.0.0.1:0", .linger = "60"};
     struct view view = {.loop = uv_default_loop(),
-                        .visitors = {.on_tabs = on_tabs, .on_admitted = on_admitted}};
+                        .visitors = {.on_tabs = on_tabs, .on_admitted = remove_guide}};
     struct err err;
     if (!parse(&options, argc, argv))
         return command_usage("view");
