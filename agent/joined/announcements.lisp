@@ -32,7 +32,7 @@
     ;; These only read, or change only what is the session's own.
     (:limit-thread-errors) (:probe) (:session-info) (:frames) (:running-frames) (:threads) (:thread-frames)
     (:list-systems) (:quicklisp-search) (:list-definitions) (:describe-symbol) (:find-symbols) (:complete-symbol)
-    (:complete-names) (:find-definition) (:find-references) (:list-callees) (:disassemble) (:class-info) (:find-methods))
+    (:complete-names) (:find-definition) (:find-references) (:disassemble) (:class-info) (:find-methods))
   "How each operation is announced: (OPERATION (WHEN TEXT KEY...)...). The first alternative counts whose WHEN is T, a key that
 the request has, or a list of a key and values, one of which the request has; TEXT is formatted with the values of KEYs. Without
 such an alternative the operation only reads. If WHEN is :CODE or :SET, its value is code and is shown after TEXT. An operation
@@ -48,7 +48,7 @@ that has no row is announced by its name.")
 (defun error-acted-on (arguments)
   "Return a text on the error on which a request with ARGUMENTS acts, or NIL."
   (let* ((number (getf arguments :standing))
-         (standing (and number (find number *standing-errors* :key #'standing-number))))
+         (standing (and number (standing-numbered number))))
     (and standing
          (format nil "~:[error ~d~;your error ~d (~a in thread ~a)~]"
                  (standing-held standing) (getf arguments :error number)
@@ -82,7 +82,7 @@ reads."
 (defun refused-p (message)
   "True if MESSAGE concerns an error that stands no longer, or is only performed by force, which it does not have."
   (destructuring-bind (operation &key standing thread force &allow-other-keys) (rest message)
-    (let ((error (find standing *standing-errors* :key #'standing-number)))
+    (let ((error (standing-numbered standing)))
       (or (and standing (or (null error) (needs-force-p error message)))
           (and (member operation '(:interrupt-thread :kill-thread))
                (not force)
@@ -93,7 +93,7 @@ reads."
 (defconstant +announced-characters+ 60
   "The most characters of code in the echo area.")
 (defconstant +kept-characters+ 500
-  "The most of them in a line of the buffer.")
+  "The most characters of code in a line of the buffer.")
 
 (defun announce-request (session message)
   "Announce MESSAGE, a request of SESSION, unless it only reads."
@@ -173,9 +173,10 @@ answer, last first.")
 
 (defun buffer-line (code text)
   "Return CODE as it is, if that is one line, and the time and TEXT as a comment."
-  (multiple-value-bind (second minute hour) (get-decoded-time)
-    (format nil "~@[~a ~]; ~2,'0d:~2,'0d:~2,'0d~@[ ~a~]"
-            (and code (cut-text (one-line-text code) +kept-characters+)) hour minute second (and text (one-line text)))))
+  (format nil "~@[~a ~]; ~a~@[ ~a~]"
+          (and code (cut-text (one-line-text code) +kept-characters+))
+          (clock-text (get-universal-time) :person)
+          (and text (one-line text))))
 
 (defun buffer-form (buffer line)
   "Return the text of a form of Emacs Lisp that adds LINE to BUFFER, which is in Lisp mode."

@@ -3,7 +3,8 @@
 (in-package #:cl-mcp-agent)
 
 (defun call-in-own-context (session function &optional (hidden (compute-restarts)))
-  "Call FUNCTION in this thread for SESSION. The restarts HIDDEN are in no report: by default the one that ends the thread."
+  "Call FUNCTION in this thread for SESSION. Reports leave out the restarts HIDDEN: by default those that exist now, which end the
+thread."
   (let* ((*session* session)
          (*output* (make-session-output session 1))
          (*error-output-stream* (make-session-output session 2))
@@ -28,8 +29,8 @@
       (call-as-agent (lambda () (call-with-task-handlers function))))))
 
 (defun call-failing-aside (function)
-  "Call FUNCTION in a thread of the person's. An error of its own ends it and is told to the session; one while that is told ends
-it silently."
+  "Call FUNCTION in one of the person's threads. If FUNCTION fails, report the error to the session and return; if the report
+itself fails, return silently."
   (let ((failing nil)
         (*debugger-hook* nil))
     (catch 'failed-twice
@@ -46,8 +47,8 @@ it silently."
       (call-failing-aside function)))
 
 (defun call-as-guest (session function)
-  "Call FUNCTION for SESSION in a thread of the person's. An error of its own neither opens in the person's debugger nor comes
-to a handler of the person's: it is told to the session, and ends FUNCTION."
+  "Call FUNCTION for SESSION in one of the person's threads. An error in FUNCTION ends it and is reported to the session; it reaches
+neither the person's debugger nor the person's handlers."
   (if *is-agents-thread*
       (call-in-session session function)
       (call-in-own-context session

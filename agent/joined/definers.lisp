@@ -1,6 +1,6 @@
-;;;; Who has defined what: what people and sessions evaluate is kept for a while, and a definition that replaces one of
-;;;; somebody else's is told to both. The text of a request is all that is known alike in each Lisp, so the definitions are found in
-;;;; it, and a function counts as replaced when the request has ended and its name means another one.
+;;;; Who has defined what. What people and sessions evaluate is kept for a while; when a definition replaces somebody else's, both
+;;;; are told. Only the text of a request is available in every Lisp, so definitions are looked up there. A function counts as
+;;;; replaced if its name means another function once the request has ended.
 
 (in-package #:cl-mcp-agent)
 
@@ -94,18 +94,16 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
 
 ;;; What a request will define, and what it has
 
-(defun expect-definitions (key definer text package &key is-file)
-  "Note what the request that KEY identifies will define if it evaluates TEXT."
-  (let ((changes (loop for found in (definitions-in text package (if is-file (toplevel-starts text) (forms-in text)))
+(defun expect-definitions (key definer text package starts)
+  "Note what the request that KEY identifies will define if it evaluates TEXT, whose forms begin at STARTS."
+  (let ((changes (loop for found in (definitions-in text package starts)
                        for definition = (definition-of found)
                        collect (list* found
                                       (and definition (or (gethash definition *definers*) (origin-of definition)))
                                       (and definition (function-defined definition))))))
     (when changes
       (call-locked (lambda ()
-                     (push (list* key definer changes) *changes*)
-                     (when (nthcdr +most-changes+ *changes*)
-                       (setf *changes* (subseq *changes* 0 +most-changes+))))))))
+                     (setf *changes* (some-of (cons (list* key definer changes) *changes*) 0 +most-changes+)))))))
 
 (defun settle-definitions (key is-good)
   "The request that KEY identifies has ended, without an error if IS-GOOD: tell of what it has replaced."
@@ -133,7 +131,7 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
                    (setf (gethash definition *definers*) definer)))))
 
 (defun concerns-p (old new)
-  "True if sessions and persons are to know that a definition of OLD's was replaced by one of NEW's."
+  "True if it is worth telling that NEW has replaced a definition of OLD's."
   (and old
        (not (member (definer-owner old) (list (definer-owner new) (definer-file new)) :test #'equal))
        (or (integerp (definer-owner old)) (integerp (definer-owner new)))))
@@ -150,7 +148,7 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
 (defconstant +replaced-named+ 5)
 
 (defun possessive (definer viewer)
-  "Return whose a definition of DEFINER's is for VIEWER, the owner who reads it."
+  "Return how to tell VIEWER whose a definition of DEFINER's is: \"yours\", \"the person's\" and so on."
   (let ((owner (definer-owner definer)))
     (cond ((equal owner viewer) "yours")
           ((eq :person owner) "the person's")
@@ -170,9 +168,8 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
          (is-clear (if (eq :person viewer)
                        (integerp (definer-owner new))
                        (equal viewer (definer-owner new)))))
-    (format nil "~{~a~^, ~}~@[ and ~d more~]: ~@[~a ~]replace~:[~;s~] ~a~@[ of ~a~]~@[ (~a)~]"
-            (some-of names 0 +replaced-named+)
-            (and (> (length names) +replaced-named+) (- (length names) +replaced-named+))
+    (format nil "~a: ~@[~a ~]replace~:[~;s~] ~a~@[ of ~a~]~@[ (~a)~]"
+            (listed names +replaced-named+)
             (if is-clear nil (possessive new viewer))
             is-one
             (possessive old viewer)
@@ -198,16 +195,13 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
 
 ;;; Who asks
 
-(defun note-evaluated (key definer text package &key is-file)
-  "The request that KEY identifies evaluates TEXT, of a file or not, for DEFINER."
-  (unless is-file
-    (let ((entry (make-evaluated :definer definer :package package
-                                 :text (subseq text 0 (min (length text) +longest-evaluated+)))))
-      (call-locked (lambda ()
-                     (push entry *evaluated*)
-                     (when (nthcdr +most-evaluated+ *evaluated*)
-                       (setf *evaluated* (subseq *evaluated* 0 +most-evaluated+)))))))
-  (expect-definitions key definer text package :is-file is-file))
+(defun note-evaluated (key definer text package)
+  "The request that KEY identifies evaluates TEXT for DEFINER."
+  (let ((entry (make-evaluated :definer definer :package package
+                               :text (subseq text 0 (min (length text) +longest-evaluated+)))))
+    (call-locked (lambda ()
+                   (setf *evaluated* (some-of (cons entry *evaluated*) 0 +most-evaluated+)))))
+  (expect-definitions key definer text package (forms-in text)))
 
 (defun key-of-session (session id)
   (list (session-number session) id))
@@ -231,7 +225,7 @@ FOUND is as DEFINITIONS-IN returns it, the others are from before.")
     (when text
       (setf (definer-file definer) (namestring (truename path))
             (definer-how definer) (format nil "from ~a" (file-namestring path)))
-      (note-evaluated key definer text (find-package "COMMON-LISP-USER") :is-file t))))
+      (expect-definitions key definer text (find-package "COMMON-LISP-USER") (toplevel-starts text)))))
 
 ;;; The text of what others have evaluated, for FIND-DEFINITION
 

@@ -1,5 +1,5 @@
-;;;; What the threads of the agent's may keep in the heap, which is the person's: one that makes it grow beyond that is stopped.
-;;;; The Lisp tells after each collection.
+;;;; How much heap the agent's threads may use. The heap is the person's: a thread that makes it grow beyond its share is stopped.
+;;;; The Lisp calls CHECK-SHARES after each collection.
 
 (in-package #:cl-mcp-agent)
 
@@ -18,13 +18,13 @@
 (defvar *heap-uses* '()
   "The threads that evaluate, and those that evaluations have made: a HEAP-USE each.")
 
-(defun call-sharing-heap (session function)
-  "Call FUNCTION, of SESSION, which may make the heap grow by as much as the session permits: an eighth of what is free by default."
+(defun call-in-its-share (function)
+  "Call FUNCTION, which may make the heap grow by as much as the session permits: an eighth of what is free by default."
   (unless (member 'watch-heap *implemented-operations*)
-    (return-from call-sharing-heap (funcall function)))
+    (return-from call-in-its-share (funcall function)))
   (multiple-value-bind (used size) (heap-readings)
-    (let ((use (make-heap-use :thread (current-thread) :session session :base used
-                              :share (or (session-max-memory session) (ash (- size used) -3)))))
+    (let ((use (make-heap-use :thread (current-thread) :session *session* :base used
+                              :share (or (session-max-memory *session*) (ash (- size used) -3)))))
       (unwind-protect (progn
                         (call-locked (lambda () (push use *heap-uses*)))
                         (funcall function))
@@ -46,17 +46,11 @@
     (dolist (use *heap-uses*)
       (let ((grown (- used (heap-use-base use)))
             (thread (heap-use-thread use)))
-        (when (and (> grown (heap-use-share use))
-                   (not (find thread (session-errors (heap-use-session use)) :key #'standing-thread))
-                   ;; The Lisp may call this in the thread whose work made it collect.
-                   (or (eq thread (current-thread))
-                       (member (thread-activity thread) '(:running :unknown))))
+        (when (> grown (heap-use-share use))
           (call-in-session (heap-use-session use)
                            (lambda ()
-                             (call-in-thread thread (lambda () (stop-for-heap use grown))))))))))
-
-(defun session-errors (session)
-  (call-in-session session (lambda () *standing-errors*)))
-
-(defun call-in-its-share (function)
-  (call-sharing-heap *session* function))
+                             (when (and (not (standing-in thread))
+                                        ;; The Lisp may call this in the thread whose work made it collect.
+                                        (or (eq thread (current-thread))
+                                            (member (thread-activity thread) '(:running :unknown))))
+                               (call-in-thread thread (lambda () (stop-for-heap use grown)))))))))))

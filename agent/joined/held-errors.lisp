@@ -70,10 +70,6 @@ above the editor's request are."
             ((< last request (length frames)) request)
             (t (1+ last))))))
 
-(defun standing-in (thread)
-  "Return the standing error in THREAD, or NIL."
-  (find thread *standing-errors* :key #'standing-thread))
-
 (defun number-held-error (thread condition)
   "List CONDITION, for which THREAD stands in the person's debugger, and return its number; NIL if it is listed already."
   (call-locked (lambda ()

@@ -2,9 +2,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *is-prepared* nil
-  "True while these things are in the image.")
-
 (defun prepare-shared-image ()
   (unless *is-prepared*
     (setf *is-prepared* t)
@@ -15,7 +12,7 @@
     (set-server-hooks t)))
 
 (defun restore-image-unless-used ()
-  "Take these things away when nobody is at work in the image for whom they are there."
+  "Remove these things if no session, and no thread that one has made, still needs them."
   (unless (or *sessions* *made-threads*)
     (restore-shared-image)))
 

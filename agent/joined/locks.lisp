@@ -7,12 +7,12 @@
   "The threads of the person's that wait for such an error: a WAIT each.")
 
 (defstruct (wait (:copier nil) (:predicate nil))
-  thread lock standing
+  thread
   (until nil))                          ; when the error is unwound
 
 (defun agents-error-of (thread)
   "Return the error of this session that stands in THREAD and that the session can unwind, or NIL."
-  (let ((standing (find thread *standing-errors* :key #'standing-thread)))
+  (let ((standing (standing-in thread)))
     (and standing (standing-post standing) standing)))
 
 (defun waiting-threads ()
@@ -43,15 +43,13 @@ long."
     (setf *waits* (remove-if-not (lambda (wait) (find (wait-thread wait) waiting :key #'first)) *waits*))
     (loop for (thread lock standing) in waiting
           for wait = (find thread *waits* :key #'wait-thread)
+          for grace = (and (not (standing-stays standing)) (session-lock-grace *session*))
           do (cond ((null wait)
-                    (push (make-wait :thread thread :lock lock :standing standing
-                                     :until (and (not (standing-stays standing)) (time-after (session-lock-grace *session*))))
-                          *waits*)
+                    (push (make-wait :thread thread :until (and grace (time-after grace))) *waits*)
                     (tell-of-lock (standing-number standing)
                                   "Thread ~a of the person's program has waited since ~a for ~:[a lock~;the lock ~:*~s~] that an ~
                                    error of the agent's holds~@[; in ~d seconds the error is unwound~]."
-                                  (label-of thread) (clock-text (get-universal-time) nil) lock
-                                  (and (not (standing-stays standing)) (session-lock-grace *session*))))
+                                  (label-of thread) (clock-text (get-universal-time) nil) lock grace))
                    ((and (wait-until wait) (not (plusp (seconds-until (wait-until wait)))))
                     (give-up standing)
                     (setf *waits* (remove wait *waits*))

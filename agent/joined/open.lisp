@@ -47,13 +47,12 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
                                    :looks looks :lock-grace lock-grace
                                    :max-memory (and max-memory (ash max-memory 20))
                                    :own-values (if looks (values-for-looking (global-values)) (global-values)))))
-            (append (open-session new)
-                    (progn
-                      (when before
-                        (inherit-definitions before new))
-                      (when package
-                        (keep-door-open new package port))
-                      (list left))))))))
+            (let ((opened (open-session new)))
+              (when before
+                (inherit-definitions before new))
+              (when package
+                (keep-door-open new package port))
+              (append opened (list left))))))))
 
 (defconstant +opening-seconds+ 10
   "How long the thread of a new session may take to send its hello.")
@@ -185,8 +184,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
   (call-locked (lambda ()
                  (dolist (post posts)
                    (push (list (session-number session) (post-evaluates post) (post-thread post)) *cut-short*))
-                 (when (> (length *cut-short*) +most-cut-short+)
-                   (setf *cut-short* (subseq *cut-short* 0 +most-cut-short+))))))
+                 (setf *cut-short* (some-of *cut-short* 0 +most-cut-short+)))))
 
 (defun what-was-left (number)
   "Return a sentence, after a blank, on what became of what the session with NUMBER was evaluating when its connection was cut;

@@ -1,4 +1,4 @@
-;;;; Whose what is. What an evaluation of the agent's makes, a thread or a timer, is the agent's, and so is what that makes: its
+;;;; Who owns what. What an evaluation of the agent's makes, a thread or a timer, is the agent's, and so is what that makes: its
 ;;;; errors and its output go to the session, and it does not end the image. What the person has made, such as the threads
 ;;;; of a pool, stays the person's. The ports have GIVE-AWAY and STOP-BEFORE-EXIT called in place of what the image calls.
 
@@ -21,7 +21,7 @@
          (call-in-own-context session
                               (lambda ()
                                 (unwind-protect
-                                     (call-with-debugger (lambda () (call-sharing-heap session function))
+                                     (call-with-debugger (lambda () (call-in-its-share function))
                                                          #'made-thread-failed)
                                   (flush-streams)))
                               '())
@@ -55,7 +55,7 @@ calls it and nothing else; otherwise it can be any thread."
                   arguments)))
 
 (defun call-as-person (function &rest arguments)
-  "Call FUNCTION so that what it makes is the person's, as the threads of Swank are, whoever has it make them."
+  "Call FUNCTION so that the threads it makes are the person's, as those of Swank are, even when the agent's code has it make them."
   (call-with-global-values (lambda ()
                              (let ((*is-agents-thread* nil))
                                (apply function arguments)))))
@@ -98,8 +98,9 @@ if the code is to go on without that, which CAN-GO-ON permits."
   "Stand in for SCHEDULE, which gives work to the pool of SCHEDULER."
   (when (and *is-agents-thread* (not (member scheduler *own-pools* :test #'eq)))
     (push scheduler *own-pools*)
-    (send-event *session* :person :text "The threads of this pool of lparallel's are the person's: what they do for the agent, they do as
-the person's. An error there is signalled in the evaluation that waits for it."))
+    (send-event *session* :person :text (format nil "The threads of this pool of lparallel's are the person's: what they do for ~
+                                                     the agent, they do as the person's. An error there is signalled in the ~
+                                                     evaluation that waits for it.")))
   (apply (the function schedule) scheduler arguments))
 
 (defun transfer-error (condition)

@@ -84,12 +84,16 @@ there is one."
     ("made undefined" "UNDEFINE-FUNCTION" "UNINTERN-SYMBOL"))
   "What the person did, and the functions of Swank that do it.")
 
+(defun verb-of-request (name)
+  "Return what the person does by the function NAME of Swank, or NIL."
+  (first (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
+
 (defun text-of-request (form)
   "Return a sentence on what the person did by FORM, a request of an editor, or NIL if it only looks."
   (multiple-value-bind (name text) (form-name-and-text form)
-    (let ((entry (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
-      (cond ((and entry text)
-             (person-did (first entry) text))
+    (let ((verb (verb-of-request name)))
+      (cond ((and verb text)
+             (person-did verb text))
             ((string= name "INVOKE-NTH-RESTART-FOR-EMACS")
              "The person chose a restart in the debugger.")
             ((member name '("SLDB-ABORT" "SLY-DB-ABORT" "THROW-TO-TOPLEVEL" "SLDB-CONTINUE" "SLY-DB-CONTINUE") :test #'string=)
@@ -102,7 +106,7 @@ there is one."
      (destructuring-bind (form package thread id) (rest event)
        (declare (ignore thread))
        (multiple-value-bind (name text) (form-name-and-text form)
-         (let ((verb (first (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
+         (let ((verb (verb-of-request name))
                (key (list connection id))
                (person (make-definer :owner :person))
                (package (find-package (string-upcase package))))

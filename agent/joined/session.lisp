@@ -44,6 +44,8 @@ does no harm there.")
 
 (defvar *sessions* '()
   "The sessions that are open.")
+(defvar *is-prepared* nil
+  "True while the image has what PREPARE-SHARED-IMAGE adds.")
 (defvar *sessions-numbered* 0)
 
 (defmacro define-session-variable (name value &optional documentation)

@@ -53,6 +53,13 @@
 
 ;;; Which errors stand
 
+(defun standing-in (thread)
+  "Return the error that stands in THREAD, or NIL."
+  (find thread *standing-errors* :key #'standing-thread))
+
+(defun standing-numbered (number)
+  (find number *standing-errors* :key #'standing-number))
+
 (defun next-error-number ()
   (call-locked (lambda () (incf *errors-numbered*))))
 
@@ -74,7 +81,7 @@
 (defun note-ended (number)
   (call-locked
    (lambda ()
-     (let ((standing (find number *standing-errors* :key #'standing-number))
+     (let ((standing (standing-numbered number))
            (unread (find number *inbox* :key (lambda (entry) (getf entry :number)))))
        (when standing
          (setf *standing-errors* (remove standing *standing-errors*))
@@ -98,7 +105,7 @@
 
 (defun error-of-thread (thread)
   "Return the number of the error that stands in THREAD, or NIL."
-  (let ((standing (find thread *standing-errors* :key #'standing-thread)))
+  (let ((standing (standing-in thread)))
     (if standing (standing-number standing) nil)))
 
 ;;; Requests and replies between threads
@@ -336,7 +343,7 @@
 
 (defun perform-in-error (number message operation)
   "Have MESSAGE performed where the error NUMBER stands."
-  (let ((standing (find number *standing-errors* :key #'standing-number)))
+  (let ((standing (standing-numbered number)))
     (cond ((null standing)
            (refuse "This error no longer stands: its thread has continued or ended."))
           ((eql number *standing*)
@@ -386,7 +393,7 @@
 (defun put-in-inbox (entry)
   "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
   (call-locked (lambda ()
-                 (let ((standing (find (getf entry :number) *standing-errors* :key #'standing-number)))
+                 (let ((standing (standing-numbered (getf entry :number))))
                    (when standing
                      (setf (standing-told standing) t
                            (getf entry :standing) t))

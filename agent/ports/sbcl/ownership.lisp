@@ -55,26 +55,30 @@ into a call of it."
                 (,(first form) (the string ,name) ,@(cddr form)))
         form)))
 
-(defun wrapped-here ()
-  "List (NAME . WRAPPER) for the functions that end the image, and those of pools of threads, that are in it now."
-  (append (loop for (names function) in (list (list *names-of-exits* #'stop-before-exit)
-                                              (list *names-of-kills* #'stop-before-kill))
-                append (loop for (name package) in names
-                             for symbol = (internal-function name package)
-                             when symbol
-                               collect (cons symbol (let ((symbol symbol) (function function))
-                                                      (lambda (exit &rest arguments)
-                                                        (funcall function symbol exit arguments))))))
-          (loop for (name wrapper) in '(("SCHEDULE-TASK" note-pool-work) ("MAKE-SCHEDULER" note-made-pool))
-                for symbol = (internal-function name "LPARALLEL.KERNEL")
-                when symbol
-                  collect (cons symbol (fdefinition wrapper)))))
+(defun ways-to-end ()
+  "List (NAME . WRAPPER) for the functions that end the image."
+  (loop for (names function) in (list (list *names-of-exits* #'stop-before-exit)
+                                      (list *names-of-kills* #'stop-before-kill))
+        append (loop for (name package) in names
+                     for symbol = (internal-function name package)
+                     when symbol
+                       collect (cons symbol (let ((symbol symbol) (function function))
+                                              (lambda (exit &rest arguments)
+                                                (funcall function symbol exit arguments)))))))
 
-(defun wrap-what-is-new ()
-  "Wrap those that have been loaded since."
-  (loop for (name . wrapper) in (wrapped-here)
-        unless (sb-int:encapsulated-p name 'cl-mcp-agent)
-          do (wrap-calls name wrapper)))
+(defun ways-to-use-pools ()
+  "List (NAME . WRAPPER) for the functions of pools of threads that are in the image now."
+  (loop for (name wrapper) in '(("SCHEDULE-TASK" note-pool-work) ("MAKE-SCHEDULER" note-made-pool))
+        for symbol = (internal-function name "LPARALLEL.KERNEL")
+        when symbol
+          collect (cons symbol (fdefinition wrapper))))
+
+(defun wrap-new-pools ()
+  "Wrap the functions of pools, which may have been loaded since the image was prepared."
+  (when *is-prepared*
+    (loop for (name . wrapper) in (ways-to-use-pools)
+          unless (sb-int:encapsulated-p name 'cl-mcp-agent)
+            do (wrap-calls name wrapper))))
 
 (defvar *extern-alien* (macro-function 'sb-alien:extern-alien)
   "The macro as SBCL has it.")
@@ -103,14 +107,15 @@ into a call of it."
                                          (if *is-agents-thread* (leave-debugger) (funcall disable))))
   (set-expanders #'expand-foreign-symbol #'expand-extern-alien)
   (wrap-calls 'sb-sys:find-foreign-symbol-address #'find-routine)
-  (wrap-what-is-new))
+  (loop for (name . wrapper) in (append (ways-to-end) (ways-to-use-pools))
+        do (wrap-calls name wrapper)))
 
 (defun remove-ownership ()
   (set-expanders nil *extern-alien*)
   (mapc #'unwrap-calls (append '(sb-ext:make-timer sb-impl::run-timer sb-ext:disable-debugger
                                  sb-sys:find-foreign-symbol-address)
                                (mapcar #'first *ways-to-give-away*)
-                               (mapcar #'first (wrapped-here)))))
+                               (mapcar #'first (append (ways-to-end) (ways-to-use-pools))))))
 
 ;;; The heap
 

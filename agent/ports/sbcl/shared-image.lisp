@@ -12,15 +12,15 @@
 (defun add-encapsulations ()
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
-  (sb-int:encapsulate 'sb-ext:print-symbol-with-prefix 'cl-mcp-agent
-                      (lambda (print &rest arguments)
-                        (if *is-agents-thread*
-                            (apply #'print-name arguments)
-                            (apply (the function print) arguments))))
-  (sb-int:encapsulate 'sb-debug::%invoke-debugger 'cl-mcp-agent
-                      (lambda (debug &rest arguments)
-                        ;; The code has put *INVOKE-DEBUGGER-HOOK* out of action, or the agent itself has failed there.
-                        (apply (the function (or *debugger* debug)) arguments)))
+  (wrap-calls 'sb-ext:print-symbol-with-prefix
+              (lambda (print &rest arguments)
+                (if *is-agents-thread*
+                    (apply #'print-name arguments)
+                    (apply (the function print) arguments))))
+  (wrap-calls 'sb-debug::%invoke-debugger
+              (lambda (debug &rest arguments)
+                ;; The code has put *INVOKE-DEBUGGER-HOOK* out of action, or the agent itself has failed there.
+                (apply (the function (or *debugger* debug)) arguments)))
   (add-ownership))
 
 (defun wrap-calls (name wrapper)
@@ -85,7 +85,7 @@
 
 (defun call-as-agent (function)
   "Call FUNCTION with the agent's own values of SBCL's variables."
-  (wrap-what-is-new)
+  (wrap-new-pools)
   (let ((*is-agents-thread* t)
         (sb-ext:*invoke-debugger-hook* nil)
         (sb-ext:*stepper-hook* #'note-step)
