@@ -6,6 +6,8 @@ Emacs        the same with SLIME, in batch mode: it evaluates what a test sends 
 FalseServer  listens like Swank and does what a test says instead
 """
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -60,21 +62,42 @@ def cache():
     return mcp.clean_environment()["XDG_CACHE_HOME"]
 
 
+@contextlib.contextmanager
+def alone_at_first(folder):
+    """What runs inside compiles into FOLDER if nobody has done so; others that want to do the same wait for its end."""
+    done = os.path.join(folder, "is-compiled")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+        if not os.path.exists(done):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(done):
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        yield
+        with open(done, "w", encoding="utf-8"):
+            pass
+
+
 class Image:
     """Started when it is made; end() must be called."""
 
     def __init__(self, folder, forms="", port=0, home=None, lisp="sbcl", server="swank"):
         before, command = LISPS[lisp]
         self.server = server
-        fasls = quote(os.path.join(cache(), server + "-for-tests", "" if lisp == "sbcl" else lisp + "/"))
+        compiled = os.path.join(cache(), server + "-for-tests", lisp, "")
+        fasls = quote(compiled)
         loader = SWANK if server == "swank" else os.path.join(SLYNK, "slynk-loader.lisp")
         start = before.replace("%s", fasls) + START.replace("LOADER", quote(loader)).replace("FASLS", fasls).replace("PORT", str(port))
         path = os.path.join(folder, "image-%d.lisp" % time.monotonic_ns())
         with open(path, "w", encoding="utf-8") as f:
             f.write(start.replace("swank", server).replace("FORMS", forms))
         environment = mcp.clean_environment(HOME=home or folder, **VARIABLES.get(lisp, {}))
+        with alone_at_first(compiled):
+            self.start([*command, path], lisp, folder, environment)
+        self.address = "127.0.0.1:%d" % self.port
+
+    def start(self, command, lisp, folder, environment):
         self.process = subprocess.Popen(
-            [*command, path],
+            command,
             # As from a terminal where nobody types: some Lisps end with their input.
             stdin=subprocess.DEVNULL if lisp == "sbcl" else subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,7 +113,6 @@ class Image:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.port = int(self.await_print(r"(?m)^port (\d+)\.$", 240).group(1))
-        self.address = "127.0.0.1:%d" % self.port
 
     def _read(self):
         for line in self.process.stdout:

@@ -70,11 +70,15 @@ class Joined:
             return None
         return int(seen[-1].group(1))
 
+    def await_told(self, text):
+        """The agent has seen it soon after it opened, and the next reply tells of it."""
+        mcp.wait_until(lambda: text in self.s.evaluate("(+ 1 2)").text, 5, text)
+
     def held_error_has_a_number(self):
         person = self.person()
         failing = person.begin('(swank:interactive-eval "(error \\"of the person\\")")')
         thread = person.debugger("of the person")
-        self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
+        self.await_told("of the person")
         has_number = self.number_of("of the person") is not None
         person.leave_debugger(thread)
         with self.assertRaises(swank_client.Aborted):
@@ -241,7 +245,7 @@ class Joined:
         code = '(list (restart-case (error "of the person") (be-it (value) value)))'
         failing = person.begin("(swank:interactive-eval %s)" % swank_client.quote(code))
         person.debugger("of the person")
-        self.assertIn("of the person", self.s.evaluate("(+ 1 2)").text)
+        self.await_told("of the person")
         number = self.number_of("of the person")
         self.assertIn("Backtrace of error %d" % number, self.s.call("get-backtrace", index=number).text)
         self.assertIn("Pass force", self.s.call("invoke-restart", index=number, restart="BE-IT", value="(* 6 7)").text)

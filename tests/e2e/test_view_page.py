@@ -17,15 +17,18 @@ def run_script(test, browser, least, script, *arguments):
     folder = test.folder()
     os.chmod(folder, 0o700)
     environment = mcp.clean_environment(XDG_RUNTIME_DIR=folder, CL_MCP_SERVER=mcp.SERVER, HOME=folder, TMPDIR=folder)
-    done = subprocess.run(
-        [node(), os.path.join(VIEW, script), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        text=True,
-        timeout=150 * mcp.STRETCH,
-    )
+    try:
+        done = subprocess.run(
+            [node(), os.path.join(VIEW, script), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            text=True,
+            timeout=150 * mcp.STRETCH,
+        )
+    except subprocess.TimeoutExpired as late:
+        test.fail("%s %s did not end, and printed until then:\n%s" % (script, browser, (late.stdout or b"").decode(errors="replace")))
     test.assertEqual(0, done.returncode, done.stdout)
     test.assertNotIn("not ok", done.stdout)
     test.assertGreaterEqual(done.stdout.count("ok - "), least, done.stdout)
