@@ -95,28 +95,27 @@ class Total:
             counts = self.suites.setdefault((label, suite), collections.Counter())
             counts["files"] += 1
             counts["seconds"] += test.get("duration") or 0
-            for case, state, note in results_of(test):
-                counts[state] += 1
-                if state == "failed":
-                    self.failed.append("%s, %s: %s" % (label, name, case))
-                    self.details.append((self.failed[-1], note.splitlines()))
-                elif state == "skipped":
-                    self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
+            self.count(counts, "%s, %s" % (label, name), results_of(test))
         return len(firsts)
 
+    def count(self, counts, title, results):
+        for case, state, note in results:
+            counts[state] += 1
+            if state == "failed":
+                self.failed.append("%s: %s" % (title, case))
+                self.details.append((self.failed[-1], note.splitlines()))
+            elif state == "skipped":
+                self.skipped.append("%s: %s (%s)" % (title, case, note or "no reason given"))
+
     def add_tap(self, label, path):
-        """Count the results in a file of TAP."""
+        """Count the results in TAP that a machine printed, and after it with which status the tests ended."""
         with open(path, encoding="utf-8", errors="replace") as lines:
             text = lines.read()
         counts = self.suites.setdefault((label, "tap"), collections.Counter())
         counts["files"] += 1
-        for case, state, note in results_of({"stdout": text, "result": "OK"}):
-            counts[state] += 1
-            if state == "failed":
-                self.failed.append("%s: %s" % (label, case))
-                self.details.append((self.failed[-1], note.splitlines()))
-            elif state == "skipped":
-                self.skipped.append("%s: %s (%s)" % (label, case, note))
+        end = re.search(r"^machine: status (\d+)", text, re.M)
+        result = "OK" if end and end[1] == "0" else "the status %s" % (end[1] if end else "of no end")
+        self.count(counts, label, results_of({"stdout": text, "result": result}))
 
     def add_record(self, path):
         """Count what a record lists. A record or a log that cannot be read is a failure itself."""
