@@ -106,7 +106,7 @@ class NobodyThere(mcp.TestCase):
             self.assertGrowth(client.pid, before, most_mib)
             if most_mib == 100:
                 self.assertIn("it does not read what it is sent", reply.text)
-                self.assertTrue(is_cut.wait(30))
+                self.assertTrue(is_cut.wait(30 * mcp.STRETCH))
 
     def test_false_answers_harm_nothing(self):
         answers = [

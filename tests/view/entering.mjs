@@ -107,18 +107,14 @@ test('pages on other ports get no secret and can use none', async () => {
       for (const options of [{}, {credentials: 'include'}, {headers: {'View-Secret': 'x'}}, {headers: {'View-Key': 'x'}}]) {
         for (const place of ['/', '/secret', '/watch']) tries.push(fetch(target + place, options).then(() => 'read', () => 'refused'));
       }
-      const script = new Promise((resolve) => {
-        const one = document.createElement('script');
-        one.onload = () => resolve('read');
-        one.onerror = () => resolve('refused');
-        one.src = `${target}/secret`;
-        document.head.append(one);
+      const loaded = (element, place) => new Promise((resolve) => {
+        element.onload = () => resolve('read');
+        element.onerror = () => resolve('refused');
+        element.src = target + place;
+        document.head.append(element);
       });
-      const picture = new Promise((resolve) => {
-        const one = new Image();
-        one.onload = one.onerror = () => resolve('refused');
-        one.src = `${target}/watch`;
-      });
+      const script = loaded(document.createElement('script'), '/secret');
+      const picture = loaded(new Image(), '/watch');
       return [...await Promise.all([...tries, script, picture]), document.cookie, Object.keys(sessionStorage).join(), Object.keys(localStorage).join()];
     }, origin);
     check(results.every((one) => one === 'refused' || one === ''), `${host}: ${results}`);
