@@ -28,7 +28,7 @@ CASES = [
     case("a thread that prints for ever", "(progn (sb-thread:make-thread (lambda () (loop (print :noise)))) :made)", "(progn (sleep 0.1) (+ 1 2))", outcome=value("3"), timeout=3),
     case("a thread that spins", "(progn (sb-thread:make-thread (lambda () (loop))) :made)", "(+ 1 2)", outcome=value("3")),
     case("a thread that spins without interrupts", "(progn (sb-thread:make-thread (lambda () (sb-sys:without-interrupts (loop)))) :made)", "(+ 1 2)", outcome=value("3")),
-    case("a thread that spins without collections, then a collection", "(progn (sb-thread:make-thread (lambda () (sb-sys:without-gcing (loop)))) (sleep 0.05) :made)", "(sb-ext:gc :full t)", outcome=STOPPED, timeout=0.5),
+    case("a thread that spins without collections, then a collection", "(let ((spins (sb-thread:make-semaphore))) (sb-thread:make-thread (lambda () (sb-sys:without-gcing (sb-thread:signal-semaphore spins) (loop)))) (sb-thread:wait-on-semaphore spins) :made)", "(sb-ext:gc :full t)", outcome=STOPPED, timeout=0.5),
     case("a thread that outlives the call, then a death", "(progn (sb-thread:make-thread (lambda () (sleep 1000))) :made)", "(sb-ext:exit :abort t)", outcome=died()),
     case("a thread that outlives the call, then an orderly exit", "(progn (sb-thread:make-thread (lambda () (loop (sleep 1)))) :made)", "(sb-ext:exit :timeout 1)", outcome=either(died(EXITED), NOTHING), timeout=3),
     case("threads without number", "(progn (loop repeat 200 do (ignore-errors (sb-thread:make-thread (lambda () (sleep 1000))))) :made)", "(+ 1 2)", outcome=value("3"), timeout=10),
