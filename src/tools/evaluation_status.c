@@ -86,10 +86,6 @@ static void list_evaluations(struct tool_call *call)
 static void evaluation_status(struct tool_call *call, struct session *s)
 {
     struct evaluations *all = call->toolbox->evaluations;
-    if (call_boolean(call, "all")) {
-        list_evaluations(call);
-        return;
-    }
     uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
     struct session_evaluation e;
     struct evaluation *kept = evaluations_find(all, session_name(s), number);
@@ -118,6 +114,18 @@ static void evaluation_status(struct tool_call *call, struct session *s)
         evaluation_wait_cancel);
 }
 
+/* A list makes no session. */
+static void run(struct tool_call *call)
+{
+    if (call_boolean(call, "all")) {
+        list_evaluations(call);
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s != NULL)
+        evaluation_status(call, s);
+}
+
 const struct tool tool_evaluation_status = {
     .name = "evaluation-status",
     .title = "Show evaluations",
@@ -127,5 +135,5 @@ const struct tool tool_evaluation_status = {
     .arguments = {ARGUMENT("evaluation", INTEGER, "Default: the running one.", .minimum = 1,
                            .maximum = 1000000000, .excludes = "all"),
                   WAIT_ARGUMENT, ARGUMENT("all", BOOLEAN, ""), SESSION_ARGUMENT},
-    .run_in = evaluation_status,
+    .run = run,
 };

@@ -298,6 +298,11 @@ class Looking(mcp.TestCase):
         before = self.s.call("list-sessions").text
         self.s.call("describe-last-error", session="never-made")
         self.assertEqual(before, self.s.call("list-sessions").text)
+        client = self.start_server()
+        before = client.call("session-info", all=True).text
+        self.assertIn("No sessions yet", before)
+        self.assertIn("No evaluation is running", client.call("evaluation-status", all=True).text)
+        self.assertEqual(before, client.call("session-info", all=True).text)
 
 
 class Closing(mcp.TestCase):
