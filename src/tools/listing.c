@@ -260,14 +260,15 @@ void listing_add_text(const char *spec, const char *text, size_t len, struct str
 void listing_prune_hints(const char *spec, struct strbuf *text)
 {
     const char *heading = section_heading(HEADING_HINT);
+    size_t heading_len = strlen(heading);
     struct strbuf out = {.limit = text->limit};
     size_t at = 0;
     const char *found;
     if (spec == NULL || text->len == 0)
         return;
-    while ((found = strstr(text->bytes + at, heading)) != NULL) {
-        size_t start = (size_t)(found - text->bytes), body = start + strlen(heading);
-        const char *next = strstr(text->bytes + body, "\n\n");
+    while ((found = memmem(text->bytes + at, text->len - at, heading, heading_len)) != NULL) {
+        size_t start = (size_t)(found - text->bytes), body = start + heading_len;
+        const char *next = memmem(text->bytes + body, text->len - body, "\n\n", 2);
         size_t end = next == NULL ? text->len : (size_t)(next - text->bytes);
         strbuf_add(&out, text->bytes + at, body - at);
         at = body;
@@ -276,7 +277,7 @@ void listing_prune_hints(const char *spec, struct strbuf *text)
         size_t before = out.len;
         listing_add_text(spec, text->bytes + body, end - body, &out);
         if (out.len == before) { /* nothing is left: the heading goes, and the blank line before it */
-            out.len -= strlen(heading) + (start > 1 ? 2 : 0);
+            out.len -= heading_len + (start > 1 ? 2 : 0);
             out.bytes[out.len] = '\0';
         }
         at = end;
