@@ -106,7 +106,7 @@ def main():
             (summary '())""")
 
         title("The error stays available, with the variables of each frame")
-        story.tell("describe-last-error", ["Error: DIVISION-BY-ZERO", "Available Restarts:"])
+        story.tell("list-errors", ["Error: DIVISION-BY-ZERO", "Available Restarts:"], index=0)
         story.tell("get-backtrace", ["Backtrace of error 1 (", "NUMBERS"], locals=True, max_frames=3)
 
         title("Enter the error, correct the function, and continue from where it failed")

@@ -45,12 +45,18 @@ static void add_argument(struct strbuf *out, const json_t *value)
     section_add_first_line(out, text, json_string_length(value), LONGEST_SHOWN);
 }
 
+/* A flag that is false says nothing. */
+static bool is_given(const struct tool_call *call, const char *name)
+{
+    return call_has(call, name) && !json_is_false(json_object_get(call->arguments, name));
+}
+
 static void add_deed(const struct tool_call *call, struct strbuf *out)
 {
     const struct deed *deed = NULL;
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds && deed == NULL; i++)
         if (strcmp(deeds[i].tool, call->tool->name) == 0 &&
-            (deeds[i].with == NULL || call_has(call, deeds[i].with)))
+            (deeds[i].with == NULL || is_given(call, deeds[i].with)))
             deed = &deeds[i];
     strbuf_addf(out, "The person %s%s", deed != NULL ? deed->did : "called ",
                 deed != NULL ? "" : call->tool->name);

@@ -25,7 +25,7 @@ export class Checkpoints {
     this.show([]);
   }
 
-  /* show(kept): draw the checkpoints of list-checkpoints. */
+  /* show(kept): draw the checkpoints of session-history. */
   show(kept) {
     this.kept = kept;
     this.draw();

@@ -101,7 +101,7 @@ class App {
   async refreshServer(server) {
     if (this.lacksToken(server)) return;
     try {
-      const [sessions, running] = await Promise.all([callTool(this.address(server), 'list-sessions', {}), callTool(this.address(server), 'list-evaluations', {})]);
+      const [sessions, running] = await Promise.all([callTool(this.address(server), 'session-info', {all: true}), callTool(this.address(server), 'evaluation-status', {all: true})]);
       const names = server.sessions.map((session) => session.name).join();
       server.sessions = parse.sessions(sessions.text);
       server.running = parse.evaluations(running.text);
@@ -125,7 +125,7 @@ class App {
     this.side.measure(known);
     this.drawJobs();
     if (!known) return this.draw();
-    const [kept, threads] = await Promise.all([this.look('list-checkpoints', {}), this.look('list-threads', {})]);
+    const [kept, threads] = await Promise.all([this.look('session-history', {checkpoints: true}), this.look('list-threads', {})]);
     if (server !== this.server || session !== this.session) return;
     if (!kept.isError) this.checkpoints.show(parse.checkpoints(kept.text));
     if (!threads.isError) this.side.threads(parse.threads(threads.text));

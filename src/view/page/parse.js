@@ -3,7 +3,7 @@
 
 const rows = (text, pattern, make) => text.split('\n').map((line) => pattern.exec(line)).filter(Boolean).map((found) => make(found.groups));
 
-/* sessions(text): [{name, state, package, process, evaluations, errors, memory, image}] from list-sessions. */
+/* sessions(text): [{name, state, package, process, evaluations, errors, memory, image}] from session-info of all. */
 export function sessions(text) {
   return rows(text, /^- (?<name>.+?): (?<facts>(?:[^,]*), .*)$/, ({name, facts}) => {
     const fact = (pattern) => (pattern.exec(facts) || [])[1];
@@ -13,13 +13,13 @@ export function sessions(text) {
   });
 }
 
-/* evaluations(text): [{session, number, state, seconds, code}] from list-evaluations. */
+/* evaluations(text): [{session, number, state, seconds, code}] from evaluation-status of all. */
 export function evaluations(text) {
   return rows(text, /^(?<session>.+?): Evaluation (?<number>\d+) is (?<state>running|waiting)(?:, (?<seconds>[\d.]+) s)?(?<rest>.*)$/,
     ({session, number, state, seconds, rest}) => ({session, number: Number(number), state, seconds: Number(seconds || 0), code: rest.replace(/^[^:]*: ?/, '')}));
 }
 
-/* checkpoints(text): [{evaluation, time, name, hasFailed}] from list-checkpoints, the newest first. */
+/* checkpoints(text): [{evaluation, time, name, hasFailed}] from session-history, the newest first. */
 export function checkpoints(text) {
   return rows(text, /^- after evaluation (?<evaluation>\d+), (?<time>[\d:]+)Z?(?:, package [^,]+)?(?<rest>.*)$/, ({evaluation, time, rest}) =>
     ({evaluation: Number(evaluation), time, name: (/, named (.+?)(?:, which failed)?$/.exec(rest) || [])[1], hasFailed: /, which failed/.test(rest)}));

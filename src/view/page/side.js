@@ -32,10 +32,10 @@ export class Side {
     this.once('threads', threads, () => threads.map((thread, i) => {
       const id = `thread-${i}`;
       const isOwn = /serves this session/.test(thread.doing);
-      const act = (tool) => this.app.act(tool, {thread: thread.number});
+      const interrupt = (kill) => this.app.act('interrupt-thread', {thread: thread.number, kill});
       return make('li', {}, make('p', {id}, make('strong', {text: short(thread.name, 60)}), make('span', {class: 'quiet', text: ` ${thread.number}: ${short(thread.doing, 200)}`})),
-        !isOwn && make('div', {class: 'row acts'}, button('Interrupt', () => act('interrupt-thread'), {'aria-describedby': id, 'data-what': `interrupt ${thread.number}`}), button('End', async () => {
-          if (await this.app.ask(`End the thread ${short(thread.name, 60)}?`, 'It is unwound; its cleanup forms run.', `End thread ${short(thread.name, 40)}`)) act('kill-thread');
+        !isOwn && make('div', {class: 'row acts'}, button('Interrupt', () => interrupt(false), {'aria-describedby': id, 'data-what': `interrupt ${thread.number}`}), button('End', async () => {
+          if (await this.app.ask(`End the thread ${short(thread.name, 60)}?`, 'It is unwound; its cleanup forms run.', `End thread ${short(thread.name, 40)}`)) interrupt(true);
         }, {'aria-describedby': id, 'data-what': `end ${thread.number}`})));
     }));
   }
