@@ -84,7 +84,7 @@ class Bytes(mcp_http.TestCase):
         ):
             with self.subTest(lines), self.h.wire() as wire:
                 wire.send(head(JSON, *lines) + hidden)
-                self.assertIn(wire.receive().status, (400, 411))
+                self.assertIn(wire.receive().status, (400, 411, 501))  # 501: an unknown coding, libmicrohttpd 1.0
                 self.assertTrue(wire.is_closed_by_server(), wire.buffer)
         self.assertServes()
 
@@ -104,7 +104,7 @@ class Bytes(mcp_http.TestCase):
         headers, message = modern("tools/list")
         body = mcp_http.json.dumps(message).encode()
         headers.update({"Content-Length": None})
-        for coding, line, statuses in (("chunked", b"\r\n", [200]), ("chunked\0x", b"\r\n", [200, 400]), ("chunked", b"\n", [200, 400])):
+        for coding, line, statuses in (("chunked", b"\r\n", [200]), ("chunked\0x", b"\r\n", [200, 400, 501]), ("chunked", b"\n", [200, 400])):
             with self.subTest(coding, line=line), self.h.wire() as wire:
                 chunks = b"%x" % len(body) + line + body + line + b"0" + line + line
                 wire.send(request_bytes(headers={**headers, "Transfer-Encoding": coding}, body=None) + chunks + hidden)
