@@ -12,6 +12,7 @@
 #include "app/toolboxes.h"
 #include "base/log.h"
 #include "base/runtime_directory.h"
+#include "events/audit.h"
 #include "http/monitor.h"
 #include "http/owner_socket.h"
 #include "http/server.h"
@@ -28,7 +29,6 @@
 #include "report/report.h"
 #include "session/session_host.h"
 #include "session/store/leases.h"
-#include "tools/audit.h"
 #include "view/page_files.h"
 
 struct server {

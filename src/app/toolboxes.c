@@ -14,6 +14,10 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "calls/evaluations.h"
+#include "calls/others.h"
+#include "calls/toolbox.h"
+#include "events/events.h"
 #include "http/http_session.h"
 #include "mcp/tasks.h"
 #include "proc/loop_handle.h"
@@ -21,10 +25,6 @@
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/evaluations.h"
-#include "tools/events.h"
-#include "tools/others.h"
-#include "tools/toolbox.h"
 
 struct owned {
     struct list node;

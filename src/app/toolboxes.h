@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <uv.h>
 
-#include "tools/toolbox.h"
+#include "calls/toolbox.h"
 
 struct session_host;
 struct toolboxes;

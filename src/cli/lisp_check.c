@@ -27,8 +27,8 @@ static struct scan_place place_to_show(const struct scan_result *result, const s
 void lisp_check_init(struct lisp_check *check, const char *text, size_t len)
 {
     *check = (struct lisp_check){.is_in_order = true};
-    struct scan_result result = scan_text(text, len);
-    if (result.fault == SCAN_VALID && !scan_find_swallowed(text, len, &result))
+    struct scan_result result;
+    if (!scan_has_fault(text, len, &result))
         return;
     check->is_in_order = false;
     scan_find_repair(text, len, &check->repair, &check->repaired);

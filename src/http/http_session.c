@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "calls/toolbox.h"
 #include "http/limits.h"
 #include "http/principals.h"
 #include "http/stream.h"
 #include "mcp/connection.h"
 #include "session/sessions.h"
-#include "tools/toolbox.h"
 
 #define PREFIX "http-"
 #define NAME_DIGITS 8

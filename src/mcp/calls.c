@@ -16,6 +16,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "calls/tool.h"
+#include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/request.h"
@@ -23,8 +25,6 @@
 #include "mcp/tasks.h"
 #include "mcp/tool_answer.h"
 #include "proc/loop_handle.h"
-#include "tools/tool.h"
-#include "tools/toolbox.h"
 
 #define TASK_AFTER_MS 3000             /* a call that takes longer is answered with a task */
 #define MOST_PARKED 64                 /* of a client; the code of others reads end of file */

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "mcp/client.h"
 #include "base/json_write.h"
+#include "calls/toolbox.h"
+#include "mcp/client.h"
 #include "mcp/method.h"
 #include "mcp/prompts.h"
 #include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
 #include "tools/complete_names.h"
-#include "tools/toolbox.h"
 
 #define LONGEST_VALUE 1000
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "calls/toolbox.h"
 #include "mcp/admission.h"
 #include "mcp/batch.h"
 #include "mcp/calls.h"
@@ -30,7 +31,6 @@
 #include "mcp/roots.h"
 #include "mcp/server_log.h"
 #include "mcp/subscriptions.h"
-#include "tools/toolbox.h"
 
 /* A progress token is sent many times, so a longer one is ignored. */
 enum { LONGEST_PROGRESS_TOKEN = 4096, LARGEST_BATCH = 100 };

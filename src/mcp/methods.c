@@ -6,17 +6,17 @@
 
 #include <string.h>
 
-#include "mcp/client.h"
 #include "base/json_write.h"
+#include "base/similar.h"
+#include "calls/listing.h"
+#include "calls/toolbox.h"
 #include "lisp/confinement.h"
+#include "mcp/client.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
 #include "mcp/tasks.h"
-#include "tools/listing.h"
-#include "tools/similar.h"
-#include "tools/toolbox.h"
 
 extern const char text_instructions[], text_instructions_joined[]; /* texts/instructions*.txt */
 

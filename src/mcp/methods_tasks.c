@@ -1,11 +1,11 @@
 /*
  * tasks/get, tasks/update and tasks/cancel.
  */
+#include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/tasks.h"
-#include "tools/toolbox.h"
 
 /* NULL: ${r} was answered. */
 static struct task *find(struct request *r, const json_t *params)

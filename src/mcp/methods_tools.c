@@ -5,6 +5,12 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "calls/arguments.h"
+#include "calls/listing.h"
+#include "calls/registry.h"
+#include "calls/tool.h"
+#include "calls/toolbox.h"
+#include "calls/user_tools.h"
 #include "mcp/calls.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
@@ -13,12 +19,6 @@
 #include "mcp/revisions.h"
 #include "mcp/tool_answer.h"
 #include "tools/complete_names.h"
-#include "tools/registry.h"
-#include "tools/tool.h"
-#include "tools/toolbox.h"
-#include "tools/user_tools.h"
-#include "tools/arguments.h"
-#include "tools/listing.h"
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_write.h"
+#include "base/similar.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
-#include "tools/similar.h"
 
 #define LONGEST_VALUE 65536
 

@@ -8,12 +8,12 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "calls/arguments.h"
+#include "calls/registry.h"
+#include "calls/tool.h"
 #include "mcp/method.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
-#include "tools/arguments.h"
-#include "tools/registry.h"
-#include "tools/tool.h"
 
 #define MARK "=?base64?"
 #define MARK_END "?="

@@ -8,20 +8,20 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "calls/arguments.h"
+#include "calls/registry.h"
+#include "calls/tool.h"
+#include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "base/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "session/session.h"
-#include "tools/registry.h"
-#include "tools/tool.h"
-#include "tools/toolbox.h"
-#include "tools/arguments.h"
 
 #define LONGEST_URI 1000
 #define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of other sessions from the templates */

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "mcp/client.h"
 #include "base/json_write.h"
+#include "base/memory.h"
+#include "calls/toolbox.h"
+#include "mcp/client.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
 #include "session/sessions.h"
-#include "tools/toolbox.h"
 
 struct subscriptions {
     struct client *client;

@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-#include "base/strbuf.h"
 #include "base/json_write.h"
+#include "base/strbuf.h"
+#include "calls/tool.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
-#include "tools/tool.h"
 
 static void add(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
                 const struct tool_result *result, bool is_error)

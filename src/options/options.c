@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/user_directory.h"
+#include "calls/listing.h"
 #include "join/address.h"
-#include "tools/listing.h"
 
 #define MOST_COUNT 1000000
 #define MOST_OPTIONS 128

@@ -168,6 +168,12 @@ bool scan_find_swallowed(const char *text, size_t len, struct scan_result *resul
     return true;
 }
 
+bool scan_has_fault(const char *text, size_t len, struct scan_result *result)
+{
+    *result = scan_text(text, len);
+    return result->fault != SCAN_VALID || scan_find_swallowed(text, len, result);
+}
+
 static bool search_once(struct search *search, const struct scan_region *region, size_t count, size_t *work)
 {
     *search = (struct search){
@@ -216,8 +222,8 @@ static bool find_place(struct scan_region *region, struct scan_edit *edit, bool 
 /* The edit that repairs the first fault of ${text}; sets *is_valid if there is none. */
 static bool find_edit(const char *text, size_t len, struct scan_edit *edit, bool *is_certain, size_t *work)
 {
-    struct scan_result result = scan_text(text, len);
-    if (result.fault == SCAN_VALID && !scan_find_swallowed(text, len, &result))
+    struct scan_result result;
+    if (!scan_has_fault(text, len, &result))
         return false;
     struct scan_region region;
     if (!is_repairable(result.fault) || !scan_region_find(text, len, &result, &region))

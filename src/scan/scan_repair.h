@@ -54,6 +54,9 @@ struct scan_repair {
  */
 bool scan_find_swallowed(const char *text, size_t len, struct scan_result *result);
 
+/* scan_has_fault(text, len, result): scan_text(), and if it finds no fault, scan_find_swallowed(). */
+bool scan_has_fault(const char *text, size_t len, struct scan_result *result);
+
 /*
  * scan_find_repair(text, len, repair, out):
  * Find the repair of ${text}.

@@ -1,8 +1,8 @@
 /*
  * cancel-evaluation: stop the running evaluation of a session; the stopped call reports how it ended.
  */
-#include "tools/call.h"
-#include "tools/evaluations.h"
+#include "calls/call.h"
+#include "calls/evaluations.h"
 
 /* Has its call been answered, so that the result is kept? */
 static bool goes_on_alone(const struct tool_call *call, const struct session *s, uint64_t number)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "calls/look_up.h"
 #include "lisp/worker.h"
 #include "session/records/snapshots.h"
-#include "tools/look_up.h"
 #include "tools/saves.h"
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)

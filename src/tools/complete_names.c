@@ -4,7 +4,7 @@
 #include "tools/complete_names.h"
 
 #include "base/utf8.h"
-#include "tools/look_up.h"
+#include "calls/look_up.h"
 
 static void on_names(struct tool_call *call, const struct outcome *o)
 {

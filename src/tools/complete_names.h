@@ -5,7 +5,7 @@
 #ifndef TOOLS_COMPLETE_NAMES_H
 #define TOOLS_COMPLETE_NAMES_H
 
-#include "tools/tool.h"
+#include "calls/tool.h"
 
 #define COMPLETE_NAMES_MOST 100
 

@@ -1,8 +1,8 @@
 /*
  * configure-limits: show or change the limits of a session.
  */
+#include "calls/look_up.h"
 #include "session/records/limits.h"
-#include "tools/look_up.h"
 
 static void on_noted(struct tool_call *call, const struct outcome *o)
 {

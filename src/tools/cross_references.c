@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tools/look_up.h"
+#include "calls/look_up.h"
 
 /* One row for each relation; callees, which go the other way, have none. */
 static const struct relation {

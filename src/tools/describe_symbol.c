@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "tools/look_up.h"
+#include "calls/look_up.h"
 
 /* hyperspec.txt: each chapter, then its pages and the symbols that they describe. */
 extern const char text_hyperspec[];

@@ -5,7 +5,7 @@
 #include "tools/describe_systems.h"
 
 #include "base/text.h"
-#include "tools/look_up.h"
+#include "calls/look_up.h"
 #include "tools/system_origins.h"
 
 static void on_described(struct tool_call *call, const struct outcome *o)

@@ -8,12 +8,13 @@
 
 #include "base/regular_file.h"
 #include "base/utf8.h"
+#include "calls/call.h"
+#include "calls/syntax.h"
 #include "lisp/confinement.h"
+#include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
 #include "session/session.h"
-#include "tools/call.h"
 #include "tools/line_diff.h"
-#include "tools/syntax.h"
 
 #define MOST_DIFF_BYTES 6000
 #define MOST_CANDIDATES 20
@@ -73,7 +74,7 @@ static bool open_file(struct edit *edit)
     const char *newline = memchr(edit->text, '\n', edit->len);
     edit->line_end = newline != NULL && newline > edit->text && newline[-1] == '\r' ? "\r\n" : "\n";
     struct scan_result result;
-    if (syntax_has_fault(edit->text, edit->len, &result))
+    if (scan_has_fault(edit->text, edit->len, &result))
         return refuse_fault(call,
                             is_swallowed(&result)
                                 ? "A definition in the file seems to contain the next one."
@@ -227,7 +228,7 @@ static void replace(struct edit *edit, const char *what, size_t at, size_t rest,
     strbuf_add(&changed, edit->text, at);
     strbuf_add(&changed, strbuf_string(content), content->len);
     strbuf_add(&changed, edit->text + rest, edit->len - rest);
-    if (syntax_has_fault(strbuf_string(&changed), changed.len, &result))
+    if (scan_has_fault(strbuf_string(&changed), changed.len, &result))
         refuse_fault(call,
                      is_swallowed(&result)
                          ? "With this change, a definition would seem to contain the next one."

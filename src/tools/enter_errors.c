@@ -4,10 +4,10 @@
  */
 #include "tools/enter_errors.h"
 
+#include "calls/look_up.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "session/session.h"
-#include "tools/look_up.h"
 
 #define RESTARTS_NAMED 8
 

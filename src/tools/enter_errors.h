@@ -4,7 +4,7 @@
 #ifndef TOOLS_ENTER_ERRORS_H
 #define TOOLS_ENTER_ERRORS_H
 
-#include "tools/call.h"
+#include "calls/call.h"
 
 struct error_record;
 

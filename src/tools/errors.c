@@ -2,9 +2,9 @@
  * get-backtrace and list-errors: show errors that the server keeps. Only get-backtrace asks
  * the Lisp, for local variables and for the stack of a thread.
  */
+#include "calls/look_up.h"
 #include "report/report.h"
 #include "tools/enter_errors.h"
-#include "tools/look_up.h"
 #include "tools/threads.h"
 
 /* Without an index, the last error unless an evaluation has succeeded since; with one, any that is kept.

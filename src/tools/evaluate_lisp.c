@@ -2,9 +2,9 @@
  * evaluate-lisp: read, evaluate, print.
  */
 
-#include "tools/call.h"
-#include "tools/detach.h"
-#include "tools/pictures.h"
+#include "calls/call.h"
+#include "calls/detach.h"
+#include "calls/pictures.h"
 
 static void report(struct tool_call *call, const struct outcome *o)
 {

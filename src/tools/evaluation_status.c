@@ -3,13 +3,13 @@
  */
 #include <string.h>
 
+#include "calls/call.h"
+#include "calls/detach.h"
+#include "calls/evaluation_wait.h"
+#include "calls/evaluations.h"
+#include "calls/running.h"
 #include "report/section.h"
 #include "session/sessions.h"
-#include "tools/call.h"
-#include "tools/detach.h"
-#include "tools/evaluation_wait.h"
-#include "tools/evaluations.h"
-#include "tools/running.h"
 
 #define MOST_LISTED 200
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
+#include "calls/look_up.h"
 #include "report/report.h"
-#include "tools/look_up.h"
 
 #define PLACE_AFTER_SEMICOLON "{evaluation?;}{evaluation!{file?;}}" PLACE
 

@@ -6,9 +6,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "calls/look_up.h"
 #include "session/records/journal.h"
 #include "tools/enter_errors.h"
-#include "tools/look_up.h"
 
 static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition,
                           int64_t evaluation)

@@ -8,7 +8,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "tools/call.h"
+#include "calls/call.h"
 
 #define LENGTH 16384 /* by default */
 #define LONGEST_LINE 1000

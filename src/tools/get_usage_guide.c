@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "tools/call.h"
-#include "tools/listing.h"
-#include "tools/registry.h"
-#include "tools/table.h"
+#include "calls/call.h"
+#include "calls/listing.h"
+#include "calls/registry.h"
+#include "calls/table.h"
 
 extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[]; /* guide/ */
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "calls/look_up.h"
+#include "calls/pictures.h"
 #include "report/section.h"
 #include "tools/enter_errors.h"
-#include "tools/look_up.h"
-#include "tools/pictures.h"
 
 #define MOST_PARTS 500
 

@@ -9,15 +9,15 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "calls/detach.h"
+#include "events/event_text.h"
+#include "events/events.h"
 #include "report/reply.h"
 #include "report/section.h"
 #include "session/records/journal.h"
 #include "session/records/snapshots.h"
 #include "session/work/history.h"
-#include "tools/detach.h"
 #include "tools/enter_errors.h"
-#include "tools/event_text.h"
-#include "tools/events.h"
 #include "tools/run_tests.h"
 
 /* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the

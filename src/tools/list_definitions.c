@@ -1,8 +1,8 @@
 /*
  * list-definitions: what the session has defined.
  */
+#include "calls/look_up.h"
 #include "report/report.h"
-#include "tools/look_up.h"
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {

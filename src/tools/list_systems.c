@@ -3,9 +3,9 @@
  * copy of the session, because looking loads ASDF's definitions or Quicklisp.
  */
 #include "base/text.h"
+#include "calls/look_up.h"
 #include "report/section.h"
 #include "tools/describe_systems.h"
-#include "tools/look_up.h"
 
 #define LOCAL_SHOWN 200 /* by default */
 #define QUICKLISP_SHOWN 50

@@ -8,10 +8,10 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "calls/call.h"
+#include "calls/detach.h"
 #include "report/reply.h"
 #include "report/section.h"
-#include "tools/call.h"
-#include "tools/detach.h"
 #include "tools/profile_code.h"
 
 #define MOST_RUNS 1000

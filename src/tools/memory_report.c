@@ -2,9 +2,9 @@
  * memory-report: the contents of a session's heap.
  */
 #include "base/text.h"
+#include "calls/look_up.h"
 #include "report/reply.h"
 #include "report/section.h"
-#include "tools/look_up.h"
 
 #define TYPES_SHOWN 20
 /* Walking and collecting a large heap takes seconds, and neither can be interrupted. */

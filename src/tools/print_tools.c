@@ -5,9 +5,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "tools/arguments.h"
-#include "tools/registry.h"
-#include "tools/table.h"
+#include "calls/arguments.h"
+#include "calls/registry.h"
+#include "calls/table.h"
 
 static json_t *choices_of(const struct tool_argument *a)
 {

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "calls/call.h"
 #include "report/reply.h"
 #include "report/section.h"
-#include "tools/call.h"
 
 #define SAMPLES 10000
 #define INTERVAL_S 0.01

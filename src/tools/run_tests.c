@@ -2,11 +2,11 @@
  * run-tests: the tests of a system, with the framework they use. The run continues after unexpected
  * errors; the first few are kept so that they can be entered.
  */
+#include "calls/call.h"
+#include "calls/detach.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
-#include "tools/call.h"
-#include "tools/detach.h"
 #include "tools/run_tests.h"
 
 /* Of a session's five enterable errors, the number that one run may use. */

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "calls/look_up.h"
 #include "report/report.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/look_up.h"
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tools/look_up.h"
+#include "calls/look_up.h"
 
 #define COMPLETIONS_SHOWN 50 /* unless the call has a limit */
 

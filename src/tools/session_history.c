@@ -11,10 +11,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "calls/call.h"
 #include "session/records/journal.h"
 #include "session/records/notices.h"
 #include "tools/checkpoints.h"
-#include "tools/call.h"
 
 /* The number of bytes of an evaluation's code that are shown as text. */
 #define MOST_CODE 4000

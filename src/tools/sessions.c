@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
+#include "calls/look_up.h"
 #include "join/address.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
@@ -19,7 +20,6 @@
 #include "session/records/snapshots.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
-#include "tools/look_up.h"
 #include "tools/saves.h"
 
 #define MOST_LISTED 200

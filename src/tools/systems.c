@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/call.h"
+#include "calls/detach.h"
 #include "report/reply.h"
-#include "tools/call.h"
-#include "tools/detach.h"
 #include "tools/system_origins.h"
 
 /* The file shows which of several systems of one name was loaded. */

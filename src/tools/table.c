@@ -2,7 +2,7 @@
  * Responsible for the list of tools, made from tools.def. It is a separate file so that tests can use another
  * list.
  */
-#include "tools/table.h"
+#include "calls/table.h"
 
 #define FORMER(name, symbol, argument, value)
 #define TOOL(family, symbol) extern const struct tool tool_##symbol;

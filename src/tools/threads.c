@@ -5,8 +5,8 @@
 #include "tools/threads.h"
 
 #include "base/text.h"
+#include "calls/look_up.h"
 #include "report/report.h"
-#include "tools/look_up.h"
 
 #define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
 #define LONGEST_CYCLE 1000 /* threads that are followed to find a deadlock */

@@ -2,8 +2,9 @@
  * validate-syntax: checks that the parentheses match, and finds the one that matches the one at a position.
  * The text is scanned; nothing is evaluated.
  */
-#include "tools/call.h"
-#include "tools/syntax.h"
+#include "calls/call.h"
+#include "calls/syntax.h"
+#include "scan/scan_repair.h"
 
 static void run(struct tool_call *call)
 {
@@ -35,7 +36,7 @@ static void run(struct tool_call *call)
         scan_match_explain(&match, line, column, code, len, &text);
     } else {
         struct scan_result result;
-        syntax_has_fault(code, len, &result);
+        scan_has_fault(code, len, &result);
         scan_explain(&result, code, len, &text);
     }
     regular_file_fini(&file);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "calls/look_up.h"
 #include "report/section.h"
-#include "tools/look_up.h"
 
 #define MOST_RECORDS 2000
 #define DEEPEST_INDENT 40

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "calls/call.h"
+#include "events/events.h"
 #include "session/sessions.h"
-#include "tools/call.h"
-#include "tools/events.h"
 
 #define USUAL_LIMIT 200
 #define LONGEST_REMARK 16384

@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "calls/registry.h"
 #include "mcp/client.h"
-#include "tools/registry.h"
 
 static bool is_reading(const char *method, const json_t *params)
 {

@@ -6,12 +6,12 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "calls/toolbox.h"
 #include "fixtures.h"
 #include "mcp/client.h"
 #include "mcp/json_text.h"
 #include "mcp/request.h"
 #include "mcp/tasks.h"
-#include "tools/toolbox.h"
 
 #define MOMENT_MS 200
 

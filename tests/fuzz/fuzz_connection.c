@@ -17,12 +17,12 @@
 #include "fuzz.h"
 #define FAKE_READABLE_TOOLS
 #include "../unit/fake_tools.h"
+#include "calls/toolbox.h"
 #include "mcp/connection.h"
 #include "mcp/requests.h"
 #include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
-#include "tools/toolbox.h"
 
 static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
 

@@ -2,10 +2,10 @@
  * Any text as the code of an evaluation, after a history of other texts: the parts that NULs separate.
  * Invariants: what is reported as defined lies within the code, and what it replaced within the history.
  */
-#include "fuzz.h"
 #include "base/utf8.h"
+#include "events/event_definitions.h"
+#include "fuzz.h"
 #include "session/records/journal.h"
-#include "tools/event_definitions.h"
 
 /* Text that is not UTF-8 is repaired, and is not looked for. */
 static void check_within(const json_t *text, const char *code, size_t len)

@@ -14,12 +14,12 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "calls/arguments.h"
+#include "calls/registry.h"
+#include "calls/toolbox.h"
 #include "fuzz_session.h"
 #include "session/records/error_record.h"
 #include "session/session.h"
-#include "tools/arguments.h"
-#include "tools/registry.h"
-#include "tools/toolbox.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct operation *__wrap_session_run(struct session *s, const struct operation_options *options);

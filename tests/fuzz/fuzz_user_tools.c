@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "calls/toolbox.h"
+#include "calls/user_tools.h"
 #include "fuzz_session.h"
 #include "session/process/process.h"
-#include "tools/toolbox.h"
-#include "tools/user_tools.h"
 #include "wire/sexp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

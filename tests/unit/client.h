@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 #include "../cases.h"
+#include "calls/toolbox.h"
 #include "fake_tools.h"
 #include "guarded.h"
 #include "mcp/connection.h"
 #include "mcp/requests.h"
-#include "tools/toolbox.h"
 
 #define META(version, more)                                                                                  \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" version                                      \

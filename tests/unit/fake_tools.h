@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/strbuf.h"
-#include "tools/table.h"
-#include "tools/tool.h"
+#include "calls/table.h"
+#include "calls/tool.h"
 
 static const char *const fake_kinds[] = {"all", "functions", "variables", NULL};
 

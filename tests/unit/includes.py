@@ -22,7 +22,7 @@ def folder_order():
     def reach(name):
         return {name}.union(*(reach(under) for under in below.get(name, ())))
 
-    return {name: reach(name) for name in below}
+    return {name: reach(name) for name in set(below).union(*below.values())}
 
 
 def read_includes():
@@ -66,7 +66,7 @@ def main():
         for other in sorted(others):
             for depth in range(1, name.count("/") + 1):
                 folder, target = ("/".join(path.split("/")[:depth]) for path in (name, other))
-                if "/" in other and target != folder and target not in order.get(folder, {target}):
+                if "/" in other and target != folder and target not in order.get(folder, ()):
                     faults.append(f"src/{name} includes {other}.h, but STYLE.md has no way from {folder} to {target}")
                 if target != folder:
                     break

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cases.h"
 #include "../assert_between.h"
+#include "../cases.h"
+#include "calls/registry.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
-#include "tools/registry.h"
 
 static bool is_tool_or_argument(const char *name, size_t len)
 {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "../cases.h"
+#include "base/similar.h"
+#include "calls/arguments.h"
+#include "calls/listing.h"
+#include "calls/registry.h"
 #include "fake_tools.h"
-#include "tools/registry.h"
-#include "tools/similar.h"
-#include "tools/arguments.h"
-#include "tools/listing.h"
 
 TEST(tools_are_found_by_any_spelling)
 {

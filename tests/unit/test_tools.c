@@ -7,10 +7,10 @@
 
 #include "../assert_between.h"
 #include "base/utf8.h"
+#include "calls/listing.h"
+#include "calls/registry.h"
+#include "calls/toolbox.h"
 #include "strbuf_test.h"
-#include "tools/listing.h"
-#include "tools/registry.h"
-#include "tools/toolbox.h"
 
 static size_t count_sentences(const char *text)
 {
