@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "calls/evaluations.h"
-#include "calls/others.h"
+#include "calls/other_clients.h"
 #include "calls/toolbox.h"
 #include "events/events.h"
 #include "http/http_session.h"
@@ -82,7 +82,7 @@ static void owned_free(struct owned *o)
     sessions_free(o->toolbox.sessions);
     evaluations_free(o->toolbox.evaluations);
     events_free(o->toolbox.events);
-    others_free(o->toolbox.others);
+    other_clients_free(o->toolbox.other_clients);
     tasks_free(o->toolbox.tasks);
     saved_store_free(o->store);
     free(o->owner);
@@ -135,7 +135,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     made->toolbox.owner = made->owner;
     made->toolbox.is_persistent = t->options.common.is_persistent && made->store != NULL;
     made->toolbox.tasks = tasks_new(t->options.loop);
-    made->toolbox.others = others_new();
+    made->toolbox.other_clients = other_clients_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
     made->toolbox.events = events_new(t->options.loop, made->toolbox.sessions, t->options.common.redacts);
     list_init(&made->node);

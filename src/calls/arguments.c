@@ -1,5 +1,5 @@
 /*
- * Responsible for checking the arguments of a call against the tool's declaration.
+ * Responsible for the arguments of a call: checking them against the tool's declaration, and reading them.
  */
 #include "calls/arguments.h"
 
@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "calls/registry.h"
 #include "calls/table.h"
+#include "calls/tool_call.h"
 #include "report/section.h"
 
 #define MOST_QUOTED 60 /* bytes of a client's text that a sentence quotes */
@@ -387,4 +388,61 @@ json_t *arguments_check(const struct tool *tool, const struct tool_former *forme
         return checked;
     json_decref(checked);
     return NULL;
+}
+
+bool arguments_may_have(const struct tool_call *call, const char *name)
+{
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool arguments_has(const struct tool_call *call, const char *name)
+{
+    return json_object_get(call->arguments, name) != NULL;
+}
+
+const char *arguments_string(const struct tool_call *call, const char *name, size_t *len)
+{
+    json_t *value = json_object_get(call->arguments, name);
+    if (len != NULL)
+        *len = json_string_length(value);
+    return json_string_value(value);
+}
+
+bool arguments_is(const struct tool_call *call, const char *name, const char *value)
+{
+    const char *given = arguments_string(call, name, NULL);
+    return given != NULL && strcmp(given, value) == 0;
+}
+
+double arguments_number(const struct tool_call *call, const char *name, double fallback)
+{
+    json_t *value = json_object_get(call->arguments, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+int64_t arguments_integer(const struct tool_call *call, const char *name, int64_t fallback)
+{
+    return (int64_t)arguments_number(call, name, (double)fallback);
+}
+
+bool arguments_boolean(const struct tool_call *call, const char *name)
+{
+    return json_is_true(json_object_get(call->arguments, name));
+}
+
+const char *arguments_session_name(const struct tool_call *call)
+{
+    const char *name = arguments_string(call, "session", NULL);
+    return name != NULL ? name : call->default_session;
+}
+
+int arguments_timeout_ms(const struct tool_call *call)
+{
+    if (!arguments_has(call, "timeout"))
+        return 0;
+    double timeout_ms = arguments_number(call, "timeout", 0) * 1000;
+    return timeout_ms == 0 ? -1 : timeout_ms < 1 ? 1 : (int)timeout_ms;
 }

@@ -1,5 +1,5 @@
 /*
- * The check of a call's arguments, before the tool runs.
+ * The arguments of a call: their check, before the tool runs, and what the tool reads.
  */
 #ifndef CALLS_ARGUMENTS_H
 #define CALLS_ARGUMENTS_H
@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "calls/tool.h"
 
+struct tool_call;
 struct tool_former;
 
 /* The words for each enum argument_type: in a JSON schema, where user code declares a tool, and in a message
@@ -39,5 +40,26 @@ bool arguments_is_nothing(const json_t *value);
 
 /* arguments_is_bounded(a): are there a minimum and a maximum? */
 bool arguments_is_bounded(const struct tool_argument *a);
+
+/* arguments_may_have(call, name): whether its tool has an argument of that name. */
+bool arguments_may_have(const struct tool_call *call, const char *name);
+
+/* arguments_is(call, name, value): whether its argument of that name was given and is ${value}. */
+bool arguments_is(const struct tool_call *call, const char *name, const char *value);
+
+/* arguments_has(call, name), arguments_string(call, name, len), arguments_number(call, name, fallback),
+ * arguments_integer(call, name, fallback), arguments_boolean(call, name): the checked arguments; ${fallback},
+ * NULL or false if absent. Strings are borrowed from the call and may contain NULs. */
+bool arguments_has(const struct tool_call *call, const char *name);
+const char *arguments_string(const struct tool_call *call, const char *name, size_t *len);
+double arguments_number(const struct tool_call *call, const char *name, double fallback);
+int64_t arguments_integer(const struct tool_call *call, const char *name, int64_t fallback);
+bool arguments_boolean(const struct tool_call *call, const char *name);
+
+/* arguments_session_name(call): the name of its session, whether that exists or not; borrowed. */
+const char *arguments_session_name(const struct tool_call *call);
+
+/* arguments_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
+int arguments_timeout_ms(const struct tool_call *call);
 
 #endif

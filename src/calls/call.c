@@ -13,14 +13,18 @@
 #include "base/memory.h"
 #include "base/similar.h"
 #include "base/text.h"
-#include "calls/detach.h"
-#include "calls/person.h"
+#include "calls/arguments.h"
+#include "calls/early_answer.h"
+#include "calls/person_deeds.h"
 #include "calls/reply_text.h"
 #include "calls/syntax.h"
+#include "calls/tool_call.h"
 #include "events/event_text.h"
 #include "events/events.h"
 #include "lisp/confinement.h"
 #include "report/reply.h"
+#include "report/report.h"
+#include "session/session.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
 
@@ -29,7 +33,7 @@
 
 static void call_free(struct tool_call *call)
 {
-    detach_forget(call);
+    early_answer_forget(call);
     json_decref(call->arguments);
     json_decref(call->structured);
     strbuf_fini(&call->text);
@@ -55,8 +59,8 @@ static void run(struct tool_call *call)
     tool->run_in(call, s);
 }
 
-struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
-                                  const struct tool_call_options *options)
+struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                             const struct tool_call_options *options)
 {
     struct tool_call *call = xcalloc(1, sizeof *call);
     call->started_ns = uv_hrtime();
@@ -70,12 +74,12 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     if (call->operation != NULL || call->pending != NULL)
         return call;
     /* The call was answered already: run() either starts an operation or finishes. */
-    person_tell(call);
+    person_deeds_tell(call);
     call_free(call);
     return NULL;
 }
 
-void tool_call_cancel(struct tool_call *call)
+void call_cancel(struct tool_call *call)
 {
     reply_text_record(call, call->arguments, "cancelled");
     CHECK(call->operation != NULL || call->pending != NULL);
@@ -126,7 +130,7 @@ void call_write_string(struct tool_call *call, const char *argument)
 void call_write_string_as(struct tool_call *call, const char *key, const char *argument)
 {
     size_t len;
-    const char *text = call_string(call, argument, &len);
+    const char *text = arguments_string(call, argument, &len);
     if (text == NULL)
         return;
     sexp_write_symbol(&call->request, key);
@@ -163,15 +167,15 @@ static void write_list(struct strbuf *request, const json_t *list)
 
 static void write_argument(struct tool_call *call, const struct tool_argument *a)
 {
-    const char *key = a->key != NULL ? a->key : a->name, *text = call_string(call, a->name, NULL);
-    if (a->type == ARGUMENT_INTEGER && (call_has(call, a->name) || a->fallback != 0))
-        call_write_integer(call, key, call_integer(call, a->name, a->fallback));
-    else if (a->type == ARGUMENT_BOOLEAN && call_boolean(call, a->name))
+    const char *key = a->key != NULL ? a->key : a->name, *text = arguments_string(call, a->name, NULL);
+    if (a->type == ARGUMENT_INTEGER && (arguments_has(call, a->name) || a->fallback != 0))
+        call_write_integer(call, key, arguments_integer(call, a->name, a->fallback));
+    else if (a->type == ARGUMENT_BOOLEAN && arguments_boolean(call, a->name))
         call_write_flag(call, key, true);
     else if (a->type == ARGUMENT_STRING &&
              (text == NULL || a->default_choice == NULL || strcmp(text, a->default_choice) != 0))
         call_write_string_as(call, key, a->name);
-    if (a->type == ARGUMENT_STRING_LIST && call_has(call, a->name)) {
+    if (a->type == ARGUMENT_STRING_LIST && arguments_has(call, a->name)) {
         sexp_write_symbol(&call->request, key);
         write_list(&call->request, json_object_get(call->arguments, a->name));
     }
@@ -190,22 +194,6 @@ void call_write_asks(struct tool_call *call)
     call->asks = call->options.on_question != NULL || call->toolbox->persons > 0;
     if (call->asks)
         call_write_flag(call, "asks", true);
-}
-
-void call_add_system_form(struct strbuf *out, const char *function, const char *system)
-{
-    size_t len = strlen(system);
-    if (len <= 4 || strcmp(system + len - 4, ".asd") != 0) {
-        strbuf_addf(out, "(%s", function);
-        sexp_write_string(out, system, len);
-        strbuf_addc(out, ')');
-        return;
-    }
-    const char *slash = strrchr(system, '/');
-    const char *name = slash == NULL ? system : slash + 1;
-    strbuf_adds(out, "(progn (asdf:load-asd (truename");
-    sexp_write_string(out, system, len);
-    strbuf_addf(out, ")) (%s \"%.*s\"))", function, (int)strlen(name) - 4, name);
 }
 
 /* An earlier session of that name that was not saved when its server ended. */
@@ -265,7 +253,7 @@ bool call_find_session_named(struct tool_call *call, const char *name, struct se
 
 bool call_find_session(struct tool_call *call, struct session **s)
 {
-    return call_find_session_named(call, call_session_name(call), s);
+    return call_find_session_named(call, arguments_session_name(call), s);
 }
 
 struct session *call_session(struct tool_call *call)
@@ -274,7 +262,7 @@ struct session *call_session(struct tool_call *call)
     struct err err;
     if (!call_find_session(call, &s) || s != NULL)
         return s;
-    s = sessions_create(call->toolbox->sessions, call_session_name(call), &err);
+    s = sessions_create(call->toolbox->sessions, arguments_session_name(call), &err);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
         return NULL;
@@ -287,7 +275,7 @@ struct session *call_session(struct tool_call *call)
 
 const char *call_directory(const struct tool_call *call)
 {
-    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    const struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
     const char *directory = s == NULL ? NULL : confinement_root(session_confinement(s));
     if (directory == NULL && s != NULL)
         directory = session_directory(s);
@@ -357,7 +345,7 @@ void call_done(void *arg, const struct outcome *outcome)
     if (call->operation != NULL)
         return;
     CHECK(call->options.done == NULL);
-    person_tell(call);
+    person_deeds_tell(call);
     call_free(call);
 }
 
@@ -372,7 +360,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
         strbuf_addf(&line, ", %s bytes of output", text_grouped(output_bytes).text);
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
-    call_redact(call, &line);
+    reply_text_redact(call, &line);
     call->options.on_progress(call->options.arg, elapsed_s, strbuf_string(&line));
     strbuf_fini(&line);
 }
@@ -380,7 +368,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 /* If the client cannot be asked, or was answered early, a person who follows the events can answer. */
 static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
     if (call->toolbox->persons == 0 || s == NULL) {
         session_answer(call->operation, question, NULL, 0);
     } else if (prompt != NULL) {
@@ -404,12 +392,12 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
         return;
     }
     strbuf_adds(&text, prompt);
-    call_redact(call, &text);
+    reply_text_redact(call, &text);
     call->options.on_question(call->options.arg, call, question, strbuf_string(&text));
     strbuf_fini(&text);
 }
 
-void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
+void call_answer_question(struct tool_call *call, int64_t question, const char *text, size_t len)
 {
     if (call->operation == NULL)
         return;
@@ -421,13 +409,13 @@ void tool_call_answer(struct tool_call *call, int64_t question, const char *text
     session_answer(call->operation, question, text, len);
 }
 
-void tool_call_dismiss(struct tool_call *call, int64_t question)
+void call_dismiss_question(struct tool_call *call, int64_t question)
 {
     if (call->operation != NULL)
         session_dismiss(call->operation, question);
 }
 
-void tool_call_let_go(struct tool_call *call)
+void call_let_go(struct tool_call *call)
 {
     if (call->operation != NULL)
         session_let_go(call->operation);
@@ -479,7 +467,7 @@ static void submit(struct tool_call *call, struct session *session, const struct
         return;
     call->operation =
         sequence < 0 ? session_run(session, &all) : session_enter(session, &all, sequence, resumes);
-    detach_when_due(call);
+    early_answer_when_due(call);
     strbuf_fini(&call->request); /* the session has copied it, and code may be large */
 }
 
@@ -501,7 +489,7 @@ void call_load(struct tool_call *call, struct session *session, const char *what
     int session_ms = limits_timeout_ms(session_limits(session));
     struct operation_options options = {
         .what = what,
-        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
+        .timeout_ms = arguments_has(call, "timeout") ? arguments_timeout_ms(call)
                       : session_ms > CALL_LOADING_MS ? session_ms
                                                      : CALL_LOADING_MS,
         .keeps_record = true,
@@ -515,7 +503,8 @@ void call_load(struct tool_call *call, struct session *session, const char *what
 
 size_t call_max_output(const struct tool_call *call, const struct outcome *o)
 {
-    return (size_t)call_integer(call, "max-output", limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT));
+    return (size_t)arguments_integer(call, "max-output",
+                                     limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT));
 }
 
 bool call_report_begin(struct tool_call *call, const struct outcome *o, const char *key)
@@ -563,11 +552,11 @@ void call_evaluate(struct tool_call *call, struct session *session, const char *
 {
     struct operation_options options = {
         .what = code,
-        .timeout_ms = call_timeout_ms(call),
+        .timeout_ms = arguments_timeout_ms(call),
         .keeps_record = true,
         .code = code,
         .code_len = len,
-        .package = call_string(call, "package", NULL),
+        .package = arguments_string(call, "package", NULL),
     };
     call_run(call, session, &options, on_outcome);
 }

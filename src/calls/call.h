@@ -1,20 +1,47 @@
 /*
- * How a tool sends requests to the Lisp behind a session and answers its call.
+ * Calling a tool; and how the tool sends requests to the Lisp behind a session and answers its call.
  */
 #ifndef CALLS_CALL_H
 #define CALLS_CALL_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
-#include "calls/tool_call.h"
-#include "report/report.h"
-#include "session/session.h"
+#include "calls/tool.h"
+
+struct operation_options;
 
 /* The most characters that printing one value may produce before it is stopped: more than any reply shows, so
  * that get-output can return the rest. */
 #define MOST_VALUE_CHARACTERS (1 << 20)
+
+/*
+ * call_start(toolbox, tool, arguments, options):
+ * Run ${tool}.
+ *
+ * arguments   taken; as arguments_check() gave them
+ * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called
+ *             before this returns
+ * Returns     a ticket for call_cancel(), valid until done has been called; NULL if done has been called
+ *             already
+ */
+struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                             const struct tool_call_options *options);
+
+/* call_answer_question(call, question, text, len): answer a question; NULL: there is no more input.
+ * call_dismiss_question(call, question): stop the evaluation instead: its result is that it was cancelled.
+ * Neither does anything if the code no longer waits for this answer. */
+void call_answer_question(struct tool_call *call, int64_t question, const char *text, size_t len);
+void call_dismiss_question(struct tool_call *call, int64_t question);
+
+/* call_let_go(call): its client was told that it continues. */
+void call_let_go(struct tool_call *call);
+
+/* call_cancel(call): stop its work; done and on_progress will not run after this. */
+void call_cancel(struct tool_call *call);
 
 /*
  * call_session(call):
@@ -66,10 +93,6 @@ const char *call_directory(const struct tool_call *call);
  * list the others. */
 void call_unknown_session(struct tool_call *call, const char *name);
 
-/* call_add_system_form(out, function, system): append the form that calls a function of ASDF with a system,
- * for the journal. ${system} may be the path of a definition, which the form then loads first. */
-void call_add_system_form(struct strbuf *out, const char *function, const char *system);
-
 /* call_finish(call): send the text and free the call. call_answer(call, is_error, format, ...): the same with
  * this text. */
 void call_finish(struct tool_call *call);
@@ -91,9 +114,9 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
                 int sequence, bool resumes, call_outcome *on_outcome);
 
-/* call_done: the done of an operation that the caller starts with the call as its argument, and stores in
- * ${call->operation}; it calls ${call->on_outcome}. */
-operation_done call_done;
+/* call_done(arg, outcome): the done of an operation that the caller starts with the call as its argument, and
+ * stores in ${call->operation}; it calls ${call->on_outcome}. */
+void call_done(void *arg, const struct outcome *outcome);
 
 /* call_await(call, pending, cancel): wait for something other than an operation; ${cancel} abandons it. After
  * answering the call, the code that was awaited must call call_awaited(call): ${call} is freed. */

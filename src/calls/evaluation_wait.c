@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "calls/arguments.h"
 #include "calls/evaluations.h"
 #include "calls/tool_call.h"
 #include "proc/loop_handle.h"
@@ -89,7 +90,7 @@ static void ask(struct evaluation_wait *w, struct session *s)
 static void on_look(uv_timer_t *timer)
 {
     struct evaluation_wait *w = timer->data;
-    struct session *s = sessions_find(w->call->toolbox->sessions, call_session_name(w->call));
+    struct session *s = sessions_find(w->call->toolbox->sessions, arguments_session_name(w->call));
     struct session_evaluation e;
     uint64_t now_ms = uv_now(timer->loop);
     bool goes_on = s != NULL && session_evaluation(s, w->number, &e);
@@ -110,7 +111,7 @@ static void on_news(void *arg, struct session *s, enum sessions_news news)
 {
     (void)news;
     struct evaluation_wait *w = arg;
-    if (w->asking == NULL && strcmp(session_name(s), call_session_name(w->call)) == 0)
+    if (w->asking == NULL && strcmp(session_name(s), arguments_session_name(w->call)) == 0)
         uv_timer_start(w->timer, on_look, 0, 0);
 }
 

@@ -65,12 +65,12 @@ void look_up_frames(struct tool_call *call, const char *operation, int64_t from,
     call_write_string(call, "thread");
     call_write_integer(call, "from", from);
     call_write_integer(call, "count", count);
-    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    call_write_flag(call, "locals", arguments_boolean(call, "locals"));
 }
 
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
 {
-    size_t from = (size_t)call_integer(call, "from", 0);
+    size_t from = (size_t)arguments_integer(call, "from", 0);
     if (from + shown >= total && from == 0)
         return;
     if (shown == 0)
@@ -81,11 +81,11 @@ void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
 
 void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
 {
-    size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
+    size_t from = (size_t)arguments_integer(call, "from", 0), shown = sexp_count(frames);
     bool is_more = total < 0;
     strbuf_addf(&call->text, "%s%s):", is_more ? "Backtrace (more than " : "Backtrace (",
                 text_count((uint64_t)(is_more ? -total : total), "frame").text);
-    section_add_stack(&call->text, frames, 0, shown, from, call_boolean(call, "locals"));
+    section_add_stack(&call->text, frames, 0, shown, from, arguments_boolean(call, "locals"));
     if (total == 0)
         strbuf_adds(&call->text, "\n(no frames of the program)");
     else if (is_more && from + shown >= (size_t)-total)

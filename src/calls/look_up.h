@@ -5,8 +5,12 @@
 #ifndef CALLS_LOOK_UP_H
 #define CALLS_LOOK_UP_H
 
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
+#include "report/report.h"
+#include "session/session.h"
 
 /* A look-up takes milliseconds; if it takes longer, the user's own code delays it. */
 #define LOOK_UP_MS 5000

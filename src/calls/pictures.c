@@ -9,7 +9,9 @@
 #include "base/picture.h"
 #include "base/text.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
+#include "session/session.h"
 
 /* Clients that pass only text on to their model. Source: mcp--parse-tool-call-result in mcp.el. */
 static const char *const text_only[] = {"mcp-emacs"};

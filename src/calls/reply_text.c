@@ -6,10 +6,12 @@
 
 #include <uv.h>
 
+#include "base/redact.h"
 #include "base/strbuf.h"
+#include "calls/arguments.h"
 #include "calls/evaluations.h"
 #include "calls/listing.h"
-#include "calls/others.h"
+#include "calls/other_clients.h"
 #include "calls/tool_call.h"
 #include "calls/user_tools.h"
 #include "events/audit.h"
@@ -27,9 +29,9 @@
 static const char *session_concerned(const struct tool_call *call)
 {
     for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
-        if (a->names_session && call_has(call, a->name))
-            return call_string(call, a->name, NULL);
-    return call_session_name(call);
+        if (a->names_session && arguments_has(call, a->name))
+            return arguments_string(call, a->name, NULL);
+    return arguments_session_name(call);
 }
 
 void reply_text_record(const struct tool_call *call, const json_t *arguments, const char *outcome)
@@ -60,7 +62,7 @@ static void clean_structured(struct tool_call *call)
 static struct session *session_of(const struct tool_call *call)
 {
     struct sessions *all = call->toolbox->sessions;
-    return all == NULL ? NULL : sessions_find(all, call_session_name(call));
+    return all == NULL ? NULL : sessions_find(all, arguments_session_name(call));
 }
 
 /* Cut the reply to the limits of its session, which keeps the rest, for every tool; one to a call that names
@@ -72,8 +74,8 @@ static void bound_text(struct tool_call *call)
         s = sessions_find(call->toolbox->sessions, call->default_session);
     if (s == NULL || call->is_of_asked_length)
         return;
-    size_t most = MOST_PARTS *
-                  (size_t)call_integer(call, "max-output", limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
+    size_t most = MOST_PARTS * (size_t)arguments_integer(call, "max-output",
+                                                         limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
     report_cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
 }
 
@@ -95,7 +97,7 @@ static void add_moment(struct tool_call *call)
 static bool may_tell_more(const struct tool_call *call)
 {
     return call->options.done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
-           call_takes(call, "session");
+           arguments_may_have(call, "session");
 }
 
 /* What the session has to report is not kept for the next evaluation: the client may only look. */
@@ -107,28 +109,28 @@ static void add_notice(struct tool_call *call)
 }
 
 /* Other clients are told its code, or the name of the tool. */
-static void add_to_others(const struct tool_call *call, struct others *others, const char *session)
+static void add_to_others(const struct tool_call *call, struct other_clients *others, const char *session)
 {
     struct strbuf name = {0};
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = arguments_string(call, "code", &len);
     strbuf_adds(&name, call->tool->name);
     if (call->tool == &tool_user)
-        strbuf_addf(&name, "-%s", call_string(call, "tool", NULL));
-    others_evaluated(others, call->options.client, session, code != NULL ? code : strbuf_string(&name),
-                     code != NULL ? len : name.len);
+        strbuf_addf(&name, "-%s", arguments_string(call, "tool", NULL));
+    other_clients_evaluated(others, call->options.client, session, code != NULL ? code : strbuf_string(&name),
+                            code != NULL ? len : name.len);
     strbuf_fini(&name);
 }
 
 /* Record the evaluation for other clients, and add what they evaluated. */
 static void tell_others(struct tool_call *call)
 {
-    struct others *others = call->toolbox->others;
-    const char *session = call_session_name(call);
+    struct other_clients *others = call->toolbox->other_clients;
+    const char *session = arguments_session_name(call);
     if (others == NULL || call->options.client == 0 || session_of(call) == NULL)
         return;
     if (may_tell_more(call))
-        others_tell(others, call->options.client, session, &call->text);
+        other_clients_tell(others, call->options.client, session, &call->text);
     if (call->is_evaluation)
         add_to_others(call, others, session);
 }
@@ -140,8 +142,20 @@ void reply_text_complete(struct tool_call *call)
     add_notice(call);
     tell_others(call);
     add_moment(call);
-    call_redact(call, &call->text);
+    reply_text_redact(call, &call->text);
     listing_prune_hints(call->toolbox->listing, &call->text);
     bound_text(call);
     clean_structured(call);
+}
+
+void reply_text_redact(const struct tool_call *call, struct strbuf *text)
+{
+    struct strbuf shown;
+    section_mark(text);
+    if (!call->toolbox->redacts || call->is_redacted)
+        return;
+    strbuf_init(&shown, text->limit);
+    redact(&shown, strbuf_string(text), text->len);
+    strbuf_fini(text);
+    *text = shown;
 }

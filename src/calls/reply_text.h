@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+struct strbuf;
 struct tool_call;
 
 /* reply_text_complete(call): to the text that the tool has written add what its session and other clients
@@ -15,5 +16,9 @@ void reply_text_complete(struct tool_call *call);
 /* reply_text_record(call, arguments, outcome): with --audit, record it; ${outcome} as in struct audit_call.
  */
 void reply_text_record(const struct tool_call *call, const json_t *arguments, const char *outcome);
+
+/* reply_text_redact(call, text): mark the lines that only look like a section (report/section.h) and, with
+ * --redact, leave out what looks like a credential. All text of a call goes through it. */
+void reply_text_redact(const struct tool_call *call, struct strbuf *text);
 
 #endif

@@ -93,8 +93,8 @@ typedef void tool_call_done(void *arg, const struct tool_result *result);
 typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
 
 /*
- * The code that a call evaluates waits for a line of input, until tool_call_answer(). ${prompt}, borrowed, is
- * what was printed last; NULL: no answer came in time, and the code has read end of file.
+ * The code that a call evaluates waits for a line of input, until call_answer_question(). ${prompt},
+ * borrowed, is what was printed last; NULL: no answer came in time, and the code has read end of file.
  */
 struct tool_call;
 typedef void tool_call_question(void *arg, struct tool_call *call, int64_t question, const char *prompt);
@@ -111,30 +111,5 @@ struct tool_call_options {
     tool_call_question *on_question; /* NULL: nobody can be asked */
     void *arg;
 };
-
-/*
- * tool_call_start(toolbox, tool, arguments, options):
- * Run ${tool}.
- *
- * arguments   taken; as arguments_check() gave them
- * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called
- *             before this returns
- * Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL if done has been called
- *             already
- */
-struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
-                                  const struct tool_call_options *options);
-
-/* tool_call_answer(call, question, text, len): answer a question; NULL: there is no more input.
- * tool_call_dismiss(call, question): stop the evaluation instead: its result is that it was cancelled.
- * Neither does anything if the code no longer waits for this answer. */
-void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len);
-void tool_call_dismiss(struct tool_call *call, int64_t question);
-
-/* tool_call_let_go(call): its client was told that it continues. */
-void tool_call_let_go(struct tool_call *call);
-
-/* tool_call_cancel(call): stop its work; done and on_progress will not run after this. */
-void tool_call_cancel(struct tool_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A call of a tool: its data, its checked arguments, and the redaction of its text.
+ * A call of a tool: what the files that serve it and the tool itself know of it.
  */
 #ifndef CALLS_TOOL_CALL_H
 #define CALLS_TOOL_CALL_H
@@ -33,45 +33,20 @@ struct tool_call {
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     void (*show)(struct tool_call *call, const struct outcome *outcome);       /* look_up_showing() */
-    struct evaluation_wait *detachment; /* detach.c: then it is answered early; NULL: it is not */
-    char *moment;                       /* owned; set if it shows the session in the middle of an operation */
-    const char *effects;                /* look_up_in_copy(): of what could not run in a copy; NULL: none */
-    size_t step, since;                 /* for tools that must remember something while they wait */
-    struct strbuf text;                 /* the answer */
-    json_t *structured;                 /* owned */
-    struct strbuf picture;              /* in base64 */
-    const char *picture_type;           /* constant; NULL: there is none */
-    bool is_error, is_absent;           /* as in struct tool_result */
-    bool is_of_asked_length;            /* the client chose the length: call_finish() cuts nothing */
-    bool is_redacted;                   /* already: its text is JSON */
-    bool is_of_record;                  /* it shows a record in the same words each time: no news is added */
-    bool is_document;                   /* the text is a file or a resource: call_finish() adds nothing */
+    struct evaluation_wait *early_answer; /* early_answer.c: then it is answered early; NULL: it is not */
+    char *moment;             /* owned; set if it shows the session in the middle of an operation */
+    const char *effects;      /* look_up_in_copy(): of what could not run in a copy; NULL: none */
+    size_t step, since;       /* for tools that must remember something while they wait */
+    struct strbuf text;       /* the answer */
+    json_t *structured;       /* owned */
+    struct strbuf picture;    /* in base64 */
+    const char *picture_type; /* constant; NULL: there is none */
+    bool is_error, is_absent; /* as in struct tool_result */
+    bool is_of_asked_length;  /* the client chose the length: call_finish() cuts nothing */
+    bool is_redacted;         /* already: its text is JSON */
+    bool is_of_record;        /* it shows a record in the same words each time: no news is added */
+    bool is_document;         /* the text is a file or a resource: call_finish() adds nothing */
     uint64_t started_ns;
 };
-
-/* call_takes(call, name): whether its tool has an argument of that name. */
-bool call_takes(const struct tool_call *call, const char *name);
-
-/* call_is(call, name, value): whether its argument of that name was given and is ${value}. */
-bool call_is(const struct tool_call *call, const char *name, const char *value);
-
-/* call_has(call, name), call_string(call, name, len), call_number(call, name, fallback), call_integer(call,
- * name, fallback), call_boolean(call, name): the checked arguments; ${fallback}, NULL or false if absent.
- * Strings are borrowed from the call and may contain NULs. */
-bool call_has(const struct tool_call *call, const char *name);
-const char *call_string(const struct tool_call *call, const char *name, size_t *len);
-double call_number(const struct tool_call *call, const char *name, double fallback);
-int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
-bool call_boolean(const struct tool_call *call, const char *name);
-
-/* call_session_name(call): the name of its session, whether that exists or not; borrowed. */
-const char *call_session_name(const struct tool_call *call);
-
-/* call_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
-int call_timeout_ms(const struct tool_call *call);
-
-/* call_redact(call, text): mark the lines that only look like a section (report/section.h) and, with
- * --redact, leave out what looks like a credential. All text of a call goes through it. */
-void call_redact(const struct tool_call *call, struct strbuf *text);
 
 #endif

@@ -37,11 +37,11 @@ struct toolbox {
     bool may_attach;      /* its clients may name an image that a new session joins */
     const char *listing;  /* the tools that its clients list, as listing_of() takes it; NULL: all */
     bool redacts;         /* answers contain nothing that looks like a credential */
-    struct evaluations *evaluations; /* those that outlive their calls; NULL: not supported */
-    struct events *events;           /* what happens in each session; NULL: not recorded */
-    struct others *others;           /* what several clients did in one session; NULL: not reported */
-    size_t persons;                  /* how many follow the events now, and can be asked */
-    uint64_t clients;                /* how many there were, each with its own connection */
+    struct evaluations *evaluations;     /* those that outlive their calls; NULL: not supported */
+    struct events *events;               /* what happens in each session; NULL: not recorded */
+    struct other_clients *other_clients; /* what several clients did in one session; NULL: not reported */
+    size_t persons;                      /* how many follow the events now, and can be asked */
+    uint64_t clients;                    /* how many there were, each with its own connection */
 };
 
 /* toolbox_offers(t, tool): its clients may call ${tool}. ${t} is NULL for tools that need none. */

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "calls/user_tools.h"
+#include "wire/sexp.h"
 
 /* The value of an argument in the form that the agent takes, where numbers are texts, or as a Lisp form. */
 static void write_value(struct strbuf *out, const json_t *value, bool is_code)
@@ -43,7 +46,7 @@ static void write_request(struct tool_call *call, struct strbuf *code)
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     sexp_write_symbol(request, "arguments");
     sexp_write_open(request);
-    strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", call_string(call, "tool", NULL));
+    strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", arguments_string(call, "tool", NULL));
     json_object_foreach(json_object_get(call->arguments, "arguments"), key, value) {
         sexp_write_open(request);
         sexp_write_string(request, key, strlen(key));

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "calls/tool.h"
+#include "calls/call.h"
 #include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/jsonrpc.h"
@@ -98,7 +98,7 @@ static void call_free(struct call *c)
 static void give_up(void *arg)
 {
     struct call *c = arg;
-    tool_call_cancel(c->work);
+    call_cancel(c->work);
     call_free(c);
 }
 
@@ -154,13 +154,13 @@ static void pass_on(struct call *c, const json_t *result)
     const json_t *line = json_object_get(json_object_get(result, "content"), "line");
     bool is_accepted = action != NULL && strcmp(action, "accept") == 0;
     if (action != NULL && strcmp(action, "cancel") == 0)
-        tool_call_dismiss(c->work, c->question);
+        call_dismiss_question(c->work, c->question);
     else if (is_accepted && line == NULL)
-        tool_call_answer(c->work, c->question, "", 0);
+        call_answer_question(c->work, c->question, "", 0);
     else if (is_accepted && json_is_string(line) && json_string_length(line) <= LONGEST_LINE)
-        tool_call_answer(c->work, c->question, json_string_value(line), json_string_length(line));
+        call_answer_question(c->work, c->question, json_string_value(line), json_string_length(line));
     else
-        tool_call_answer(c->work, c->question, NULL, 0);
+        call_answer_question(c->work, c->question, NULL, 0);
 }
 
 static bool ask_by_request(struct call *c, const char *prompt)
@@ -209,7 +209,7 @@ static bool become_task(struct call *c)
     c->request = NULL;
     uv_timer_stop(c->timer);
     task_answer(c->task, r);
-    tool_call_let_go(c->work);
+    call_let_go(c->work);
     return true;
 }
 
@@ -248,7 +248,7 @@ static void on_question(void *arg, struct tool_call *work, int64_t question, con
                     : c->revision->is_modern ? park(c, prompt)
                                              : ask_by_request(c, prompt);
     if (!is_asked)
-        tool_call_answer(work, question, NULL, 0);
+        call_answer_question(work, question, NULL, 0);
 }
 
 void calls_start(struct request *r, const struct tool *tool, json_t *arguments, const json_t *params,
@@ -272,7 +272,7 @@ void calls_start(struct request *r, const struct tool *tool, json_t *arguments, 
     mine.on_question = can_be_asked(r) ? on_question : NULL;
     mine.arg = c;
     /* NULL: the call has already finished, and ${c} was freed with its answer. */
-    struct tool_call *work = tool_call_start(toolbox, tool, arguments, &mine);
+    struct tool_call *work = call_start(toolbox, tool, arguments, &mine);
     if (work == NULL)
         return;
     c->work = work;

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/json_write.h"
+#include "calls/call.h"
 #include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/method.h"
@@ -65,7 +66,7 @@ static void on_names(void *arg, const struct tool_result *result)
 
 static void cancel_names(void *call)
 {
-    tool_call_cancel(call);
+    call_cancel(call);
 }
 
 static void copy_text(json_t *arguments, const json_t *from, const char *name)
@@ -88,8 +89,7 @@ static bool ask_session(struct request *r, enum names names, const char *prefix,
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
     /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call =
-        tool_call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
+    struct tool_call *call = call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_names);
     return true;

@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "calls/arguments.h"
+#include "calls/call.h"
 #include "calls/listing.h"
 #include "calls/registry.h"
-#include "calls/tool.h"
 #include "calls/toolbox.h"
 #include "calls/user_tools.h"
 #include "mcp/calls.h"
@@ -81,7 +81,7 @@ static bool answer_list(struct request *r)
 
 static void cancel_tool(void *call)
 {
-    tool_call_cancel(call);
+    call_cancel(call);
 }
 
 /* Whatever the result: the session has reported which tools it has, or has none. */
@@ -107,8 +107,8 @@ bool methods_tools_list(struct request *r, const json_t *params)
         .arg = r,
     };
     struct tool_call *call =
-        tool_call_start(client->options.toolbox, &tool_complete_names,
-                        json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
+        call_start(client->options.toolbox, &tool_complete_names,
+                   json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
     if (call != NULL)
         request_await(r, call, cancel_tool);
     return true;

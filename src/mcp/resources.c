@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "calls/arguments.h"
+#include "calls/call.h"
 #include "calls/registry.h"
-#include "calls/tool.h"
 #include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
@@ -343,7 +343,7 @@ static void reading_free(struct reading *reading)
 static void cancel_reading(void *pending)
 {
     struct reading *reading = pending;
-    tool_call_cancel(reading->call);
+    call_cancel(reading->call);
     reading_free(reading);
 }
 
@@ -400,7 +400,7 @@ bool methods_resources_read(struct request *r, const json_t *params)
         .arg = reading,
     };
     /* NULL: the call has already finished, and everything was freed with the answer. */
-    struct tool_call *call = tool_call_start(client->options.toolbox, tool, arguments, &options);
+    struct tool_call *call = call_start(client->options.toolbox, tool, arguments, &options);
     if (call != NULL) {
         reading->call = call;
         request_await(r, reading, cancel_reading);

@@ -1,8 +1,11 @@
 /*
  * cancel-evaluation: stop the running evaluation of a session; the stopped call reports how it ended.
  */
+#include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/evaluations.h"
+#include "calls/tool_call.h"
+#include "session/session.h"
 
 /* Has its call been answered, so that the result is kept? */
 static bool goes_on_alone(const struct tool_call *call, const struct session *s, uint64_t number)
@@ -16,7 +19,7 @@ static void run(struct tool_call *call, struct session *s)
 {
     struct strbuf what = {0};
     struct session_evaluation e = {0};
-    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    uint64_t number = (uint64_t)arguments_integer(call, "evaluation", 0);
     if (number == 0 && session_unstoppable(s) != NULL) {
         call_answer(call, false, "Session %s is %s, which cannot be stopped.", session_name(s),
                     session_unstoppable(s));

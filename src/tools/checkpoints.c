@@ -14,13 +14,13 @@
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
     strbuf_addf(&call->text, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
-                (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
+                (unsigned long long)session_at(o->session), arguments_string(call, "name", NULL));
 }
 
 static void checkpoint_session(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *name = call_string(call, "name", &len);
+    const char *name = arguments_string(call, "name", &len);
     if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len ||
         strpbrk(name, "\n\r\t") != NULL) {
         call_answer(call, true,
@@ -68,7 +68,7 @@ void checkpoints_list(struct tool_call *call, struct session *s)
 
 static void delete_checkpoint(struct tool_call *call, struct session *s)
 {
-    const char *name = call_string(call, "name", NULL);
+    const char *name = arguments_string(call, "name", NULL);
     if (session_delete_checkpoint(s, name))
         call_answer(call, false, "Deleted the checkpoint %s. The session itself is unchanged.", name);
     else
@@ -89,7 +89,7 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 
 static void rollback_session(struct tool_call *call, struct session *s)
 {
-    look_up_request(call, s, OPERATION_ROLLBACK, call_string(call, "to", NULL), on_rolled_back);
+    look_up_request(call, s, OPERATION_ROLLBACK, arguments_string(call, "to", NULL), on_rolled_back);
 }
 
 static const char *const actions[] = {"checkpoint", "save", "delete-checkpoint", "delete-save", NULL};
@@ -97,16 +97,16 @@ static const char *const actions[] = {"checkpoint", "save", "delete-checkpoint",
 static void keep_state(struct tool_call *call)
 {
     struct session *s;
-    bool is_save = call_is(call, "action", "save");
-    if (call_is(call, "action", "delete-save"))
+    bool is_save = arguments_is(call, "action", "save");
+    if (arguments_is(call, "action", "delete-save"))
         saves_delete(call);
-    else if (!call_has(call, "name") && !is_save)
+    else if (!arguments_has(call, "name") && !is_save)
         call_answer(call, true, "Missing argument name: the name of the checkpoint.");
     else if ((s = call_session(call)) == NULL)
         return;
     else if (is_save)
         saves_save(call, s);
-    else if (call_is(call, "action", "delete-checkpoint"))
+    else if (arguments_is(call, "action", "delete-checkpoint"))
         delete_checkpoint(call, s);
     else
         checkpoint_session(call, s);

@@ -14,7 +14,8 @@ static void on_noted(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call, struct session *s)
 {
-    if (session_attached(s) != NULL && (call_has(call, "max-heap") || call_has(call, "checkpoint-limit"))) {
+    if (session_attached(s) != NULL &&
+        (arguments_has(call, "max-heap") || arguments_has(call, "checkpoint-limit"))) {
         call_answer(
             call, true,
             "This session is an image that a person runs (attach): its heap was given to it when it was "
@@ -27,7 +28,8 @@ static void run(struct tool_call *call, struct session *s)
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const char *name = limit_definition((enum limit)i)->name;
         struct err err;
-        if (call_has(call, name) && !limits_set(&changed, (enum limit)i, call_number(call, name, 0), &err)) {
+        if (arguments_has(call, name) &&
+            !limits_set(&changed, (enum limit)i, arguments_number(call, name, 0), &err)) {
             call_answer(call, true, "%s Nothing was changed.", err.message);
             return;
         }
@@ -43,9 +45,9 @@ static void run(struct tool_call *call, struct session *s)
         if (changed.value[i] == 0 && d->is_unlimited_at_0)
             strbuf_adds(&call->text, " (unlimited)");
     }
-    if (call_has(call, "max-heap"))
+    if (arguments_has(call, "max-heap"))
         strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");
-    if (call_has(call, "thread-errors") && session_pid(s) > 0) {
+    if (arguments_has(call, "thread-errors") && session_pid(s) > 0) {
         call->takes_unavailable = true;
         call_begin_request(call, "limit-thread-errors");
         call_write_integer(call, "count", limits_int(&changed, LIMIT_THREAD_ERRORS));

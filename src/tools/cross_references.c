@@ -168,7 +168,7 @@ static void add_callees(struct tool_call *call, const struct sexp *reply, const 
 static void on_references(struct tool_call *call, const struct outcome *o)
 {
     const struct sexp *groups = reply_get(o->reply, "groups");
-    bool is_alone = call_has(call, "relation");
+    bool is_alone = arguments_has(call, "relation");
     struct strbuf *out = &call->text, none = {0};
     for (size_t i = 0; i < sexp_count(groups); i++) {
         const struct sexp *group = sexp_nth(groups, i);

@@ -108,7 +108,7 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call, struct session *s)
 {
-    bool is_class = call_is(call, "show", "class"), is_methods = call_is(call, "show", "methods");
+    bool is_class = arguments_is(call, "show", "class"), is_methods = arguments_is(call, "show", "methods");
     call_begin_operation(call, is_class ? "class-info" : is_methods ? "find-methods" : "describe-symbol");
     look_up(call, s, is_class ? on_class : is_methods ? on_methods : on_text);
 }

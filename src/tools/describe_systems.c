@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "calls/look_up.h"
-#include "tools/system_origins.h"
+#include "tools/systems.h"
 
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
@@ -62,9 +62,9 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
 }
 
-void describe_system(struct tool_call *call, struct session *s)
+void describe_systems_show(struct tool_call *call, struct session *s)
 {
-    bool wants_tree = call_boolean(call, "transitive");
+    bool wants_tree = arguments_boolean(call, "transitive");
     call_begin_request(call, wants_tree ? "system-dependencies" : "describe-system");
     call_write_string(call, "system");
     call_write_flag(call, "transitive", wants_tree);

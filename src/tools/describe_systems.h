@@ -7,8 +7,8 @@
 struct session;
 struct tool_call;
 
-/* describe_system(call, session): answer with what the call's system is, or with its tree of dependencies if
- * the argument transitive is true. */
-void describe_system(struct tool_call *call, struct session *session);
+/* describe_systems_show(call, session): answer with what the call's system is, or with its tree of
+ * dependencies if the argument transitive is true. */
+void describe_systems_show(struct tool_call *call, struct session *session);
 
 #endif

@@ -8,8 +8,10 @@
 
 #include "base/regular_file.h"
 #include "base/utf8.h"
+#include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/syntax.h"
+#include "calls/tool_call.h"
 #include "lisp/confinement.h"
 #include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
@@ -56,7 +58,7 @@ static bool open_file(struct edit *edit)
 {
     struct tool_call *call = edit->call;
     size_t path_len;
-    const char *path = call_string(call, "path", &path_len);
+    const char *path = arguments_string(call, "path", &path_len);
     struct err err;
     struct session *s;
     if (!call_find_session(call, &s))
@@ -94,7 +96,7 @@ static size_t line_of(const char *text, size_t at)
 /* Does it contain the line that the call names, if it names one? */
 static bool is_at_line(const struct edit *edit, const struct scan_toplevel *form)
 {
-    int64_t line = call_integer(edit->call, "line", 0);
+    int64_t line = arguments_integer(edit->call, "line", 0);
     return line == 0 || ((size_t)line >= line_of(edit->text, form->lead) &&
                          (size_t)line <= line_of(edit->text, form->end));
 }
@@ -106,7 +108,7 @@ static bool is_one(const struct edit *edit, const struct scan_toplevel *form, en
                    const struct scan_wanted *wanted)
 {
     size_t len;
-    const char *kind = call_string(edit->call, "kind", &len);
+    const char *kind = arguments_string(edit->call, "kind", &len);
     if (which == SAME_KIND)
         return len == form->kind_end - form->kind && strncasecmp(kind, edit->text + form->kind, len) == 0;
     return scan_toplevel_is(edit->text, form, wanted) && (which == SAME_NAME || is_at_line(edit, form));
@@ -145,7 +147,7 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
     bool is_any = is_named || find_forms(edit, SAME_KIND, NULL, &list) > 0;
     edit->call->is_absent = true;
     call_answer(edit->call, true, "%s has no form (%s %s …).%s%s", edit->file.path,
-                call_string(edit->call, "kind", NULL), name,
+                arguments_string(edit->call, "kind", NULL), name,
                 is_named ? "\nForms of that name:"
                 : is_any ? "\nForms of that kind:"
                          : "",
@@ -157,8 +159,8 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
 static bool find_form(struct edit *edit)
 {
     size_t kind_len, name_len;
-    const char *kind = call_string(edit->call, "kind", &kind_len);
-    const char *name = call_string(edit->call, "name", &name_len);
+    const char *kind = arguments_string(edit->call, "kind", &kind_len);
+    const char *name = arguments_string(edit->call, "name", &name_len);
     struct strbuf list = {0};
     struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
     size_t count = find_forms(edit, REQUESTED, wanted, &list);
@@ -208,7 +210,7 @@ static bool is_apart(const struct edit *edit, const struct strbuf *changed, size
 static void answer_done(struct edit *edit, const struct strbuf *changed, const char *what)
 {
     struct strbuf *out = &edit->call->text;
-    bool wants_only_diff = call_boolean(edit->call, "dry-run");
+    bool wants_only_diff = arguments_boolean(edit->call, "dry-run");
     strbuf_addf(out, "%s%s ", wants_only_diff ? "Not written (dry-run): " : "", what);
     scan_toplevel_signature(edit->text, &edit->form, out);
     strbuf_addf(out, " in %s\n", edit->file.path);
@@ -240,7 +242,7 @@ static void replace(struct edit *edit, const char *what, size_t at, size_t rest,
                     "changed.");
     else if (changed.len == edit->len && memcmp(changed.bytes, edit->text, edit->len) == 0)
         call_answer(call, false, "%s already has this text. Nothing was changed.", edit->file.path);
-    else if (!call_boolean(call, "dry-run") &&
+    else if (!arguments_boolean(call, "dry-run") &&
              !regular_file_replace(&edit->file, changed.bytes, changed.len, &err))
         call_answer(call, true, "%s. Nothing was changed.", err.message);
     else
@@ -363,7 +365,8 @@ static void edit_whole(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
     size_t len = 0;
-    const char *content = call_string(call, "content", &len), *word = call_string(call, "operation", NULL);
+    const char *content = arguments_string(call, "content", &len),
+               *word = arguments_string(call, "operation", NULL);
     enum edit_kind operation = REPLACE;
     while (word != NULL && strcmp(word, operations[operation]) != 0)
         operation++;
@@ -411,8 +414,8 @@ static void patch(struct tool_call *call)
     struct edit edit = {.call = call, .file = {.directory = -1}};
     struct strbuf old = {0}, new = {0}, form = {0};
     size_t old_len, new_len;
-    const char *old_text = call_string(call, "old-text", &old_len);
-    const char *new_text = call_string(call, "new-text", &new_len);
+    const char *old_text = arguments_string(call, "old-text", &old_len);
+    const char *new_text = arguments_string(call, "new-text", &new_len);
     const char *found = NULL;
     if (open_file(&edit) && find_form(&edit)) {
         add_with_line_ends(&old, &edit, old_text, old_len);
@@ -443,10 +446,10 @@ static void patch(struct tool_call *call)
 
 static void run(struct tool_call *call)
 {
-    bool is_delete = call_is(call, "operation", operations[DELETE]);
-    if (call_has(call, "old-text"))
+    bool is_delete = arguments_is(call, "operation", operations[DELETE]);
+    if (arguments_has(call, "old-text"))
         patch(call);
-    else if (is_delete || call_has(call, "content"))
+    else if (is_delete || arguments_has(call, "content"))
         edit_whole(call);
     else
         call_answer(call, true, "Pass content, or old-text and new-text. Nothing was changed.");

@@ -11,9 +11,9 @@
 
 #define RESTARTS_NAMED 8
 
-const struct error_record *error_by_index(struct tool_call *call, const struct session *s)
+const struct error_record *enter_errors_by_index(struct tool_call *call, const struct session *s)
 {
-    int number = (int)call_integer(call, "index", 0);
+    int number = (int)arguments_integer(call, "index", 0);
     const struct error_record *r = session_find_error(s, number), *newest = session_error(s, 0);
     if (r == NULL)
         call_answer(call, true, "Error %d %s; list-errors shows those that are kept.", number,
@@ -41,17 +41,17 @@ static const struct error_record *error_meant(const struct tool_call *call, cons
 {
     const struct error_record *r;
     for (size_t i = 0; (r = session_error(s, i)) != NULL && r->thread != NULL; i++)
-        if (!r->is_stray && session_last_error(s) == NULL && call_takes(call, "index") &&
+        if (!r->is_stray && session_last_error(s) == NULL && arguments_may_have(call, "index") &&
             (*rival == NULL || (error_record_is_enterable(r) && !error_record_is_enterable(*rival))))
             *rival = r;
     return r;
 }
 
-const struct error_record *error_to_enter(struct tool_call *call, const struct session *s)
+const struct error_record *enter_errors_find(struct tool_call *call, const struct session *s)
 {
     const struct error_record *rival = NULL;
     const struct error_record *r =
-        call_has(call, "index") ? error_by_index(call, s) : error_meant(call, s, &rival);
+        arguments_has(call, "index") ? enter_errors_by_index(call, s) : error_meant(call, s, &rival);
     if (rival != NULL && r != NULL && error_record_is_enterable(rival)) {
         call_answer(call, true,
                     "Pass index: error %d is that of the thread %s (%s), error %d that of the newest "
@@ -65,7 +65,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
         return r;
     }
     if (r == NULL) {
-        if (!call_has(call, "index"))
+        if (!arguments_has(call, "index"))
             call_answer(call, true, "No error available.\n(No error has occurred in this session.)");
         return NULL;
     }
@@ -75,9 +75,9 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     return NULL;
 }
 
-void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *show)
+void enter_errors_look_up(struct tool_call *call, struct session *s, call_outcome *show)
 {
-    const struct error_record *r = error_to_enter(call, s);
+    const struct error_record *r = enter_errors_find(call, s);
     if (r == NULL)
         return;
     call_enter(call, s,
@@ -86,7 +86,7 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *s
                r->sequence, false, look_up_showing(call, show));
 }
 
-void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
+void enter_errors_note_unchanged(const struct tool_call *call, const struct outcome *o)
 {
     if (o->kind != OUTCOME_ERROR || o->error->sequence > 0)
         return;
@@ -109,12 +109,12 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
 static void note_which(const struct tool_call *call, struct session *s)
 {
     const struct error_record *r = session_find_error(s, (int)call->since);
-    if (!call_has(call, "index") && session_last_error(s) == NULL && r != NULL)
+    if (!arguments_has(call, "index") && session_last_error(s) == NULL && r != NULL)
         notices_addf(session_notices(s), "The last evaluation had no error; this is error %d: %s.",
                      r->sequence, r->type);
 }
 
-void error_note_copy(const struct outcome *o)
+void enter_errors_note_copy(const struct outcome *o)
 {
     if (o->was_in_copy)
         notices_addf(
@@ -125,23 +125,24 @@ void error_note_copy(const struct outcome *o)
 /* In the session's own process the evaluation has effects. */
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
-    error_note_unchanged(call, o);
+    enter_errors_note_unchanged(call, o);
     if (o->was_in_copy && o->kind == OUTCOME_OK) {
         note_which(call, o->session);
-        error_note_copy(o);
+        enter_errors_note_copy(o);
     }
     call_report(call, o);
 }
 
 static void evaluate_in_frame(struct tool_call *call, struct session *s)
 {
-    const struct error_record *r = error_to_enter(call, s);
+    const struct error_record *r = enter_errors_find(call, s);
     if (r == NULL)
         return;
     call_write_asks(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
-    options.code = call_string(call, "code", &options.code_len);
+    struct operation_options options = {.what = "evaluate-in-frame",
+                                        .timeout_ms = arguments_timeout_ms(call)};
+    options.code = arguments_string(call, "code", &options.code_len);
     call_enter(call, s, &options, r->sequence, false, on_evaluated);
 }
 

@@ -11,8 +11,8 @@
  * False if that is missing: then the call has been answered. */
 static bool choose(struct tool_call *call, const struct session *s, const struct error_record **r)
 {
-    bool is_chosen = call_integer(call, "index", 0) > 0;
-    *r = is_chosen ? error_by_index(call, s) : session_last_error(s);
+    bool is_chosen = arguments_integer(call, "index", 0) > 0;
+    *r = is_chosen ? enter_errors_by_index(call, s) : session_last_error(s);
     return *r != NULL || !is_chosen;
 }
 
@@ -29,8 +29,8 @@ static void describe_error(struct tool_call *call, struct session *s)
 
 static void show_backtrace(struct tool_call *call, const struct error_record *r)
 {
-    report_backtrace(&call->text, r, (size_t)call_integer(call, "from", 0),
-                     (size_t)call_integer(call, "max-frames", 20), call_boolean(call, "locals"));
+    report_backtrace(&call->text, r, (size_t)arguments_integer(call, "from", 0),
+                     (size_t)arguments_integer(call, "max-frames", 20), arguments_boolean(call, "locals"));
 }
 
 /* Why the Lisp has read no more of the error. */
@@ -53,7 +53,7 @@ static void add_failure(struct tool_call *call, const struct outcome *o)
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
     const struct error_record *r = session_find_error(o->session, (int)call->step);
-    if (o->kind == OUTCOME_OK && !call_boolean(call, "locals")) {
+    if (o->kind == OUTCOME_OK && !arguments_boolean(call, "locals")) {
         look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     } else {
         show_backtrace(call, r);
@@ -77,8 +77,8 @@ static void on_running_frames(struct tool_call *call, const struct outcome *o)
 
 static void show_running(struct tool_call *call, struct session *s)
 {
-    look_up_frames(call, "running-frames", call_integer(call, "from", 0),
-                   call_integer(call, "max-frames", 20));
+    look_up_frames(call, "running-frames", arguments_integer(call, "from", 0),
+                   arguments_integer(call, "max-frames", 20));
     look_up(call, s, on_running_frames);
 }
 
@@ -94,7 +94,7 @@ static bool is_running(const struct session *s)
 
 static int64_t frames_wanted(const struct tool_call *call)
 {
-    int64_t end = call_integer(call, "from", 0) + call_integer(call, "max-frames", 20);
+    int64_t end = arguments_integer(call, "from", 0) + arguments_integer(call, "max-frames", 20);
     return end < FRAMES_SENT ? FRAMES_SENT : end > FRAMES_WALKED ? FRAMES_WALKED : end;
 }
 
@@ -103,18 +103,18 @@ static bool is_more_wanted(const struct tool_call *call, const struct error_reco
 {
     int64_t kept = (int64_t)sexp_count(error_record_frames(r)), total = error_record_total_frames(r);
     int64_t known = total < 0 ? FRAMES_WALKED : total;
-    return (call_boolean(call, "locals") && r->details == NULL) ||
+    return (arguments_boolean(call, "locals") && r->details == NULL) ||
            (kept < known && kept < frames_wanted(call) && frames_wanted(call) > FRAMES_SENT);
 }
 
 static void get_backtrace(struct tool_call *call, struct session *s)
 {
     call->is_of_record = true;
-    if (call_has(call, "thread")) {
+    if (arguments_has(call, "thread")) {
         threads_show_backtrace(call, s);
         return;
     }
-    if (!call_has(call, "index") && is_running(s)) {
+    if (!arguments_has(call, "index") && is_running(s)) {
         show_running(call, s);
         return;
     }
@@ -129,7 +129,7 @@ static void get_backtrace(struct tool_call *call, struct session *s)
         call->takes_unavailable = call->takes_refusal = true;
         call->step = (size_t)r->sequence;
         /* With locals all are read, and kept. */
-        int64_t from = call_boolean(call, "locals") ? 0 : call_integer(call, "from", 0);
+        int64_t from = arguments_boolean(call, "locals") ? 0 : arguments_integer(call, "from", 0);
         int64_t count = frames_wanted(call) - from;
         look_up_frames(call, "frames", from, count > 0 ? count : 0);
         call_enter(call, s,
@@ -147,8 +147,8 @@ static void get_backtrace(struct tool_call *call, struct session *s)
 /* In a joined image errors are many, and no copy keeps those that are past. */
 static void add_list(struct tool_call *call, struct session *s)
 {
-    report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10),
-                      session_attached(s) != NULL && !call_has(call, "limit") &&
+    report_error_list(&call->text, s, (size_t)arguments_integer(call, "limit", 10),
+                      session_attached(s) != NULL && !arguments_has(call, "limit") &&
                           session_error_count(s) > FEW_ERRORS);
 }
 
@@ -162,7 +162,7 @@ static void on_inbox(struct tool_call *call, const struct outcome *o)
  * them when it answers. */
 static void list_errors(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "index")) {
+    if (arguments_has(call, "index")) {
         describe_error(call, s);
         return;
     }

@@ -2,9 +2,11 @@
  * evaluate-lisp: read, evaluate, print.
  */
 
+#include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
 #include "calls/pictures.h"
+#include "session/session.h"
 
 static void report(struct tool_call *call, const struct outcome *o)
 {
@@ -15,7 +17,7 @@ static void report(struct tool_call *call, const struct outcome *o)
 static void run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = arguments_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     static const struct {
@@ -23,11 +25,11 @@ static void run(struct tool_call *call, struct session *s)
         enum limit limit;
     } print[] = {{"print-length", LIMIT_PRINT_LENGTH}, {"print-level", LIMIT_PRINT_LEVEL}};
     for (size_t i = 0; i < 2; i++) {
-        int n = (int)call_number(call, print[i].name, limits_int(limits, print[i].limit));
+        int n = (int)arguments_number(call, print[i].name, limits_int(limits, print[i].limit));
         if (n > 0)
             call_write_integer(call, print[i].name, n);
     }
-    if (!call_has(call, "stdin"))
+    if (!arguments_has(call, "stdin"))
         call_write_asks(call);
     pictures_ask(call);
     call_evaluate(call, s, code, len, report);

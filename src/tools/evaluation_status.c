@@ -3,12 +3,15 @@
  */
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
+#include "calls/evaluation_progress.h"
 #include "calls/evaluation_wait.h"
 #include "calls/evaluations.h"
-#include "calls/running.h"
+#include "calls/tool_call.h"
 #include "report/section.h"
+#include "session/session.h"
 #include "session/sessions.h"
 
 #define MOST_LISTED 200
@@ -29,7 +32,8 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
     struct session_evaluation e;
     uint64_t unseen[2] = {0, 0};
     if (s != NULL && session_evaluation(s, number, &e)) {
-        running_add(&call->text, s, &e, kept != NULL && !kept->has_ended ? kept->seen : unseen, frames);
+        evaluation_progress_add(&call->text, s, &e, kept != NULL && !kept->has_ended ? kept->seen : unseen,
+                                frames);
         call_finish(call);
     } else if (kept != NULL && kept->has_ended) {
         add_ended(&call->text, s, kept);
@@ -48,7 +52,7 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
 
 static void on_waited(struct tool_call *call, const struct sexp *frames)
 {
-    answer(call, call_session_name(call), call->step, frames);
+    answer(call, arguments_session_name(call), call->step, frames);
     call_awaited(call);
 }
 
@@ -65,7 +69,7 @@ static void list_evaluations(struct tool_call *call)
                 break;
             }
             strbuf_addf(out, "%s%s: ", out->len > 0 ? "\n" : "", session_name(s));
-            running_add_line(out, &e);
+            evaluation_progress_add_line(out, &e);
         }
     }
     const struct evaluation *kept;
@@ -86,7 +90,7 @@ static void list_evaluations(struct tool_call *call)
 static void evaluation_status(struct tool_call *call, struct session *s)
 {
     struct evaluations *all = call->toolbox->evaluations;
-    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    uint64_t number = (uint64_t)arguments_integer(call, "evaluation", 0);
     struct session_evaluation e;
     struct evaluation *kept = evaluations_find(all, session_name(s), number);
     bool goes_on = number > 0 ? session_evaluation(s, number, &e) : session_evaluation_at(s, 0, &e);
@@ -100,7 +104,7 @@ static void evaluation_status(struct tool_call *call, struct session *s)
                     session_name(s));
         return;
     }
-    if (!goes_on || (call_number(call, "wait", 0) == 0 && !evaluation_wait_asks(&e))) {
+    if (!goes_on || (arguments_number(call, "wait", 0) == 0 && !evaluation_wait_asks(&e))) {
         answer(call, session_name(s), number, NULL);
         return;
     }
@@ -108,16 +112,16 @@ static void evaluation_status(struct tool_call *call, struct session *s)
     bool is_alone = kept != NULL && !kept->has_ended;
     uint64_t printed = is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes;
     call->step = (size_t)number;
-    call_await(
-        call,
-        evaluation_wait(call, number, printed, (uint64_t)(call_number(call, "wait", 0) * 1000), on_waited),
-        evaluation_wait_cancel);
+    call_await(call,
+               evaluation_wait(call, number, printed, (uint64_t)(arguments_number(call, "wait", 0) * 1000),
+                               on_waited),
+               evaluation_wait_cancel);
 }
 
 /* A list makes no session. */
 static void run(struct tool_call *call)
 {
-    if (call_boolean(call, "all")) {
+    if (arguments_boolean(call, "all")) {
         list_evaluations(call);
         return;
     }

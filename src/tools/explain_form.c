@@ -128,13 +128,14 @@ static const char *const shown[] = {"expansion", "full-expansion", "everywhere",
 static void run(struct tool_call *call, struct session *s)
 {
     size_t which = 0;
-    while (call_has(call, "show") && !call_is(call, "show", shown[which]))
+    while (arguments_has(call, "show") && !arguments_is(call, "show", shown[which]))
         which++;
     const struct explanation *e = &explanations[which];
     call_begin_operation(call, e->operation);
     if (e->depth != NULL)
         call_write_text(call, "depth", e->depth);
-    look_up_in_copy(call, s, call_string(call, "form", NULL), call_timeout_ms(call), e->effects, e->show);
+    look_up_in_copy(call, s, arguments_string(call, "form", NULL), arguments_timeout_ms(call), e->effects,
+                    e->show);
 }
 
 const struct tool tool_explain_form = {

@@ -128,14 +128,14 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call, struct session *s)
 {
-    if (!call_boolean(call, "machine-code")) {
+    if (!arguments_boolean(call, "machine-code")) {
         call_begin_operation(call, "find-definition");
         look_up(call, s, on_definitions);
         return;
     }
     call_begin_operation(call, "disassemble");
-    if (call_has(call, "frame"))
-        look_up_in_error(call, s, on_listing);
+    if (arguments_has(call, "frame"))
+        enter_errors_look_up(call, s, on_listing);
     else
         look_up(call, s, on_listing);
 }

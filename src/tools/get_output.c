@@ -8,7 +8,10 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
+#include "session/session.h"
 
 #define LENGTH 16384 /* by default */
 #define LONGEST_LINE 1000
@@ -42,7 +45,7 @@ static void add_line_at(struct strbuf *out, const char *start, const char *end, 
 static void answer_matches(struct tool_call *call, const struct capture *c)
 {
     size_t pattern_len, line = 1, matches = 0;
-    const char *pattern = call_string(call, "pattern", &pattern_len);
+    const char *pattern = arguments_string(call, "pattern", &pattern_len);
     struct strbuf text = {0};
     add_whole(&text, c);
     for (const char *p = strbuf_string(&text), *end = p + text.len; p < end; line++) {
@@ -70,8 +73,8 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
 
 static void answer_part(struct tool_call *call, const struct capture *c)
 {
-    uint64_t offset = (uint64_t)call_number(call, "offset", 0), start, end;
-    size_t length = (size_t)call_integer(call, "length", LENGTH);
+    uint64_t offset = (uint64_t)arguments_number(call, "offset", 0), start, end;
+    size_t length = (size_t)arguments_integer(call, "length", LENGTH);
     call->is_of_asked_length = true;
     enum { REST_OF_CHARACTER = 3 }; /* it tells whether the part ends inside a character */
     char *bytes = xmalloc(length + REST_OF_CHARACTER);
@@ -97,7 +100,7 @@ static void answer_part(struct tool_call *call, const struct capture *c)
 
 static void run(struct tool_call *call, struct session *s)
 {
-    int ref = (int)call_integer(call, "ref", 0);
+    int ref = (int)arguments_integer(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
     if (c == NULL && session_next_ref(s) == 1)
         call_answer(call, true, "No output of session %s was truncated yet, so none is kept.",
@@ -110,8 +113,8 @@ static void run(struct tool_call *call, struct session *s)
     if (c == NULL)
         return;
     struct capture shown = *c; /* which keeps owning the bytes */
-    shown.is_printed = c->is_printed && !call_boolean(call, "raw");
-    if (call_has(call, "pattern"))
+    shown.is_printed = c->is_printed && !arguments_boolean(call, "raw");
+    if (arguments_has(call, "pattern"))
         answer_matches(call, &shown);
     else
         answer_part(call, &shown);

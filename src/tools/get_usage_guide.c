@@ -4,10 +4,12 @@
  */
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/listing.h"
 #include "calls/registry.h"
 #include "calls/table.h"
+#include "calls/tool_call.h"
 
 extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[]; /* guide/ */
 
@@ -37,7 +39,7 @@ static void add_tools(const char *listing, struct strbuf *out)
 
 static void run(struct tool_call *call)
 {
-    const char *topic = call_string(call, "topic", NULL);
+    const char *topic = arguments_string(call, "topic", NULL);
     for (size_t i = 0; i < TOPIC_COUNT; i++) {
         /* The last one is for those who ask for it. */
         if (topic == NULL ? i + 1 == TOPIC_COUNT : strcmp(topic, topics[i].topic) != 0)

@@ -80,10 +80,10 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
 {
     pictures_take(call, o);
     add_inspection(call, o);
-    const char *handle = call_string(call, "handle", NULL);
+    const char *handle = arguments_string(call, "handle", NULL);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
-                    handle != NULL ? handle : call_string(call, "code", NULL));
+                    handle != NULL ? handle : arguments_string(call, "code", NULL));
 }
 
 /* The copy of the error ends with its answer, so its handles are of no use afterwards. */
@@ -101,16 +101,16 @@ static void on_local(struct tool_call *call, const struct outcome *o)
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len), *path = call_string(call, "path", NULL);
+    const char *code = arguments_string(call, "code", &len), *path = arguments_string(call, "path", NULL);
     if (code != NULL)
         strbuf_add(journal, code, len);
     else
-        strbuf_addf(journal, ";; inspect-object %s", call_string(call, "handle", NULL));
-    if (!call_has(call, "set"))
+        strbuf_addf(journal, ";; inspect-object %s", arguments_string(call, "handle", NULL));
+    if (!arguments_has(call, "set"))
         return;
     struct strbuf change = {0};
     strbuf_addf(&change, "inspect-object set the part\n  %s\nto\n  %s", path == NULL ? "" : path,
-                call_string(call, "set", NULL));
+                arguments_string(call, "set", NULL));
     strbuf_addc(journal, '\n');
     text_add_indented(journal, change.bytes, change.len, ";; ");
     strbuf_fini(&change);
@@ -123,26 +123,26 @@ static bool is_variable_beside_code(const struct tool_call *call, struct session
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-*/%<>=!?&_:.$^~";
     struct session_evaluation e;
     size_t len;
-    const char *code = call_string(call, "code", &len);
-    if (code == NULL || call_has(call, "set") || !session_evaluation_at(s, 0, &e) || !e.is_running)
+    const char *code = arguments_string(call, "code", &len);
+    if (code == NULL || arguments_has(call, "set") || !session_evaluation_at(s, 0, &e) || !e.is_running)
         return false;
     return strspn(code, names) == len && strspn(code, "0123456789.+-/") < len;
 }
 
 static void run(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "code") + call_has(call, "handle") + call_has(call, "local") != 1) {
+    if (arguments_has(call, "code") + arguments_has(call, "handle") + arguments_has(call, "local") != 1) {
         call_answer(call, true, "Pass either code, handle or local.");
         return;
     }
-    if ((call_has(call, "frame") || call_has(call, "index")) && !call_has(call, "local")) {
+    if ((arguments_has(call, "frame") || arguments_has(call, "index")) && !arguments_has(call, "local")) {
         call_answer(call, true,
                     "Argument %s goes with local, a variable of that frame. evaluate-in-frame evaluates "
                     "code in a frame.",
-                    call_has(call, "frame") ? "frame" : "index");
+                    arguments_has(call, "frame") ? "frame" : "index");
         return;
     }
-    if (call_has(call, "local") && call_has(call, "set")) {
+    if (arguments_has(call, "local") && arguments_has(call, "set")) {
         call_answer(call, true, "A part of a local variable is set by evaluate-in-frame.");
         return;
     }
@@ -150,9 +150,9 @@ static void run(struct tool_call *call, struct session *s)
     call_write_string_as(call, is_look_up ? "variable" : "code", "code");
     pictures_ask(call);
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
-    if (call_has(call, "local")) {
-        look_up_in_error(call, s, on_local);
-    } else if ((call_has(call, "code") && !is_look_up) || call_has(call, "set")) {
+    if (arguments_has(call, "local")) {
+        enter_errors_look_up(call, s, on_local);
+    } else if ((arguments_has(call, "code") && !is_look_up) || arguments_has(call, "set")) {
         struct strbuf journal = {0};
         write_journal(call, &journal);
         call_evaluate(call, s, strbuf_string(&journal), journal.len, on_evaluated);

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
 #include "events/event_text.h"
 #include "events/events.h"
 #include "report/reply.h"
@@ -94,20 +94,21 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
                                : o->kind == OUTCOME_ERROR ? o->error->condition
                                                           : NULL;
     const struct sexp *left = sexp_get(reply, 2, "left");
-    error_note_unchanged(call, o);
+    enter_errors_note_unchanged(call, o);
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
     else if (o->kind == OUTCOME_ERROR && o->error->session_note == NULL)
-        error_note_copy(o);
+        enter_errors_note_copy(o);
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-began")) && sexp_count(sexp_get(reply, 2, "carried")) > 0)
         notices_addf(session_notices(o->session), "These definitions were evaluated again, so the threads "
                                                   "and other things that they start were started again.");
-    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on") && call_has(call, "restart"))
-        call_answer(call, false, "Restart %s was invoked in the thread.", call_string(call, "restart", NULL));
+    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on") && arguments_has(call, "restart"))
+        call_answer(call, false, "Restart %s was invoked in the thread.",
+                    arguments_string(call, "restart", NULL));
     else if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread continues: frame %lld %s.",
-                    (long long)call_integer(call, "frame", 0),
-                    call_has(call, "values") ? "returned" : "was called again");
+                    (long long)arguments_integer(call, "frame", 0),
+                    arguments_has(call, "values") ? "returned" : "was called again");
     else if (run_tests_is_result(o))
         run_tests_report(call, o);
     else
@@ -135,11 +136,11 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     strbuf_addf(&code, ";; %s ", call->tool->name);
     text_add_line(&code, how);
     strbuf_addf(&code, ", error %d", r->sequence);
-    if (call_has(call, "code"))
-        strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
+    if (arguments_has(call, "code"))
+        strbuf_addf(&code, "\n%s", arguments_string(call, "code", NULL));
     struct operation_options options = {
         .what = call->tool->name,
-        .timeout_ms = call_timeout_ms(call),
+        .timeout_ms = arguments_timeout_ms(call),
         .keeps_record = true,
         .code = code.bytes,
         .code_len = code.len,
@@ -176,29 +177,29 @@ static bool is_last_restart(const struct error_record *r, const char *given)
 /* In a copy, a return to the top level would only take back what was evaluated since the error. */
 static bool is_left_already(const struct error_record *r, const struct tool_call *call)
 {
-    return !r->stands_here && !error_record_stands(r) && !call_has(call, "code") &&
-           is_last_restart(r, call_string(call, "restart", NULL));
+    return !r->stands_here && !error_record_stands(r) && !arguments_has(call, "code") &&
+           is_last_restart(r, arguments_string(call, "restart", NULL));
 }
 
 static void invoke_restart(struct tool_call *call, struct session *s)
 {
-    const struct error_record *r = error_to_enter(call, s);
+    const struct error_record *r = enter_errors_find(call, s);
     if (r != NULL && is_left_already(r, call))
         call_answer(call, false,
                     "The session has left error %d already and is at the top level. Nothing was changed; "
                     "rollback-session to %" PRIu64 " returns to the state that the error left behind.",
                     r->sequence, r->evaluation);
     else if (r != NULL)
-        go_on(call, s, r, call_string(call, "restart", NULL));
+        go_on(call, s, r, arguments_string(call, "restart", NULL));
 }
 
 static void leave_frame(struct tool_call *call, struct session *s)
 {
-    const struct error_record *r = error_to_enter(call, s);
+    const struct error_record *r = enter_errors_find(call, s);
     char frame[64];
-    bool is_return = call_has(call, "values");
+    bool is_return = arguments_has(call, "values");
     snprintf(frame, sizeof frame, "%s%" PRId64, is_return ? "return from " : "",
-             call_integer(call, "frame", 0));
+             arguments_integer(call, "frame", 0));
     call_begin_operation(call, is_return ? "return-from-frame" : "restart-frame");
     if (r != NULL)
         go_on(call, s, r, frame);

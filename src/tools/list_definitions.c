@@ -6,8 +6,8 @@
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (!report_definitions(&call->text, o->reply) && call_number(call, "from", 0) > 0)
-        strbuf_addf(&call->text, "(none from %.0f on)", call_number(call, "from", 0));
+    if (!report_definitions(&call->text, o->reply) && arguments_number(call, "from", 0) > 0)
+        strbuf_addf(&call->text, "(none from %.0f on)", arguments_number(call, "from", 0));
     else if (call->text.len == 0)
         strbuf_adds(&call->text, "No definitions in this session.");
 }

@@ -16,7 +16,7 @@
 static void add_count(struct tool_call *call, size_t total, const char *none)
 {
     size_t len;
-    const char *pattern = call_string(call, "pattern", &len);
+    const char *pattern = arguments_string(call, "pattern", &len);
     if (total == 0)
         strbuf_adds(&call->text, none);
     else
@@ -60,15 +60,15 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
 
 static void run(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "system")) {
-        describe_system(call, s);
+    if (arguments_has(call, "system")) {
+        describe_systems_show(call, s);
         return;
     }
-    bool is_quicklisp = call_boolean(call, "quicklisp");
+    bool is_quicklisp = arguments_boolean(call, "quicklisp");
     call_begin_request(call, is_quicklisp ? "quicklisp-search" : "list-systems");
     call_write_string(call, "pattern");
     call_write_integer(call, "count",
-                       call_integer(call, "limit", is_quicklisp ? QUICKLISP_SHOWN : LOCAL_SHOWN));
+                       arguments_integer(call, "limit", is_quicklisp ? QUICKLISP_SHOWN : LOCAL_SHOWN));
     if (is_quicklisp)
         look_up_in_copy(call, s, "list-systems", QUICKLISP_MS, "Quicklisp is loaded now",
                         on_quicklisp_systems);

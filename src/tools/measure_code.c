@@ -8,10 +8,14 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
+#include "report/report.h"
 #include "report/section.h"
+#include "session/session.h"
 #include "tools/profile_code.h"
 
 #define MOST_RUNS 1000
@@ -147,9 +151,9 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
 static void run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len);
-    if (call_has(call, "profile")) {
-        profile_run(call, s);
+    const char *code = arguments_string(call, "code", &len);
+    if (arguments_has(call, "profile")) {
+        profile_code_run(call, s);
         return;
     }
     call_begin_operation(call, "time");

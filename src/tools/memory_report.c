@@ -38,14 +38,15 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    bool is_collected = call_boolean(call, "gc-first"), is_full = call_is(call, "verbosity", "full");
+    bool is_collected = arguments_boolean(call, "gc-first"),
+         is_full = arguments_is(call, "verbosity", "full");
     reply_fill(out, o->reply,
                is_collected
                    ? "Heap after garbage collection: {,used} of {,limit} bytes in use; before it: {,before} "
                      "bytes.\n"
                    : "Heap: {,used} of {,limit} bytes in use.\n");
     add_generations(out, reply_get(o->reply, "generations"));
-    if (!call_is(call, "verbosity", "brief"))
+    if (!arguments_is(call, "verbosity", "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);
     section_end(out);
 }
@@ -73,16 +74,16 @@ static void on_retained(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "retains")) {
+    if (arguments_has(call, "retains")) {
         call_begin_request(call, "retainers");
         call_write_string_as(call, "code", "retains");
         look_up_in_copy(call, s, "memory-report", REPORT_MS, "what the code did stays", on_retained);
         return;
     }
     call_begin_request(call, "memory");
-    call_write_flag(call, "collect", call_boolean(call, "gc-first"));
-    call_write_flag(call, "types", !call_is(call, "verbosity", "brief"));
-    call_write_flag(call, "image", call_is(call, "verbosity", "full"));
+    call_write_flag(call, "collect", arguments_boolean(call, "gc-first"));
+    call_write_flag(call, "types", !arguments_is(call, "verbosity", "brief"));
+    call_write_flag(call, "image", arguments_is(call, "verbosity", "full"));
     call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS},
              look_up_showing(call, on_read));
 }

@@ -6,9 +6,13 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
+#include "report/report.h"
 #include "report/section.h"
+#include "session/session.h"
 
 #define SAMPLES 10000
 #define INTERVAL_S 0.01
@@ -18,7 +22,7 @@
 
 static int64_t interval_us(const struct tool_call *call)
 {
-    return (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6);
+    return (int64_t)(arguments_number(call, "sample-interval", INTERVAL_S) * 1e6);
 }
 
 /* "  12   34.5 %" */
@@ -79,7 +83,7 @@ static void add_missed(struct strbuf *out, const struct sexp *reply, double expe
 static void add_profile(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
-    bool is_alloc = call_is(call, "profile", "alloc"), is_time = call_is(call, "profile", "time");
+    bool is_alloc = arguments_is(call, "profile", "alloc"), is_time = arguments_is(call, "profile", "time");
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, HEADING_NONE);
     reply_fill(out, o->reply, "Profile: {#samples sample}");
@@ -98,7 +102,7 @@ static void add_profile(struct tool_call *call, const struct outcome *o)
     add_cost(out, took);
     add_missed(out, o->reply, expected);
     if (samples > 0)
-        add_functions(out, o->reply, samples, call_is(call, "report-type", "graph"));
+        add_functions(out, o->reply, samples, arguments_is(call, "report-type", "graph"));
     else if (expected < 10)
         strbuf_addf(out, "No samples: the code %s. Repeat it with DOTIMES until it %s%s.\n",
                     is_alloc  ? "allocated too little"
@@ -119,7 +123,7 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     if (samples > 0) {
         strbuf_addf(&call->text, "Profile until it was stopped: %s.\n",
                     text_count((uint64_t)samples, "sample").text);
-        add_functions(&call->text, stopped, samples, call_is(call, "report-type", "graph"));
+        add_functions(&call->text, stopped, samples, arguments_is(call, "report-type", "graph"));
         section_end(&call->text);
     }
     if (call_report_begin(call, o, "samples"))
@@ -127,14 +131,14 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_end(call, o);
 }
 
-void profile_run(struct tool_call *call, struct session *s)
+void profile_code_run(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = arguments_string(call, "code", &len);
     call_begin_operation(call, "profile");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    call_write_text(call, "mode", call_string(call, "profile", NULL));
-    call_write_flag(call, "graph", call_is(call, "report-type", "graph"));
+    call_write_text(call, "mode", arguments_string(call, "profile", NULL));
+    call_write_flag(call, "graph", arguments_is(call, "report-type", "graph"));
     call_write_integer(call, "interval-us", interval_us(call));
     call_write_integer(call, "max-samples", SAMPLES);
     call_evaluate(call, s, code, len, on_profiled);

@@ -7,8 +7,8 @@
 struct session;
 struct tool_call;
 
-/* profile_run(call, session): evaluate the call's code, sample its stack as the argument profile says, and
- * answer with the functions in which the samples were. */
-void profile_run(struct tool_call *call, struct session *session);
+/* profile_code_run(call, session): evaluate the call's code, sample its stack as the argument profile says,
+ * and answer with the functions in which the samples were. */
+void profile_code_run(struct tool_call *call, struct session *session);
 
 #endif

@@ -2,12 +2,16 @@
  * run-tests: the tests of a system, with the framework they use. The run continues after unexpected
  * errors; the first few are kept so that they can be entered.
  */
+#include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
 #include "report/report.h"
 #include "report/section.h"
+#include "session/session.h"
 #include "tools/run_tests.h"
+#include "tools/systems.h"
 
 /* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
@@ -40,11 +44,11 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
 
 static void run_tests(struct tool_call *call, struct session *s)
 {
-    const char *system = call_string(call, "system", NULL);
+    const char *system = arguments_string(call, "system", NULL);
     struct strbuf code = {0};
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     call_write_asks(call);
-    call_add_system_form(&code, "asdf:test-system", system);
+    systems_add_form(&code, "asdf:test-system", system);
     call_load(call, s, system, &code, run_tests_report);
 }
 

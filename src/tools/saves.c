@@ -27,7 +27,7 @@ static void on_restored(struct tool_call *call, const struct outcome *o)
 
 void saves_save(struct tool_call *call, struct session *s)
 {
-    const char *name = call_string(call, "name", NULL);
+    const char *name = arguments_string(call, "name", NULL);
     if (name != NULL && !sessions_is_name(name)) {
         call_answer(
             call, true,
@@ -40,7 +40,7 @@ void saves_save(struct tool_call *call, struct session *s)
 /* The name of an existing save; NULL: there is none, and the call is answered. */
 static const char *saved_name(struct tool_call *call)
 {
-    const char *name = call_string(call, "name", NULL);
+    const char *name = arguments_string(call, "name", NULL);
     if (name == NULL) {
         call_answer(call, true, "Pass the name of a saved session; session-info with all: true lists them.");
         return NULL;

@@ -52,7 +52,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     const struct sexp *symbols = reply_get(o->reply, "symbols");
     size_t total = reply_count(o->reply, "total");
     int64_t left_out = reply_integer(o->reply, "left-out");
-    const char *pattern = call_string(call, "pattern", NULL);
+    const char *pattern = arguments_string(call, "pattern", NULL);
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
     else
@@ -105,7 +105,7 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
     const struct sexp *packages = reply_get(o->reply, "packages");
     size_t total = reply_count(o->reply, "total");
-    const char *prefix = call_string(call, "pattern", NULL);
+    const char *prefix = arguments_string(call, "pattern", NULL);
     if (total == 0 || sexp_count(elsewhere) > 0)
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
                     sexp_count(elsewhere) > 0 ? " here" : "");
@@ -136,9 +136,9 @@ static const char *const symbol_types[] = {
 
 static void run(struct tool_call *call, struct session *s)
 {
-    bool is_completion = call_boolean(call, "complete");
+    bool is_completion = arguments_boolean(call, "complete");
     call_begin_operation(call, is_completion ? "complete-symbol" : "find-symbols");
-    if (is_completion && !call_has(call, "limit"))
+    if (is_completion && !arguments_has(call, "limit"))
         call_write_integer(call, "limit", COMPLETIONS_SHOWN);
     look_up(call, s, is_completion ? on_completed : on_found);
 }

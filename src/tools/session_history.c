@@ -11,9 +11,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "session/records/journal.h"
 #include "session/records/notices.h"
+#include "session/session.h"
 #include "tools/checkpoints.h"
 
 /* The number of bytes of an evaluation's code that are shown as text. */
@@ -214,15 +217,15 @@ static void add_as_lisp(struct history *h, const struct journal_entry *entry)
 
 static void session_history(struct tool_call *call, struct session *s)
 {
-    if (call_boolean(call, "checkpoints")) {
+    if (arguments_boolean(call, "checkpoints")) {
         checkpoints_list(call, s);
         return;
     }
     const struct journal *j = session_journal(s);
-    bool is_lisp = call_is(call, "format", "lisp");
+    bool is_lisp = arguments_is(call, "format", "lisp");
     call->is_document = call->is_document || is_lisp;
-    size_t limit = (size_t)call_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
-    double from = call_number(call, "from", 0);
+    size_t limit = (size_t)arguments_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
+    double from = arguments_number(call, "from", 0);
     size_t first = j->count > limit ? j->count - limit : 0;
     if (from > 0)
         for (first = 0; journal_at(j, first) != NULL && (double)journal_at(j, first)->evaluation < from;)

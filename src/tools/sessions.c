@@ -21,6 +21,7 @@
 #include "session/sessions.h"
 #include "session/store/saved.h"
 #include "tools/saves.h"
+#include "tools/systems.h"
 
 #define MOST_LISTED 200
 #define MOST_LISTED_FOR_PERSON 2000 /* who has them filtered */
@@ -40,7 +41,7 @@ static void next_step(struct tool_call *call, struct session *s);
 
 static void on_step(struct tool_call *call, const struct outcome *o)
 {
-    const char *from = call_string(call, "from", NULL);
+    const char *from = arguments_string(call, "from", NULL);
     if (o->kind == OUTCOME_UNAVAILABLE) {
         strbuf_clear(&call->text);
         sessions_close_later(o->session); /* without a Lisp the new session is useless */
@@ -79,9 +80,9 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
 {
     json_t *system = json_array_get(json_object_get(call->arguments, "systems"), call->step);
     size_t systems = json_array_size(json_object_get(call->arguments, "systems")), len;
-    const char *package = call_string(call, "package", &len);
+    const char *package = arguments_string(call, "package", &len);
     if (system != NULL) {
-        call_add_system_form(code, "asdf:load-system", json_string_value(system));
+        systems_add_form(code, "asdf:load-system", json_string_value(system));
         call_begin_request(call, "load-system");
         call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {
@@ -120,7 +121,7 @@ static const char *lisp_of(const struct tool_call *call, const struct session *s
 /* What the new session has of the one that it was copied from, and what separates the two no longer. */
 static void add_source(struct tool_call *call, const struct session *s)
 {
-    const char *from = call_string(call, "from", NULL);
+    const char *from = arguments_string(call, "from", NULL);
     if (from == NULL)
         return;
     strbuf_addf(&call->text,
@@ -177,7 +178,7 @@ static const char *servers_directory(const struct tool_call *call)
 static bool find_directory(const struct tool_call *call, char **directory, struct err *err)
 {
     size_t len;
-    const char *given = call_string(call, "directory", &len), *servers = servers_directory(call);
+    const char *given = arguments_string(call, "directory", &len), *servers = servers_directory(call);
     *directory = NULL;
     if (given == NULL)
         return true;
@@ -248,7 +249,7 @@ static void create_from(struct tool_call *call, const char *from)
     struct session *source = find_source(call, from);
     if (source == NULL)
         return;
-    struct session *s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+    struct session *s = sessions_create(call->toolbox->sessions, arguments_string(call, "name", NULL), &err);
     if (s != NULL)
         session_branch(s, source);
     begin_steps(call, s, &err);
@@ -256,8 +257,8 @@ static void create_from(struct tool_call *call, const char *from)
 
 static void create_session(struct tool_call *call)
 {
-    const char *from = call_string(call, "from", NULL);
-    if (call_boolean(call, "saved")) {
+    const char *from = arguments_string(call, "from", NULL);
+    if (arguments_boolean(call, "saved")) {
         saves_restore(call);
         return;
     }
@@ -269,12 +270,12 @@ static void create_session(struct tool_call *call)
     const struct confinement *confinement;
     struct session *s = NULL;
     char *directory;
-    const char *attach = call_string(call, "attach", NULL);
+    const char *attach = arguments_string(call, "attach", NULL);
     if (find_directory(call, &directory, &err) &&
-        confinements_choose(call->toolbox->confinements, call_string(call, "sandbox", NULL),
-                            call_string(call, "network", NULL), directory, &confinement, &err) &&
+        confinements_choose(call->toolbox->confinements, arguments_string(call, "sandbox", NULL),
+                            arguments_string(call, "network", NULL), directory, &confinement, &err) &&
         may_attach(call, attach, confinement, &err))
-        s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+        s = sessions_create(call->toolbox->sessions, arguments_string(call, "name", NULL), &err);
     if (s != NULL)
         session_place(s, directory, confinement);
     if (s != NULL && attach != NULL)
@@ -457,7 +458,7 @@ static void on_info(struct tool_call *call, const struct outcome *o)
 
 static void session_info(struct tool_call *call)
 {
-    if (call_boolean(call, "all")) {
+    if (arguments_boolean(call, "all")) {
         list_sessions(call);
         return;
     }
@@ -488,7 +489,7 @@ static void add_left(struct strbuf *out, const struct session *s)
 
 static void close_session(struct tool_call *call)
 {
-    const char *name = call_string(call, "session", NULL);
+    const char *name = arguments_string(call, "session", NULL);
     if (name == NULL) {
         call_answer(call, true, "Argument close goes with session, which is missing. Nothing was closed.");
         return;
@@ -507,7 +508,7 @@ static void close_session(struct tool_call *call)
 
 static void reset_session(struct tool_call *call)
 {
-    if (call_boolean(call, "close")) {
+    if (arguments_boolean(call, "close")) {
         close_session(call);
         return;
     }

@@ -1,13 +1,34 @@
 /*
  * load-system: load a system, with ASDF or Quicklisp, or a file.
  */
+#include "tools/systems.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/detach.h"
+#include "calls/early_answer.h"
+#include "calls/tool_call.h"
 #include "report/reply.h"
-#include "tools/system_origins.h"
+#include "report/report.h"
+#include "session/session.h"
+
+void systems_add_form(struct strbuf *out, const char *function, const char *system)
+{
+    size_t len = strlen(system);
+    if (len <= 4 || strcmp(system + len - 4, ".asd") != 0) {
+        strbuf_addf(out, "(%s", function);
+        sexp_write_string(out, system, len);
+        strbuf_addc(out, ')');
+        return;
+    }
+    const char *slash = strrchr(system, '/');
+    const char *name = slash == NULL ? system : slash + 1;
+    strbuf_adds(out, "(progn (asdf:load-asd (truename");
+    sexp_write_string(out, system, len);
+    strbuf_addf(out, ")) (%s \"%.*s\"))", function, (int)strlen(name) - 4, name);
+}
 
 /* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
@@ -33,7 +54,7 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
 
 static void load_file(struct tool_call *call, struct session *s)
 {
-    const char *path = call_string(call, "path", NULL);
+    const char *path = arguments_string(call, "path", NULL);
     struct strbuf code = {0};
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
@@ -52,14 +73,14 @@ static void load_file(struct tool_call *call, struct session *s)
 
 static void load(struct tool_call *call, struct session *s)
 {
-    if (call_has(call, "path")) {
+    if (arguments_has(call, "path")) {
         load_file(call, s);
         return;
     }
-    const char *system = call_string(call, "system", NULL);
-    bool is_quicklisp = call_boolean(call, "quicklisp");
+    const char *system = arguments_string(call, "system", NULL);
+    bool is_quicklisp = arguments_boolean(call, "quicklisp");
     struct strbuf code = {0};
-    call_add_system_form(&code, is_quicklisp ? "ql:quickload" : "asdf:load-system", system);
+    systems_add_form(&code, is_quicklisp ? "ql:quickload" : "asdf:load-system", system);
     call_begin_operation(call, is_quicklisp ? "quickload" : "load-system");
     call_write_asks(call);
     call_load(call, s, system, &code, on_loaded);

@@ -148,8 +148,8 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
 {
-    look_up_frames(call, "thread-frames", call_integer(call, "from", 0),
-                   call_integer(call, "max-frames", 20));
+    look_up_frames(call, "thread-frames", arguments_integer(call, "from", 0),
+                   arguments_integer(call, "max-frames", 20));
     ask(call, s, on_frames);
 }
 
@@ -191,7 +191,7 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
 
 static void stop_thread(struct tool_call *call, struct session *s)
 {
-    bool is_end = call_boolean(call, "kill");
+    bool is_end = arguments_boolean(call, "kill");
     call_begin_operation(call, is_end ? "kill-thread" : "interrupt-thread");
     ask(call, s, is_end ? on_killed : on_interrupted);
 }

@@ -2,6 +2,7 @@
  * validate-syntax: checks that the parentheses match, and finds the one that matches the one at a position.
  * The text is scanned; nothing is evaluated.
  */
+#include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/syntax.h"
 #include "scan/scan_repair.h"
@@ -11,9 +12,10 @@ static void run(struct tool_call *call)
     struct regular_file file = {.directory = -1};
     struct err err;
     size_t len;
-    const char *code = call_string(call, "code", &len),
-               *path = code == NULL ? call_string(call, "path", &len) : NULL;
-    size_t line = (size_t)call_integer(call, "line", 0), column = (size_t)call_integer(call, "column", 1);
+    const char *code = arguments_string(call, "code", &len),
+               *path = code == NULL ? arguments_string(call, "path", &len) : NULL;
+    size_t line = (size_t)arguments_integer(call, "line", 0),
+           column = (size_t)arguments_integer(call, "column", 1);
     struct strbuf text = {0};
     struct session *s;
     if (!call_find_session(call, &s))

@@ -95,7 +95,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
 /* Naming functions is enough to start, and naming nothing to see what was recorded. */
 static const char *action_of(const struct tool_call *call)
 {
-    const char *action = call_string(call, "action", NULL);
+    const char *action = arguments_string(call, "action", NULL);
     const json_t *names = json_object_get(call->arguments, "functions");
     return action != NULL ? action : json_array_size(names) > 0 ? "start" : "report";
 }
@@ -103,7 +103,7 @@ static const char *action_of(const struct tool_call *call)
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
     const char *action = action_of(call);
-    bool is_trace = !call_boolean(call, "profile");
+    bool is_trace = !arguments_boolean(call, "profile");
     const char *doing = is_trace ? "traced" : "profiled";
     struct strbuf *out = &call->text;
     if (strcmp(action, "start") == 0 || strcmp(action, "stop") == 0) {
@@ -130,7 +130,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
     strbuf_addf(journal, ";; %s %s%s", call->tool->name, action_of(call),
-                call_boolean(call, "profile") ? " profile" : "");
+                arguments_boolean(call, "profile") ? " profile" : "");
     const json_t *names = json_object_get(call->arguments, "functions");
     for (size_t i = 0; i < json_array_size(names); i++) {
         strbuf_addc(journal, ' ');
@@ -145,7 +145,7 @@ static void watch(struct tool_call *call, struct session *s)
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
-    call_begin_operation(call, call_boolean(call, "profile") ? "tally" : "trace");
+    call_begin_operation(call, arguments_boolean(call, "profile") ? "tally" : "trace");
     call_write_text(call, "action", action);
     if (strcmp(action, "report") == 0 || strcmp(action, "list") == 0) {
         look_up(call, s, on_watched);

@@ -5,8 +5,11 @@
  */
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "calls/call.h"
+#include "calls/tool_call.h"
 #include "events/events.h"
+#include "session/session.h"
 #include "session/sessions.h"
 
 #define USUAL_LIMIT 200
@@ -14,36 +17,37 @@
 
 static void session_events(struct tool_call *call)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
+    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
     if (s == NULL) {
-        call_unknown_session(call, call_session_name(call));
+        call_unknown_session(call, arguments_session_name(call));
         return;
     }
     call->is_document = true;
-    events_read(call->toolbox->events, s, call_integer(call, "after", -1), call_integer(call, "before", 0),
-                (size_t)call_integer(call, "limit", USUAL_LIMIT), &call->text);
+    events_read(call->toolbox->events, s, arguments_integer(call, "after", -1),
+                arguments_integer(call, "before", 0), (size_t)arguments_integer(call, "limit", USUAL_LIMIT),
+                &call->text);
     call->is_of_asked_length = call->is_redacted = true;
     call_finish(call);
 }
 
 static void answer_question(struct tool_call *call)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
-    struct operation *asking = s == NULL ? NULL : session_asking(s, call_integer(call, "question", 0));
+    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct operation *asking = s == NULL ? NULL : session_asking(s, arguments_integer(call, "question", 0));
     size_t len = 0;
-    const char *text = call_string(call, "text", &len);
+    const char *text = arguments_string(call, "text", &len);
     if (asking == NULL) {
         call_answer(call, true, "This question is no longer open.");
         return;
     }
-    session_answer(asking, call_integer(call, "question", 0), text, len);
+    session_answer(asking, arguments_integer(call, "question", 0), text, len);
     call_answer(call, false, "The code has read it.");
 }
 
 static void stage_remark(struct tool_call *call, struct session *s)
 {
     size_t len;
-    const char *text = call_string(call, "text", &len);
+    const char *text = arguments_string(call, "text", &len);
     if (len > LONGEST_REMARK || memchr(text, '\0', len) != NULL) {
         call_answer(call, true, "A remark has at most %d bytes, and no NUL.", LONGEST_REMARK);
         return;

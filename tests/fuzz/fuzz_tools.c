@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calls/arguments.h"
+#include "calls/call.h"
 #include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "fuzz_session.h"
@@ -143,7 +144,7 @@ static void call(struct toolbox *toolbox, struct session *s, const struct tool *
     const struct tool_call_options options = {
         .default_session = "default", .wants_structured = (flags & WANTS_STRUCTURED) != 0, .done = on_answer};
     waiting.answers = 0;
-    struct tool_call *ticket = tool_call_start(toolbox, tool, arguments, &options);
+    struct tool_call *ticket = call_start(toolbox, tool, arguments, &options);
     for (int i = 0; i < MOST_REPLIES && waiting.done != NULL; i++) {
         const uint8_t *end = memchr(replies, SEPARATOR, size);
         size_t len = end == NULL ? size : (size_t)(end - replies);
@@ -154,7 +155,7 @@ static void call(struct toolbox *toolbox, struct session *s, const struct tool *
     CHECK(waiting.done == NULL);
     /* evaluation-status and its like wait for something other than a reply. */
     if (waiting.answers == 0)
-        tool_call_cancel(ticket);
+        call_cancel(ticket);
     CHECK(waiting.answers <= 1);
 }
 

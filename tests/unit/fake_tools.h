@@ -1,5 +1,5 @@
 /*
- * A list of tools and a tool_call_start() of the tests' own: `echo` answers at once, `wait` when
+ * A list of tools and a call_start() of the tests' own: `echo` answers at once, `wait` when
  * fake_finish() says so.
  */
 #ifndef UNIT_FAKE_TOOLS_H
@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/strbuf.h"
+#include "calls/call.h"
 #include "calls/table.h"
-#include "calls/tool.h"
 
 static const char *const fake_kinds[] = {"all", "functions", "variables", NULL};
 
@@ -173,8 +173,8 @@ static void fake_complete(const struct tool_call_options *options, json_t *argum
 }
 #endif
 
-struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
-                                  const struct tool_call_options *options)
+struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                             const struct tool_call_options *options)
 {
     const json_t *text = json_object_get(arguments, tool == &fake_load ? "system" : "code");
     struct tool_call *call;
@@ -212,7 +212,7 @@ static void fake_forget(size_t n)
     memmove(fake_calls + n, fake_calls + n + 1, (fake_call_count - n) * sizeof *fake_calls);
 }
 
-void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
+void call_answer_question(struct tool_call *call, int64_t question, const char *text, size_t len)
 {
     CHECK(question != 0 && call->question == question);
     CHECK(!text || strlen(text) <= len);
@@ -241,19 +241,19 @@ static inline void fake_expire(void)
     call->options.on_question(call->options.arg, call, question, NULL);
 }
 
-void tool_call_let_go(struct tool_call *call)
+void call_let_go(struct tool_call *call)
 {
     (void)call;
 }
 
-void tool_call_dismiss(struct tool_call *call, int64_t question)
+void call_dismiss_question(struct tool_call *call, int64_t question)
 {
     CHECK(question != 0 && call->question == question);
     call->question = 0;
     fake_dismiss_count++;
 }
 
-void tool_call_cancel(struct tool_call *call)
+void call_cancel(struct tool_call *call)
 {
     size_t n = 0;
     while (n < fake_call_count && fake_calls[n] != call)

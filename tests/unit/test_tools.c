@@ -7,6 +7,7 @@
 
 #include "../assert_between.h"
 #include "base/utf8.h"
+#include "calls/call.h"
 #include "calls/listing.h"
 #include "calls/registry.h"
 #include "calls/toolbox.h"
@@ -112,7 +113,7 @@ static void read_guide(struct guide *g, const char *topic)
     *g = (struct guide){0};
     strbuf_init(&g->text, 0);
     json_t *arguments = topic == NULL ? json_object() : json_pack("{s:s}", "topic", topic);
-    assert_null(tool_call_start(&toolbox, registry_find("get-usage-guide"), arguments, &options));
+    assert_null(call_start(&toolbox, registry_find("get-usage-guide"), arguments, &options));
     assert_int_equal(g->answers, 1);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Describing an evaluation that has not ended.
  */
-#include "calls/running.h"
+#include "calls/evaluation_progress.h"
 
 #include <string.h>
 
@@ -12,11 +12,12 @@
 #include "report/report.h"
 #include "report/section.h"
 #include "report/warnings.h"
+#include "session/session.h"
 
 #define LINES_SHOWN 5 /* of frames */
 #define MOST_BYTES 1000
 
-void running_add_line(struct strbuf *out, const struct session_evaluation *e)
+void evaluation_progress_add_line(struct strbuf *out, const struct session_evaluation *e)
 {
     strbuf_addf(out, "Evaluation %llu ", (unsigned long long)e->number);
     if (e->is_asking)
@@ -80,13 +81,13 @@ static void add_frames(struct strbuf *out, const struct sexp *frames)
     section_end(out);
 }
 
-void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
-                 uint64_t seen[2], const struct sexp *frames)
+void evaluation_progress_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
+                             uint64_t seen[2], const struct sexp *frames)
 {
     static const enum heading headings[] = {HEADING_STDOUT, HEADING_STDERR};
     size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
     struct strbuf where = {0};
-    running_add_line(out, e);
+    evaluation_progress_add_line(out, e);
     session_evaluation_where(session, e->number, &where);
     if (where.len > 0)
         strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));

@@ -1,10 +1,17 @@
 /*
- * The words for the places where systems are found, by the agent's names for them (docs/agent-protocol.md,
- * section 7): a template for reply_fill().
+ * What the tools that load, test or describe systems share.
  */
-#ifndef TOOLS_SYSTEM_ORIGINS_H
-#define TOOLS_SYSTEM_ORIGINS_H
+#ifndef TOOLS_SYSTEMS_H
+#define TOOLS_SYSTEMS_H
 
+struct strbuf;
+
+/* systems_add_form(out, function, system): append the form that calls a function of ASDF with a system, for
+ * the journal. ${system} may be the path of a definition, which the form then loads first. */
+void systems_add_form(struct strbuf *out, const char *function, const char *system);
+
+/* The words for the places where systems are found, by the agent's names for them (docs/agent-protocol.md,
+ * section 7): a template for reply_fill(). */
 #define SYSTEM_FOUND                                                                                         \
     "\nFound: {place=project?in the session's directory}"                                                    \
     "{place=qlot?pinned for the project by qlot (.qlot)}"                                                    \

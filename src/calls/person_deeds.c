@@ -1,10 +1,12 @@
 /*
  * Responsible for the sentences about what a person did.
  */
-#include "calls/person.h"
+#include "calls/person_deeds.h"
 
 #include <string.h>
 
+#include "calls/arguments.h"
+#include "calls/reply_text.h"
 #include "calls/tool_call.h"
 #include "events/events.h"
 #include "report/section.h"
@@ -48,7 +50,7 @@ static void add_argument(struct strbuf *out, const json_t *value)
 /* A flag that is false says nothing. */
 static bool is_given(const struct tool_call *call, const char *name)
 {
-    return call_has(call, name) && !json_is_false(json_object_get(call->arguments, name));
+    return arguments_has(call, name) && !json_is_false(json_object_get(call->arguments, name));
 }
 
 static void add_deed(const struct tool_call *call, struct strbuf *out)
@@ -72,10 +74,10 @@ static bool has_done_nothing(const struct tool_call *call)
     return call->tool->is_read_only || is_idle_cancel || strcmp(call->tool->name, "stage-remark") == 0;
 }
 
-void person_tell(struct tool_call *call)
+void person_deeds_tell(struct tool_call *call)
 {
     struct session *s = call->options.author.kind == AUTHOR_PERSON && !has_done_nothing(call)
-                            ? sessions_find(call->toolbox->sessions, call_session_name(call))
+                            ? sessions_find(call->toolbox->sessions, arguments_session_name(call))
                             : NULL;
     struct strbuf text;
     if (s == NULL)
@@ -85,9 +87,9 @@ void person_tell(struct tool_call *call)
     if (call->is_evaluation)
         strbuf_addf(&text, " (evaluation %llu)", (unsigned long long)session_evaluations(s));
     strbuf_adds(&text, call->is_error ? ", which failed." : ".");
-    call_redact(call, &text);
+    reply_text_redact(call, &text);
     notices_addf(session_notices(s), "%s", strbuf_string(&text));
-    if (!call_takes(call, "code"))
+    if (!arguments_may_have(call, "code"))
         events_add_text(call->toolbox->events, s, "person", &call->options.author, "text",
                         strbuf_string(&text));
     strbuf_fini(&text);
