@@ -29,6 +29,7 @@
 #include "report/report.h"
 #include "session/session_host.h"
 #include "session/store/leases.h"
+#include "tools/table.h"
 #include "view/page_files.h"
 
 struct server {
@@ -322,6 +323,7 @@ static bool begin(struct server *server, const struct options *options, struct c
                    .only_looks = options->is_attach_read_only,
                    .may_attach = options->http.addresses[0] == NULL || options->allows_attach,
                    .redacts = options->redacts,
+                   .tools = &tool_table,
                    .listing = options->http.connection.listing,
                    .is_persistent = options->is_persistent},
         .state_directory = options->state_directory,

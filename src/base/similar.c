@@ -4,7 +4,6 @@
  */
 #include "base/similar.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -87,4 +86,13 @@ void similar_offer(struct similar *s, const char *candidate)
         s->best = candidate;
         s->score = score;
     }
+}
+
+bool similar_is_spelling(const char *given, size_t len, const char *name)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] == '\0' || similar_fold(given[i]) != similar_fold(name[i]))
+            return false;
+    }
+    return name[len] == '\0';
 }

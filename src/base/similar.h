@@ -4,6 +4,7 @@
 #ifndef BASE_SIMILAR_H
 #define BASE_SIMILAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SIMILAR_MAX 64
@@ -21,5 +22,9 @@ char similar_fold(char c);
  * consider a candidate; of equally near ones the first wins. */
 void similar_init(struct similar *s, const char *name);
 void similar_offer(struct similar *s, const char *candidate);
+
+/* similar_is_spelling(given, len, name): do these ${len} bytes spell ${name}, which is in lower case with
+ * dashes? Case does not matter, `_` stands for `-`. */
+bool similar_is_spelling(const char *given, size_t len, const char *name);
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "calls/registry.h"
-#include "calls/table.h"
 #include "calls/tool_call.h"
 #include "report/section.h"
 
@@ -52,11 +51,11 @@ static const struct tool_argument *find_argument(const struct tool *tool, const 
         {"mode", "profile"},
     };
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
-        if (registry_is_spelling(name, strlen(name), a->name))
+        if (similar_is_spelling(name, strlen(name), a->name))
             return a;
     }
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
-        if (!registry_is_spelling(name, strlen(name), synonyms[i].other))
+        if (!similar_is_spelling(name, strlen(name), synonyms[i].other))
             continue;
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
             if (strcmp(a->name, synonyms[i].name) == 0 &&
@@ -162,11 +161,11 @@ static const char *find_choice(const struct tool_argument *a, const char *given,
         const char *former, *name;
     } renamed[] = {{"reset", "clear"}, {"status", "list"}};
     for (size_t i = 0; a->choices[i] != NULL; i++) {
-        if (registry_is_spelling(given, len, a->choices[i]))
+        if (similar_is_spelling(given, len, a->choices[i]))
             return a->choices[i];
         for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
             if (strcmp(a->choices[i], renamed[k].name) == 0 &&
-                registry_is_spelling(given, len, renamed[k].former))
+                similar_is_spelling(given, len, renamed[k].former))
                 return a->choices[i];
     }
     return NULL;
@@ -340,7 +339,7 @@ static const struct flag {
 {
     static const struct flag flags[] = {{"full", "show", "full-expansion"}, {"all", "show", "everywhere"}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (registry_is_spelling(name, strlen(name), flags[i].name) && find_argument(tool, name) == NULL &&
+        if (similar_is_spelling(name, strlen(name), flags[i].name) && find_argument(tool, name) == NULL &&
             find_argument(tool, flags[i].argument) != NULL)
             return &flags[i];
     return NULL;

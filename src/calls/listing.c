@@ -103,8 +103,8 @@ json_t *listing_of_tool(const struct tool *tool)
 /* Does it spell a set of tools? */
 static bool is_former_set(const char *name, size_t len)
 {
-    return registry_is_spelling(name, len, "core") || registry_is_spelling(name, len, "standard") ||
-           registry_is_spelling(name, len, "full");
+    return similar_is_spelling(name, len, "core") || similar_is_spelling(name, len, "standard") ||
+           similar_is_spelling(name, len, "full");
 }
 
 bool listing_is_former_set(const char *spec)
@@ -114,18 +114,18 @@ bool listing_is_former_set(const char *spec)
 
 /* Does one element of the list, ${len} bytes, name a tool? Marks it in ${is_shown}; every one, if the element
  * is the name of a former set. */
-static bool choose(const char *name, size_t len, bool *is_shown)
+static bool choose(const struct tool_table *table, const char *name, size_t len, bool *is_shown)
 {
     bool is_set = is_former_set(name, len), is_known = false;
-    for (size_t i = 0; i < registry_count(); i++) {
-        bool is_named = is_set || registry_is_spelling(name, len, registry_at(i)->name);
+    for (size_t i = 0; i < registry_count(table); i++) {
+        bool is_named = is_set || similar_is_spelling(name, len, registry_at(table, i)->name);
         is_shown[i] = is_shown[i] || is_named;
         is_known = is_known || is_named;
     }
     return is_known;
 }
 
-static bool choose_all(const char *spec, bool *is_shown, struct err *err)
+static bool choose_all(const struct tool_table *table, const char *spec, bool *is_shown, struct err *err)
 {
     for (const char *name = spec, *end;; name = end + 1) {
         name += strspn(name, " ");
@@ -133,10 +133,10 @@ static bool choose_all(const char *spec, bool *is_shown, struct err *err)
         size_t len = (size_t)(end - name);
         while (len > 0 && name[len - 1] == ' ')
             len--;
-        if (!choose(name, len, is_shown)) {
+        if (!choose(table, name, len, is_shown)) {
             char asked[SIMILAR_MAX + 1];
             snprintf(asked, sizeof asked, "%.*s", (int)(len < SIMILAR_MAX ? len : SIMILAR_MAX), name);
-            const char *nearest = registry_nearest(asked);
+            const char *nearest = registry_nearest(table, asked);
             return err_set(err, ERR_INVALID, "unknown tool \"%s\"%s%s%s", asked,
                            nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
                            nearest != NULL ? "?" : "");
@@ -146,36 +146,36 @@ static bool choose_all(const char *spec, bool *is_shown, struct err *err)
     }
 }
 
-json_t *listing_of(const char *spec, struct err *err)
+json_t *listing_of(const struct tool_table *table, const char *spec, struct err *err)
 {
-    bool *is_shown = xcalloc(registry_count() + 1, sizeof *is_shown);
+    bool *is_shown = xcalloc(registry_count(table) + 1, sizeof *is_shown);
     json_t *listing = NULL;
-    if (spec == NULL || choose_all(spec, is_shown, err)) {
+    if (spec == NULL || choose_all(table, spec, is_shown, err)) {
         listing = json_array();
-        for (size_t i = 0; i < registry_count(); i++)
+        for (size_t i = 0; i < registry_count(table); i++)
             if (spec == NULL || is_shown[i])
-                json_array_append_new(listing, show(registry_at(i), false));
+                json_array_append_new(listing, show(registry_at(table, i), false));
     }
     free(is_shown);
     return listing;
 }
 
-bool listing_has(const char *spec, const struct tool *tool)
+bool listing_has(const struct tool_table *table, const char *spec, const struct tool *tool)
 {
-    bool *is_shown = xcalloc(registry_count() + 1, sizeof *is_shown), is_there = false;
+    bool *is_shown = xcalloc(registry_count(table) + 1, sizeof *is_shown), is_there = false;
     struct err err;
-    bool is_known = spec == NULL || choose_all(spec, is_shown, &err);
-    for (size_t i = 0; i < registry_count() && is_known; i++)
-        is_there = is_there || (registry_at(i) == tool && (spec == NULL || is_shown[i]));
+    bool is_known = spec == NULL || choose_all(table, spec, is_shown, &err);
+    for (size_t i = 0; i < registry_count(table) && is_known; i++)
+        is_there = is_there || (registry_at(table, i) == tool && (spec == NULL || is_shown[i]));
     free(is_shown);
     return is_there;
 }
 
 /* The tool that the word is called; NULL if it is none. */
-static const struct tool *find_word(const char *word, size_t len)
+static const struct tool *find_word(const struct tool_table *table, const char *word, size_t len)
 {
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *tool = registry_at(i);
+    for (size_t i = 0; i < registry_count(table); i++) {
+        const struct tool *tool = registry_at(table, i);
         if (strlen(tool->name) == len && memcmp(tool->name, word, len) == 0)
             return tool;
     }
@@ -187,14 +187,14 @@ static bool is_of_name(char c)
     return (c >= 'a' && c <= 'z') || c == '-';
 }
 
-static bool names_absent(const char *spec, const char *text, size_t len)
+static bool names_absent(const struct tool_table *table, const char *spec, const char *text, size_t len)
 {
     for (size_t at = 0, end; at < len; at = end + (end == at)) {
         for (end = at; end < len && is_of_name(text[end]);)
             end++;
-        const struct tool *tool = find_word(text + at, end - at);
+        const struct tool *tool = find_word(table, text + at, end - at);
         bool is_lisp = at > 0 && text[at - 1] == ':'; /* asdf:load-system */
-        if (tool != NULL && !is_lisp && !listing_has(spec, tool))
+        if (tool != NULL && !is_lisp && !listing_has(table, spec, tool))
             return true;
     }
     return false;
@@ -225,24 +225,25 @@ static size_t sentence_end(const char *text, size_t len, size_t at)
 
 /* How much of the sentence remains: all of it, or its clauses before the one that names an absent tool. What
  * follows a semicolon may refer to what stands before it. */
-static size_t kept_of(const char *spec, const char *sentence, size_t len)
+static size_t kept_of(const struct tool_table *table, const char *spec, const char *sentence, size_t len)
 {
     size_t kept = 0;
     for (size_t end = 0; kept < len; kept = end) {
         const char *stop = memchr(sentence + kept, ';', len - kept);
         end = stop == NULL ? len : (size_t)(stop - sentence) + 1;
-        if (names_absent(spec, sentence + kept, end - kept))
+        if (names_absent(table, spec, sentence + kept, end - kept))
             break;
     }
     return kept;
 }
 
-void listing_add_text(const char *spec, const char *text, size_t len, struct strbuf *out)
+void listing_add_text(const struct tool_table *table, const char *spec, const char *text, size_t len,
+                      struct strbuf *out)
 {
     size_t start = out->len;
     for (size_t at = 0, end; at < len; at = end) {
         end = sentence_end(text, len, at);
-        size_t kept = spec == NULL ? end - at : kept_of(spec, text + at, end - at);
+        size_t kept = spec == NULL ? end - at : kept_of(table, spec, text + at, end - at);
         strbuf_add(out, text + at, kept);
         if (at + kept == end)
             continue;
@@ -257,7 +258,7 @@ void listing_add_text(const char *spec, const char *text, size_t len, struct str
     }
 }
 
-void listing_prune_hints(const char *spec, struct strbuf *text)
+void listing_prune_hints(const struct tool_table *table, const char *spec, struct strbuf *text)
 {
     const char *heading = section_heading(HEADING_HINT);
     size_t heading_len = strlen(heading);
@@ -275,7 +276,7 @@ void listing_prune_hints(const char *spec, struct strbuf *text)
         if (start > 0 && text->bytes[start - 1] != '\n')
             continue;
         size_t before = out.len;
-        listing_add_text(spec, text->bytes + body, end - body, &out);
+        listing_add_text(table, spec, text->bytes + body, end - body, &out);
         if (out.len == before) { /* nothing is left: the heading goes, and the blank line before it */
             out.len -= heading_len + (start > 1 ? 2 : 0);
             out.bytes[out.len] = '\0';

@@ -7,47 +7,37 @@
 
 #include "base/check.h"
 #include "base/similar.h"
-#include "calls/table.h"
 
-size_t registry_count(void)
+size_t registry_count(const struct tool_table *table)
 {
     size_t count = 0;
-    while (count < tool_table_count && tool_table[count].family != NULL)
+    while (count < table->count && table->rows[count].family != NULL)
         count++;
     return count;
 }
 
-const struct tool *registry_at(size_t n)
+const struct tool *registry_at(const struct tool_table *table, size_t n)
 {
-    CHECK(n < tool_table_count);
-    return tool_table[n].tool;
-}
-
-bool registry_is_spelling(const char *given, size_t len, const char *name)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (name[i] == '\0' || similar_fold(given[i]) != similar_fold(name[i]))
-            return false;
-    }
-    return name[len] == '\0';
+    CHECK(n < table->count);
+    return table->rows[n].tool;
 }
 
 /* The former name that ${name} spells. */
-static const struct tool_former *find_former(const char *name)
+static const struct tool_former *find_former(const struct tool_table *table, const char *name)
 {
-    for (size_t i = 0; i < tool_former_count; i++) {
-        if (registry_is_spelling(name, strlen(name), tool_formers[i].name))
-            return &tool_formers[i];
+    for (size_t i = 0; i < table->former_count; i++) {
+        if (similar_is_spelling(name, strlen(name), table->formers[i].name))
+            return &table->formers[i];
     }
     return NULL;
 }
 
-static const struct tool *find_spelling(const char *name)
+static const struct tool *find_spelling(const struct tool_table *table, const char *name)
 {
-    const struct tool_former *former = find_former(name);
-    for (size_t i = 0; i < tool_table_count; i++) {
-        if (registry_is_spelling(name, strlen(name), tool_table[i].tool->name))
-            return tool_table[i].tool;
+    const struct tool_former *former = find_former(table, name);
+    for (size_t i = 0; i < table->count; i++) {
+        if (similar_is_spelling(name, strlen(name), table->rows[i].tool->name))
+            return table->rows[i].tool;
     }
     return former == NULL ? NULL : former->tool;
 }
@@ -61,23 +51,23 @@ static const char *without_namespace(const char *name)
     return at;
 }
 
-const struct tool_former *registry_former(const char *name)
+const struct tool_former *registry_former(const struct tool_table *table, const char *name)
 {
-    const struct tool_former *former = find_former(name);
-    return former != NULL ? former : find_former(without_namespace(name));
+    const struct tool_former *former = find_former(table, name);
+    return former != NULL ? former : find_former(table, without_namespace(name));
 }
 
-const struct tool *registry_find(const char *name)
+const struct tool *registry_find(const struct tool_table *table, const char *name)
 {
-    const struct tool *tool = find_spelling(name);
-    return tool != NULL ? tool : find_spelling(without_namespace(name));
+    const struct tool *tool = find_spelling(table, name);
+    return tool != NULL ? tool : find_spelling(table, without_namespace(name));
 }
 
-const char *registry_nearest(const char *name)
+const char *registry_nearest(const struct tool_table *table, const char *name)
 {
     struct similar search;
     similar_init(&search, without_namespace(name));
-    for (size_t i = 0; i < registry_count(); i++)
-        similar_offer(&search, registry_at(i)->name);
+    for (size_t i = 0; i < registry_count(table); i++)
+        similar_offer(&search, registry_at(table, i)->name);
     return search.best;
 }

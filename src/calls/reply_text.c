@@ -143,7 +143,7 @@ void reply_text_complete(struct tool_call *call)
     tell_others(call);
     add_moment(call);
     reply_text_redact(call, &call->text);
-    listing_prune_hints(call->toolbox->listing, &call->text);
+    listing_prune_hints(call->toolbox->tools, call->toolbox->listing, &call->text);
     bound_text(call);
     clean_structured(call);
 }

@@ -16,6 +16,7 @@ struct saved_store;
 struct sessions;
 struct tasks;
 struct tool;
+struct tool_table;
 struct zygotes;
 
 struct toolbox {
@@ -35,8 +36,9 @@ struct toolbox {
     const char *attach;   /* the image that a default session joins; NULL: it is a Lisp of the server's own */
     bool only_looks;      /* at that image: tools that evaluate code are not offered */
     bool may_attach;      /* its clients may name an image that a new session joins */
-    const char *listing;  /* the tools that its clients list, as listing_of() takes it; NULL: all */
-    bool redacts;         /* answers contain nothing that looks like a credential */
+    const struct tool_table *tools; /* all that there are; NULL: there is no listing */
+    const char *listing;            /* the tools that its clients list, as listing_of() takes it; NULL: all */
+    bool redacts;                   /* answers contain nothing that looks like a credential */
     struct evaluations *evaluations;     /* those that outlive their calls; NULL: not supported */
     struct events *events;               /* what happens in each session; NULL: not recorded */
     struct other_clients *other_clients; /* what several clients did in one session; NULL: not reported */

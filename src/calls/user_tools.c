@@ -15,7 +15,6 @@
 #include "base/utf8.h"
 #include "calls/arguments.h"
 #include "calls/listing.h"
-#include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "session/session.h"
 #include "session/sessions.h"
@@ -232,7 +231,7 @@ static bool walk_to(struct walk *w, const struct session *s, const char *bare)
 {
     walk_begin(w, s);
     while (walk_on(w))
-        if (registry_is_spelling(bare, strlen(bare), w->current.name + strlen(PREFIX)))
+        if (similar_is_spelling(bare, strlen(bare), w->current.name + strlen(PREFIX)))
             return true;
     walk_end(w);
     return false;

@@ -17,6 +17,7 @@
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
 #include "mcp/tasks.h"
+#include "tools/table.h"
 
 extern const char text_instructions[], text_instructions_joined[]; /* texts/instructions*.txt */
 
@@ -37,7 +38,7 @@ static void add_instructions(const struct client *client, struct strbuf *out)
     const struct toolbox *toolbox = client->options.toolbox;
     bool is_joined = toolbox != NULL && toolbox->attach != NULL;
     const char *own = is_joined ? text_instructions_joined : text_instructions;
-    listing_add_text(client->options.listing, own, strlen(own), &text);
+    listing_add_text(&tool_table, client->options.listing, own, strlen(own), &text);
     if (toolbox != NULL && confinements_own(toolbox->confinements) != NULL)
         strbuf_addf(&text, "\nSandbox: %s", confinement_description(confinements_own(toolbox->confinements)));
     strbuf_adds(out, "\"instructions\":");

@@ -8,7 +8,6 @@
 #include "calls/arguments.h"
 #include "calls/call.h"
 #include "calls/listing.h"
-#include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "calls/user_tools.h"
 #include "mcp/calls.h"
@@ -19,6 +18,7 @@
 #include "mcp/revisions.h"
 #include "mcp/tool_answer.h"
 #include "tools/complete_names.h"
+#include "tools/table.h"
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
@@ -40,7 +40,7 @@ static void remove_unoffered(const struct client *client, json_t *listed)
 {
     for (size_t i = json_array_size(listed); i-- > 0;) {
         const json_t *name = json_object_get(json_array_get(listed, i), "name");
-        if (!toolbox_offers(client->options.toolbox, registry_find(json_string_value(name))))
+        if (!toolbox_offers(client->options.toolbox, registry_find(&tool_table, json_string_value(name))))
             json_array_remove(listed, i);
     }
 }
@@ -50,7 +50,7 @@ static bool answer_list(struct request *r)
     struct client *client = request_client(r);
     if (client->tools_text == NULL) {
         struct err err;
-        json_t *listed = listing_of(client->options.listing, &err);
+        json_t *listed = listing_of(&tool_table, client->options.listing, &err);
         CHECK(listed != NULL);
         remove_unoffered(client, listed);
         client->tools_text = listing_text(client, listed);
@@ -120,8 +120,8 @@ static void refuse_tool(struct request *r, const json_t *name)
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
     struct strbuf nearest = {0};
     if (!user_tools_nearest(toolbox, json_string_value(name), &nearest) &&
-        registry_nearest(json_string_value(name)) != NULL)
-        strbuf_adds(&nearest, registry_nearest(json_string_value(name)));
+        registry_nearest(&tool_table, json_string_value(name)) != NULL)
+        strbuf_adds(&nearest, registry_nearest(&tool_table, json_string_value(name)));
     if (nearest.len > 0)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s. Did you mean %s?",
                      jsonrpc_quotable(asked), asked.bytes, strbuf_string(&nearest));
@@ -143,14 +143,14 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     if (strlen(asked) == json_string_length(name)) {
         *arguments = user_tools_prepare(client->options.toolbox, client->options.default_session, asked,
                                         given, &is_user_tool, &err);
-        *tool = is_user_tool ? &tool_user : registry_find(asked);
+        *tool = is_user_tool ? &tool_user : registry_find(&tool_table, asked);
     }
     if (*tool == NULL) {
         refuse_tool(r, name);
         return false;
     }
     if (!is_user_tool)
-        *arguments = arguments_check(*tool, registry_former(asked), given, &err);
+        *arguments = arguments_check(*tool, registry_former(&tool_table, asked), given, &err);
     if (*arguments != NULL)
         return true;
     if (request_revision(r)->argument_errors_are_results)

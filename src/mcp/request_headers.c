@@ -9,11 +9,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "calls/arguments.h"
-#include "calls/registry.h"
 #include "calls/tool.h"
 #include "mcp/method.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
+#include "tools/table.h"
 
 #define MARK "=?base64?"
 #define MARK_END "?="
@@ -51,7 +51,7 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
 static const json_t *session_meant(const json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
-    const struct tool *tool = name != NULL ? registry_find(name) : NULL;
+    const struct tool *tool = name != NULL ? registry_find(&tool_table, name) : NULL;
     for (const struct tool_argument *a = tool != NULL ? tool->arguments : NULL; a != NULL && a->name != NULL;
          a++) {
         if (a->names_session)

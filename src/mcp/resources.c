@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
@@ -22,6 +21,7 @@
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "session/session.h"
+#include "tools/table.h"
 
 #define LONGEST_URI 1000
 #define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of other sessions from the templates */
@@ -375,7 +375,7 @@ bool methods_resources_read(struct request *r, const json_t *params)
     struct client *client = request_client(r);
     json_t *variables;
     const struct resource *resource = find_resource(r, params, false, &variables);
-    const struct tool *tool = resource != NULL ? registry_find(resource->tool) : NULL;
+    const struct tool *tool = resource != NULL ? registry_find(&tool_table, resource->tool) : NULL;
     if (resource == NULL)
         return false;
     CHECK(tool != NULL);
@@ -385,7 +385,7 @@ bool methods_resources_read(struct request *r, const json_t *params)
     if (resource->longest > 0)
         json_object_set_new(variables, "max-output", json_integer(resource->longest));
     struct err err;
-    json_t *arguments = arguments_check(tool, registry_former(resource->tool), variables, &err);
+    json_t *arguments = arguments_check(tool, registry_former(&tool_table, resource->tool), variables, &err);
     json_decref(variables);
     if (arguments == NULL)
         return request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);

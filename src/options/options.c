@@ -18,6 +18,7 @@
 #include "base/user_directory.h"
 #include "calls/listing.h"
 #include "join/address.h"
+#include "tools/table.h"
 
 #define MOST_COUNT 1000000
 #define MOST_OPTIONS 128
@@ -72,7 +73,7 @@ static bool set_listing(struct options *o, const struct option_definition *optio
                         struct err *err)
 {
     struct err wrong;
-    json_t *listing = listing_of(argument, &wrong);
+    json_t *listing = listing_of(&tool_table, argument, &wrong);
     if (listing == NULL)
         return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
     json_decref(listing);

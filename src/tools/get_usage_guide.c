@@ -8,7 +8,7 @@
 #include "calls/call.h"
 #include "calls/listing.h"
 #include "calls/registry.h"
-#include "calls/table.h"
+#include "tools/table.h"
 #include "calls/tool_call.h"
 
 extern const char guide_workflow[], guide_patterns[], guide_recovery[], guide_threads[]; /* guide/ */
@@ -27,13 +27,13 @@ static void add_tools(const char *listing, struct strbuf *out)
 {
     const char *family = "";
     strbuf_adds(out, "TOOLS");
-    for (size_t i = 0; i < registry_count(); i++) {
-        if (!listing_has(listing, registry_at(i)))
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        if (!listing_has(&tool_table, listing, registry_at(&tool_table, i)))
             continue;
-        bool is_first = strcmp(family, tool_table[i].family) != 0;
-        family = tool_table[i].family;
+        bool is_first = strcmp(family, tool_table.rows[i].family) != 0;
+        family = tool_table.rows[i].family;
         strbuf_addf(out, "%s%s%s%s", is_first ? "\n" : ", ", is_first ? family : "", is_first ? ": " : "",
-                    registry_at(i)->name);
+                    registry_at(&tool_table, i)->name);
     }
 }
 
@@ -48,7 +48,8 @@ static void run(struct tool_call *call)
         if (topics[i].text == NULL)
             add_tools(call->toolbox->listing, &call->text);
         else
-            listing_add_text(call->toolbox->listing, topics[i].text, strlen(topics[i].text), &call->text);
+            listing_add_text(&tool_table, call->toolbox->listing, topics[i].text, strlen(topics[i].text),
+                             &call->text);
     }
     call->text.settled = call->text.len; /* all of it is the server's own: lines may begin with a heading */
     call_finish(call);

@@ -7,7 +7,7 @@
 
 #include "calls/arguments.h"
 #include "calls/registry.h"
-#include "calls/table.h"
+#include "tools/table.h"
 
 static json_t *choices_of(const struct tool_argument *a)
 {
@@ -33,10 +33,10 @@ static json_t *arguments_of(const struct tool *tool)
 int main(void)
 {
     json_t *tools = json_array();
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *t = registry_at(i);
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        const struct tool *t = registry_at(&tool_table, i);
         json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:o}", "family",
-                                               tool_table[i].family, "name", t->name, "title", t->title,
+                                               tool_table.rows[i].family, "name", t->name, "title", t->title,
                                                "description", t->description, "readOnlyHint", t->is_read_only,
                                                "destructiveHint", t->is_destructive, "openWorldHint",
                                                t->is_open_world, "arguments", arguments_of(t)));

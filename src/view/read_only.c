@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "calls/registry.h"
 #include "mcp/client.h"
+#include "tools/table.h"
 
 static bool is_reading(const char *method, const json_t *params)
 {
@@ -18,7 +18,8 @@ static bool is_reading(const char *method, const json_t *params)
         if (strcmp(method, reading[i]) == 0)
             return true;
     const char *name = json_string_value(json_object_get(params, "name"));
-    const struct tool *tool = strcmp(method, "tools/call") == 0 && name != NULL ? registry_find(name) : NULL;
+    const struct tool *tool =
+        strcmp(method, "tools/call") == 0 && name != NULL ? registry_find(&tool_table, name) : NULL;
     return tool != NULL && tool->is_read_only;
 }
 

@@ -16,11 +16,11 @@
 #include "base/utf8.h"
 #include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "fuzz_session.h"
 #include "session/records/error_record.h"
 #include "session/session.h"
+#include "tools/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct operation *__wrap_session_run(struct session *s, const struct operation_options *options);
@@ -176,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *given = space == NULL ? NULL : json_loads(space + 1, 0, NULL);
     if (space != NULL)
         *space = '\0';
-    const struct tool *tool = registry_find(head);
+    const struct tool *tool = registry_find(&tool_table, head);
     struct err err;
     json_t *arguments = tool == NULL || is_other(tool->name) || (given != NULL && !json_is_object(given))
                             ? NULL

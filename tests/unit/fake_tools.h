@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/strbuf.h"
 #include "calls/call.h"
-#include "calls/table.h"
+#include "tools/table.h"
 
 static const char *const fake_kinds[] = {"all", "functions", "variables", NULL};
 
@@ -101,11 +101,10 @@ static const struct tool fake_symbol = {
 #define FAKE_READABLE
 #endif
 
-const struct tool_row tool_table[] = {
+static const struct tool_row fake_rows[] = {
     {"Fake", &fake_echo}, {"Fake", &fake_wait}, FAKE_READABLE{"Fake", &fake_load}};
-const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
-const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
-const size_t tool_former_count = 1;
+static const struct tool_former fake_formers[] = {{"say", &fake_echo, "type", "variables"}};
+const struct tool_table tool_table = {fake_rows, sizeof fake_rows / sizeof *fake_rows, fake_formers, 1};
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */
 const struct tool tool_user = {.name = "user"};

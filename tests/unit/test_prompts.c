@@ -7,17 +7,18 @@
 
 #include "../assert_between.h"
 #include "../cases.h"
-#include "calls/registry.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
+#include "tools/table.h"
 
 static bool is_tool_or_argument(const char *name, size_t len)
 {
     const struct tool_argument *a;
-    for (size_t i = 0; i < registry_count(); i++) {
-        if (strlen(registry_at(i)->name) == len && memcmp(registry_at(i)->name, name, len) == 0)
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        if (strlen(registry_at(&tool_table, i)->name) == len &&
+            memcmp(registry_at(&tool_table, i)->name, name, len) == 0)
             return true;
-        for (a = registry_at(i)->arguments; a->name; a++) {
+        for (a = registry_at(&tool_table, i)->arguments; a->name; a++) {
             if (strlen(a->name) == len && memcmp(a->name, name, len) == 0)
                 return true;
         }
@@ -74,7 +75,7 @@ TEST(each_resource_has_a_tool_that_takes_its_variables)
     const struct tool_argument *a;
     const char *at, *end;
     for (size_t i = 0; i < resources_count(); i++) {
-        tool = registry_find(resources_at(i)->tool);
+        tool = registry_find(&tool_table, resources_at(i)->tool);
         assert_non_null(tool);
         assert_true(tool->is_read_only);
         for (at = strchr(resources_at(i)->uri, '{'); at; at = strchr(end, '{')) {

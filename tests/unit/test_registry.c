@@ -16,26 +16,26 @@ TEST(tools_are_found_by_any_spelling)
                                             "lisp/echo-text",    "lisp.echo_text", "a/b/echo-text",
                                             "server.x/Echo-text"};
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        assert_ptr_equal(registry_find(spellings[i]), &fake_echo);
-    assert_null(registry_find(""));
-    assert_null(registry_find("echo"));
-    assert_null(registry_find("echo-text2"));
-    assert_null(registry_find("echo-text/"));
-    assert_null(registry_find("echo text"));
-    assert_int_equal(registry_count(), 3);
-    assert_ptr_equal(registry_at(1), &fake_wait);
+        assert_ptr_equal(registry_find(&tool_table, spellings[i]), &fake_echo);
+    assert_null(registry_find(&tool_table, ""));
+    assert_null(registry_find(&tool_table, "echo"));
+    assert_null(registry_find(&tool_table, "echo-text2"));
+    assert_null(registry_find(&tool_table, "echo-text/"));
+    assert_null(registry_find(&tool_table, "echo text"));
+    assert_int_equal(registry_count(&tool_table), 3);
+    assert_ptr_equal(registry_at(&tool_table, 1), &fake_wait);
 }
 
 TEST(the_nearest_tool_is_named)
 {
-    assert_string_equal(registry_nearest("ehco-text"), "echo-text");
-    assert_string_equal(registry_nearest("Echo_Tex"), "echo-text");
-    assert_string_equal(registry_nearest("ns/load-sistem"), "load-system");
-    assert_string_equal(registry_nearest("load"), "load-system");
-    assert_string_equal(registry_nearest("wiat"), "wait");
-    assert_null(registry_nearest("frobnicate"));
-    assert_null(registry_nearest(""));
-    assert_null(registry_nearest("x"));
+    assert_string_equal(registry_nearest(&tool_table, "ehco-text"), "echo-text");
+    assert_string_equal(registry_nearest(&tool_table, "Echo_Tex"), "echo-text");
+    assert_string_equal(registry_nearest(&tool_table, "ns/load-sistem"), "load-system");
+    assert_string_equal(registry_nearest(&tool_table, "load"), "load-system");
+    assert_string_equal(registry_nearest(&tool_table, "wiat"), "wait");
+    assert_null(registry_nearest(&tool_table, "frobnicate"));
+    assert_null(registry_nearest(&tool_table, ""));
+    assert_null(registry_nearest(&tool_table, "x"));
 }
 
 TEST(the_first_of_equally_near_names_is_taken)
@@ -177,9 +177,9 @@ TEST(unknown_arguments_are_refused_with_the_nearest_name)
 TEST(a_former_name_stands_for_a_tool_and_an_argument)
 {
     struct err err;
-    const struct tool_former *former = registry_former("ns/Say");
-    assert_ptr_equal(registry_find("ns/Say"), &fake_echo);
-    assert_null(registry_former("echo-text"));
+    const struct tool_former *former = registry_former(&tool_table, "ns/Say");
+    assert_ptr_equal(registry_find(&tool_table, "ns/Say"), &fake_echo);
+    assert_null(registry_former(&tool_table, "echo-text"));
     json_t *given = json_pack("{s:s}", "code", "x"),
            *checked = arguments_check(&fake_echo, former, given, &err);
     assert_string_equal(json_string_value(json_object_get(checked, "type")), "variables");
@@ -233,7 +233,7 @@ TEST(code_is_passed_whole_with_its_nuls_and_names_have_none)
 static char *listing(const char *spec)
 {
     struct err err;
-    json_t *tools = listing_of(spec, &err);
+    json_t *tools = listing_of(&tool_table, spec, &err);
     if (!tools)
         fail_msg("%s: %s", spec, err.message);
     char *dumped = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -271,7 +271,7 @@ TEST(the_listing_holds_schemas_that_strict_clients_accept)
 static void expect_listed(const char *spec, const char *names)
 {
     struct err err;
-    json_t *tools = listing_of(spec, &err), *tool;
+    json_t *tools = listing_of(&tool_table, spec, &err), *tool;
     char found[100] = "";
     size_t i;
     assert_non_null(tools);
@@ -291,9 +291,9 @@ TEST(the_listing_has_every_tool_or_those_that_are_named)
     expect_listed("wait,full", "echo-text wait load-system ");
     expect_listed("load_system, Echo-Text", "echo-text load-system ");
     expect_listed("wait,wait", "wait ");
-    assert_null(listing_of("load-sytem", &err));
+    assert_null(listing_of(&tool_table, "load-sytem", &err));
     assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system?");
-    assert_null(listing_of("", &err));
-    assert_null(listing_of("wait,,core", &err));
+    assert_null(listing_of(&tool_table, "", &err));
+    assert_null(listing_of(&tool_table, "wait,,core", &err));
     assert_int_equal(err.code, ERR_INVALID);
 }

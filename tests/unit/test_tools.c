@@ -9,9 +9,9 @@
 #include "base/utf8.h"
 #include "calls/call.h"
 #include "calls/listing.h"
-#include "calls/registry.h"
 #include "calls/toolbox.h"
 #include "strbuf_test.h"
+#include "tools/table.h"
 
 static size_t count_sentences(const char *text)
 {
@@ -23,9 +23,9 @@ static size_t count_sentences(const char *text)
 
 TEST(every_tool_has_a_name_a_title_and_a_description)
 {
-    assert_true(registry_count() > 10);
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *tool = registry_at(i);
+    assert_true(registry_count(&tool_table) > 10);
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        const struct tool *tool = registry_at(&tool_table, i);
         size_t len = strlen(tool->name);
         assert_between(len, 3, 64);
         assert_int_equal(strspn(tool->name, "abcdefghijklmnopqrstuvwxyz-"), len);
@@ -38,7 +38,7 @@ TEST(every_tool_has_a_name_a_title_and_a_description)
         if (sentences < 1 || sentences > 2)
             fail_msg("the description of %s has %zu sentences", tool->name, sentences);
         assert_true((tool->run == NULL) != (tool->run_in == NULL));
-        assert_ptr_equal(registry_find(tool->name), tool);
+        assert_ptr_equal(registry_find(&tool_table, tool->name), tool);
     }
 }
 
@@ -53,8 +53,8 @@ static bool is_argument(const char *name, const struct tool *tool)
 /* A description may be left out where the name says enough; it is never two sentences. */
 TEST(every_argument_has_a_name_and_at_most_a_line_of_description)
 {
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *tool = registry_at(i);
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        const struct tool *tool = registry_at(&tool_table, i);
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
             assert_true(a < tool->arguments + TOOL_MAX_ARGUMENTS);
             assert_int_equal(strspn(a->name, "abcdefghijklmnopqrstuvwxyz-"), strlen(a->name));
@@ -74,8 +74,8 @@ TEST(every_argument_has_a_name_and_at_most_a_line_of_description)
 /* A description's "default: all" and a bound must not contradict each other, and a choice is of a string. */
 TEST(every_schema_makes_sense)
 {
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *tool = registry_at(i);
+    for (size_t i = 0; i < registry_count(&tool_table); i++) {
+        const struct tool *tool = registry_at(&tool_table, i);
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
             assert_true(a->minimum <= a->maximum);
             if (a->choices != NULL)
@@ -88,9 +88,9 @@ TEST(every_schema_makes_sense)
 
 TEST(read_only_tools_are_not_destructive)
 {
-    for (size_t i = 0; i < registry_count(); i++)
-        if (registry_at(i)->is_read_only && registry_at(i)->is_destructive)
-            fail_msg("%s is both", registry_at(i)->name);
+    for (size_t i = 0; i < registry_count(&tool_table); i++)
+        if (registry_at(&tool_table, i)->is_read_only && registry_at(&tool_table, i)->is_destructive)
+            fail_msg("%s is both", registry_at(&tool_table, i)->name);
 }
 
 struct guide {
@@ -113,7 +113,7 @@ static void read_guide(struct guide *g, const char *topic)
     *g = (struct guide){0};
     strbuf_init(&g->text, 0);
     json_t *arguments = topic == NULL ? json_object() : json_pack("{s:s}", "topic", topic);
-    assert_null(call_start(&toolbox, registry_find("get-usage-guide"), arguments, &options));
+    assert_null(call_start(&toolbox, registry_find(&tool_table, "get-usage-guide"), arguments, &options));
     assert_int_equal(g->answers, 1);
 }
 
@@ -130,7 +130,7 @@ TEST(guide_is_one_page)
 STRBUF_TEST(joined, guide_has_every_topic_and_no_other_text)
 {
     struct guide all, part;
-    const struct tool_argument *topic = &registry_find("get-usage-guide")->arguments[0];
+    const struct tool_argument *topic = &registry_find(&tool_table, "get-usage-guide")->arguments[0];
     for (size_t i = 0; topic->choices[i] != NULL; i++) {
         read_guide(&part, topic->choices[i]);
         assert_true(part.text.len > 100);
@@ -159,9 +159,9 @@ TEST(a_shorter_list_loses_what_is_said_of_other_tools)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct strbuf out = {0}, all = {0};
-        listing_add_text("evaluate-lisp,get_output", rows[i][0], strlen(rows[i][0]), &out);
+        listing_add_text(&tool_table, "evaluate-lisp,get_output", rows[i][0], strlen(rows[i][0]), &out);
         assert_string_equal(strbuf_string(&out), rows[i][1]);
-        listing_add_text(NULL, rows[i][0], strlen(rows[i][0]), &all);
+        listing_add_text(&tool_table, NULL, rows[i][0], strlen(rows[i][0]), &all);
         assert_string_equal(strbuf_string(&all), rows[i][0]);
         strbuf_fini(&out);
         strbuf_fini(&all);
@@ -182,7 +182,7 @@ TEST(a_shorter_list_changes_nothing_of_a_reply_but_hints)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct strbuf text = {0};
         strbuf_adds(&text, rows[i][0]);
-        listing_prune_hints("evaluate-lisp", &text);
+        listing_prune_hints(&tool_table, "evaluate-lisp", &text);
         assert_string_equal(strbuf_string(&text), rows[i][1]);
         strbuf_fini(&text);
     }
@@ -190,15 +190,16 @@ TEST(a_shorter_list_changes_nothing_of_a_reply_but_hints)
 
 static bool is_argument_of_any(const char *name)
 {
-    for (size_t i = 0; i < registry_count(); i++)
-        if (is_argument(name, registry_at(i)))
+    for (size_t i = 0; i < registry_count(&tool_table); i++)
+        if (is_argument(name, registry_at(&tool_table, i)))
             return true;
     return false;
 }
 
 static bool is_tool(const char *name)
 {
-    return registry_find(name) != NULL && strcmp(registry_find(name)->name, name) == 0;
+    return registry_find(&tool_table, name) != NULL &&
+           strcmp(registry_find(&tool_table, name)->name, name) == 0;
 }
 
 #define WORD "abcdefghijklmnopqrstuvwxyz-"
@@ -258,7 +259,7 @@ TEST(guide_passes_tools_only_arguments_that_they_accept)
             next_word(&q, tool, sizeof tool);
             if (!is_tool(tool) && strcmp(tool, "and") != 0)
                 break;
-            if (is_tool(tool) && !is_argument(word, registry_find(tool)))
+            if (is_tool(tool) && !is_argument(word, registry_find(&tool_table, tool)))
                 fail_msg("%s does not take %s", tool, word);
         }
     }
