@@ -26,6 +26,12 @@ static session_action *const session_actions[SESSION_ACTION_COUNT] = {
 #undef X
 };
 
+static session_step *const session_steps[SESSION_STEP_COUNT] = {
+#define X(name, state, file, effect) [STEP_##name] = session_step_##name,
+    SESSION_STEPS(X)
+#undef X
+};
+
 static const struct session_waits default_waits = {
     .step_ms = 1000,
     .progress_ms = 900, /* progress is promised at least once a second */
@@ -43,6 +49,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     struct session_host *host = xcalloc(1, sizeof *host);
     host->options = *options;
     host->actions = session_actions;
+    host->steps = session_steps;
     host->limits = *options->limits;
     host->waits = options->waits != NULL ? *options->waits : default_waits;
     host->sessions = (struct quota){

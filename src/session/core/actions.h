@@ -31,4 +31,10 @@ typedef void session_action(struct session *s, struct event *e);
 SESSION_ACTIONS(X)
 #undef X
 
+typedef void session_step(struct session *s);
+
+#define X(name, state, file, effect) session_step session_step_##name;
+SESSION_STEPS(X)
+#undef X
+
 #endif

@@ -38,6 +38,7 @@ struct sessions {
 struct session_host {
     struct session_host_options options;
     session_action *const *actions; /* by enum session_action */
+    session_step *const *steps;     /* by enum session_step */
     struct limits limits;
     struct session_waits waits;
     struct list owners;               /* of struct sessions */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "session/core/wording.h"
 #include "session/records/error_record.h"
@@ -15,6 +16,14 @@
 void session_dispatch(struct session *s, struct event *event)
 {
     s->host->actions[session_table[s->state][event->kind]](s, event);
+}
+
+void session_take_step(struct session *s)
+{
+    enum session_step step = s->next;
+    s->next = STEP_NONE;
+    CHECK(step != STEP_NONE);
+    s->host->steps[step](s);
 }
 
 void session_look_at_queue(struct session *s)
@@ -142,6 +151,7 @@ void session_put_first(struct session *s, struct operation *op)
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
     log_debug("session %s: %s -> %s", s->id.name, session_state_texts[s->state], session_state_texts[state]);
+    CHECK((session_nexts[s->state] & SESSION_NEXT(state)) != 0);
     s->host->suspended += state == SESSION_SUSPENDED;
     s->host->suspended -= s->state == SESSION_SUSPENDED;
     s->state = state;

@@ -56,10 +56,9 @@ struct process {
     struct control_group *group; /* NULL: none */
 };
 
-/* The cost of copies, and what follows one (copies.c). */
+/* The cost of copies, and the answer to the last request for one (copies.c). */
 struct copies {
-    void (*then)(struct session *s);    /* COPYING: what follows once the process has answered, or has not */
-    const struct sexp_document *answer; /* inside ${then}: borrowed; NULL: none has arrived */
+    const struct sexp_document *answer; /* inside the step after it: borrowed; NULL: none has arrived */
     int error;                          /* COPYING: the number of the error that it stands in; 0: none */
     double ms, last_ms; /* the cost of copying the process, 0 while unknown; that of the last copy */
     char *why_not;      /* NULL, or why the last one could not be made */
@@ -71,8 +70,7 @@ enum origin { FROM_ZYGOTE, FROM_SNAPSHOT, FROM_IMAGE, FROM_SESSION };
 struct becoming {
     bool is_under_way; /* between the first step and the answer at the end */
     enum origin origin;
-    void (*lost)(struct session *s); /* FROM_IMAGE */
-    struct start_facts facts;        /* as far as they are known */
+    struct start_facts facts;  /* as far as they are known */
     char *replaced, *not_held; /* by a restore: the named checkpoints that there were, and of the save */
     char *severed;             /* the pipes and sockets that the snapshot lacks */
     bool may_replay;
@@ -103,6 +101,7 @@ struct session {
     } place;
 
     enum session_state state;
+    enum session_step next;    /* COPYING, UNWINDING, a restore that is lost: what follows */
     struct worker *worker;     /* the live process; NULL when there is none */
     struct worker *scratch;    /* the copy in which the current operation runs; NULL: it runs in ${worker} */
     struct list queue;         /* of struct operation */
@@ -121,9 +120,8 @@ struct session {
     struct snapshots snapshots;
     struct error_history errors;
     struct session_error {
-        struct error_record *standing;   /* borrowed: the error that the process stands in; NULL: none */
-        struct error_record *unwound;    /* borrowed: the error that is being left; NULL: a look-up's */
-        void (*then)(struct session *s); /* UNWINDING: what follows */
+        struct error_record *standing; /* borrowed: the error that the process stands in; NULL: none */
+        struct error_record *unwound;  /* borrowed: the error that is being left; NULL: a look-up's */
     } at_error;
     struct session_told {
         /* The tools that its code defines (docs/agent-protocol.md section 6): one s-expression, or empty. It
@@ -193,6 +191,10 @@ struct operation *session_first_operation(const struct session *s);
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from the work that
  * is left. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
+
+/* session_take_step(s): the state is done with: what was given for ${s->next} follows. */
+void session_take_step(struct session *s);
+
 void session_set_deadline(struct session *s, int deadline_ms);
 
 /* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */

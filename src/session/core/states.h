@@ -5,8 +5,8 @@
 #ifndef SESSION_CORE_STATES_H
 #define SESSION_CORE_STATES_H
 
-/* Name, text, meaning. How hard a stop is tried, what follows a copy, in which process an operation runs and
- * why a process starts are not states but fields: run.c, copies.c, scratch.c, becoming.c. */
+/* Name, text, meaning. How hard a stop is tried, in which process an operation runs and why a process starts
+ * are not states but fields: run.c, scratch.c, becoming.c. */
 /* clang-format off */
 #define SESSION_STATES(X)                                                                                       \
     X(ABSENT, "absent", "The session has no process and has requested none: it is new, or none could be started.") \
@@ -53,7 +53,9 @@ enum session_event {
 /* clang-format off */
 /* Name, file, effect. Each is a function session_action_NAME in that file. */
 #define SESSION_ACTIONS(X)                                                                                      \
-    X(ignore, "life/finish.c", "Do nothing. An operation that was submitted stays in the queue until the event that ends this state; a reply that arrives too late is dropped.") \
+    X(wait, "life/finish.c", "The operation stays in the queue until the event that ends this state.")              \
+    X(drop, "life/finish.c", "The event comes too late, or evaluated code has forged it: nothing follows.")        \
+    X(never, "life/finish.c", "This cannot happen: the server reports a fault of its own and ends.")               \
     X(start, "life/queue.c", "Ask the zygote for a process. A reset or a restore at the head of the queue is performed at once.") \
     X(resume, "life/queue.c", "Start the image. A reset or a restore needs no process, nor does a save if the image can be linked into its directory.") \
     X(begin, "life/queue.c", "Perform the first operation of the queue.")                                            \
@@ -90,6 +92,33 @@ enum session_action {
 #undef X
         SESSION_ACTION_COUNT
 };
+
+/* What follows a state that is entered for several purposes; the purpose is given when the state is entered.
+ */
+/* clang-format off */
+/* Name, the state that it follows, file, effect. Each is a function session_step_NAME in that file. */
+#define SESSION_STEPS(X)                                                                                        \
+    X(rest, COPYING, "snapshots/checkpointing.c", "The copy was a snapshot, a save or an image: drop snapshots if there are too many, and look at the queue.") \
+    X(answer_copy, COPYING, "snapshots/checkpointing.c", "The copy is what the operation asked for, a checkpoint or another session's process: answer it, and look at the queue.") \
+    X(send, COPYING, "work/run.c", "The operation enters the error in which the process stands, and the copy keeps what was before: send it.") \
+    X(leave, COPYING, "errors/standing.c", "The error is to be left, and the copy keeps it: unwind. Without a copy, examine it first.") \
+    X(go_on, COPYING, "errors/failure.c", "The operation continues after the error (run-tests), and the copy keeps the error.") \
+    X(keep_state, UNWINDING, "errors/standing.c", "The evaluation has failed: make a snapshot of the state that it left behind, and look at the queue.") \
+    X(restore_lost, CHECKING, "life/rollback.c", "The image of the save does not start or is not healthy: the session is empty, and the restore is refused.") \
+    X(become, UNWINDING, "life/becoming.c", "The process began as a copy of a snapshot in an error: replay what no snapshot held, and answer the operation that waits for the process.")
+
+/* clang-format on */
+enum session_step {
+    STEP_NONE,
+#define X(name, state, file, effect) STEP_##name,
+    SESSION_STEPS(X)
+#undef X
+        SESSION_STEP_COUNT
+};
+
+/* The states that may follow a state, one bit each; session_enter_state() checks it. */
+#define SESSION_NEXT(state) (1u << (state))
+extern const unsigned session_nexts[SESSION_STATE_COUNT];
 
 /* Every cell is filled. */
 extern const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT];

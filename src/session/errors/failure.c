@@ -14,7 +14,7 @@
 #include "session/work/run.h"
 
 /* The operation that met an error continues with the time it has left. */
-static void go_on(struct session *s)
+void session_step_go_on(struct session *s)
 {
     struct operation *op = s->current;
     run_go_on(s);
@@ -31,11 +31,11 @@ static void put_aside(struct session *s, struct error_record *r)
     r->met = ++s->current->errors_met;
     r->evaluation = s->numbers.evaluations;
     answer_add_error(s, r);
-    if (copies_snapshot(s, r, NULL, go_on, &err)) {
+    if (copies_snapshot(s, r, NULL, STEP_go_on, &err)) {
         r->snapshot->is_aside = true;
     } else {
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);
-        go_on(s);
+        session_step_go_on(s);
     }
 }
 

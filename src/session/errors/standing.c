@@ -53,7 +53,7 @@ void standing_enter(struct session *s, struct operation *op)
     /* A copy from before an entry would bring the state before that back, also after the death of a look-up.
      */
     bool needs_copy = r->snapshot == NULL ? may_have_effects(op) : r->snapshot->is_stale;
-    if (!needs_copy || !copies_snapshot(s, s->at_error.standing, NULL, run_send, &err))
+    if (!needs_copy || !copies_snapshot(s, s->at_error.standing, NULL, STEP_send, &err))
         run_send(s);
 }
 
@@ -72,15 +72,15 @@ bool standing_is_entry(const struct session *s, const struct sexp *reply)
     return s->current->kind != OPERATION_CONTINUE || !sexp_is_symbol(sexp_nth(reply, 1), "ok");
 }
 
-static void abort_by(struct session *s, const char *request, int limit_ms, void (*then)(struct session *s))
+static void abort_by(struct session *s, const char *request, int limit_ms, enum session_step next)
 {
-    s->at_error.then = then;
+    s->next = next;
     run_begin_work(s, SESSION_UNWINDING, limit_ms);
     process_call(s, request);
 }
 
 /* The session is in the state that the failed evaluation has left behind. */
-static void then_keep_state(struct session *s)
+void session_step_keep_state(struct session *s)
 {
     bool is_new = s->at_error.unwound != NULL && snapshots_find(&s->snapshots, s->at) == NULL;
     s->at_error.unwound = NULL;
@@ -90,12 +90,12 @@ static void then_keep_state(struct session *s)
 void standing_unwind(struct session *s, struct error_record *r)
 {
     s->at_error.unwound = r;
-    abort_by(s, ":abort", s->host->waits.abort_ms, then_keep_state);
+    abort_by(s, ":abort", s->host->waits.abort_ms, STEP_keep_state);
 }
 
-void standing_leave_again(struct session *s, void (*then)(struct session *s))
+void standing_leave_again(struct session *s)
 {
-    abort_by(s, ":abort :again t", LEAVE_MS, then);
+    abort_by(s, ":abort :again t", LEAVE_MS, STEP_become);
 }
 
 void standing_examine(struct session *s, struct error_record *r)
@@ -133,15 +133,14 @@ void session_action_settle(struct session *s, struct event *e)
 {
     if (e->document != NULL)
         answer_note_package(s, sexp_root(e->document));
-    if (session_is_reply(e->document, "error") && s->at_error.then == then_keep_state &&
-        s->at_error.unwound != NULL)
+    if (session_is_reply(e->document, "error") && s->next == STEP_keep_state && s->at_error.unwound != NULL)
         note_failed_cleanup(s, sexp_root(e->document));
     sexp_document_free(e->document);
-    s->at_error.then(s);
+    session_take_step(s);
 }
 
 /* Leave the error. It can be entered in its snapshot; without one, its frames are read first. */
-static void leave(struct session *s)
+void session_step_leave(struct session *s)
 {
     struct error_record *r = s->at_error.standing;
     session_forget_standing(s);
@@ -156,9 +155,9 @@ void session_action_end_standing(struct session *s, struct event *e)
     struct err err;
     struct error_record *r = s->at_error.standing;
     if (r->snapshot != NULL && !r->snapshot->is_stale) {
-        leave(s);
-    } else if (!copies_snapshot(s, r, NULL, leave, &err)) {
+        session_step_leave(s);
+    } else if (!copies_snapshot(s, r, NULL, STEP_leave, &err)) {
         error_record_cannot_be_entered(r, FACT_TEXT, err.message);
-        leave(s);
+        session_step_leave(s);
     }
 }

@@ -34,10 +34,10 @@ void standing_note_effects(struct session *s);
 
 /* standing_unwind(s, r): UNWINDING. ${r} is the record of the evaluation that failed, borrowed; NULL for
  * that of a look-up. standing_examine(s, r): if no copy keeps the error's frames, read them with their locals
- * first: EXAMINING. standing_leave_again(s, then): the process, a copy of a snapshot, leaves the error that
- * the session has left before: UNWINDING, and then what ${then} does. */
+ * first: EXAMINING. standing_leave_again(s): the process, a copy of a snapshot, leaves the error that the
+ * session has left before: UNWINDING, and then it is the session's process. */
 void standing_unwind(struct session *s, struct error_record *r);
-void standing_leave_again(struct session *s, void (*then)(struct session *s));
+void standing_leave_again(struct session *s);
 void standing_examine(struct session *s, struct error_record *r);
 
 #endif

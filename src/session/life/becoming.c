@@ -138,11 +138,10 @@ void becoming_snapshot(struct session *s, struct snapshot *sn)
     go_back(s);
 }
 
-void becoming_image(struct session *s, enum start_cause cause, void (*lost)(struct session *s))
+void becoming_image(struct session *s, enum start_cause cause)
 {
     begin(s, cause);
     s->becoming.origin = FROM_IMAGE;
-    s->becoming.lost = lost;
     session_enter_state(s, SESSION_STARTING, cpu_grace_stretched(IMAGE_MS));
 }
 
@@ -269,9 +268,10 @@ void session_action_lose(struct session *s, struct event *e)
         return;
     }
     session_count(s, METRIC_DEATHS);
-    if (b->origin == FROM_IMAGE && b->lost != NULL) {
+    if (b->facts.cause == START_RESTORE) {
         b->is_under_way = false;
-        b->lost(s);
+        s->next = STEP_restore_lost;
+        session_take_step(s);
         return;
     }
     b->facts.was_not_resumed = b->facts.was_not_resumed || b->origin == FROM_IMAGE;
@@ -413,7 +413,7 @@ static void stand_again(struct session *s)
     standing_begin(s, s->at_error.standing);
 }
 
-static void at_top_level(struct session *s)
+void session_step_become(struct session *s)
 {
     s->snapshots.source = NULL;
     continue_(s);
@@ -426,9 +426,9 @@ void session_action_healthy(struct session *s, struct event *e)
     if (b->facts.cause == START_DEATH_IN_ENTRY)
         stand_again(s);
     else if (b->origin == FROM_SNAPSHOT && b->is_in_error)
-        standing_leave_again(s, at_top_level);
+        standing_leave_again(s);
     else
-        at_top_level(s);
+        session_step_become(s);
 }
 
 /* Count the replayed evaluations and collect their failures, for the reply. */

@@ -26,9 +26,8 @@ void becoming_branch(struct session *s);
 /* becoming_snapshot(s, sn): return to that snapshot by request: STARTING. */
 void becoming_snapshot(struct session *s, struct snapshot *sn);
 
-/* becoming_image(s, cause, lost): a process from an image was started, by a restore or a resume: STARTING.
- * ${lost}: what to do if it turns out not to work; NULL: continue in a fresh process. */
-void becoming_image(struct session *s, enum start_cause cause, void (*lost)(struct session *s));
+/* becoming_image(s, cause): a process from an image was started, by a restore or a resume: STARTING. */
+void becoming_image(struct session *s, enum start_cause cause);
 
 /* becoming_survivor(s, cause, r, end): the process died. ${r}, taken, becomes the answer once the session has
  * a process; NULL if no operation waits for one. Evaluations that no snapshot holds are replayed. With

@@ -70,5 +70,5 @@ void branch_perform(struct session *source, struct operation *op)
     s->journal = journal_copy(&source->journal);
     xstrset(&s->package, source->package);
     s->process.kind = source->process.kind;
-    copies_await(source, COPY_MS, checkpointing_answer);
+    copies_await(source, COPY_MS, STEP_answer_copy);
 }

@@ -1,6 +1,8 @@
 /*
- * Responsible for operations that succeed, and for events that are ignored.
+ * Responsible for operations that succeed, and for events that nothing follows.
  */
+#include "base/check.h"
+#include "base/log.h"
 #include "session/core/core.h"
 #include "session/errors/scratch.h"
 #include "session/errors/standing.h"
@@ -71,7 +73,18 @@ void session_action_finish(struct session *s, struct event *e)
     checkpointing_settle_down(s, is_evaluation);
 }
 
-void session_action_ignore(struct session *s, struct event *e)
+void session_action_wait(struct session *s, struct event *e)
+{
+}
+
+void session_action_drop(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
+}
+
+void session_action_never(struct session *s, struct event *e)
+{
+    log_error("session %s: %s cannot be %s", s->id.name, session_state_texts[s->state],
+              session_event_texts[e->kind]);
+    CHECK(!"an event that this state cannot have");
 }

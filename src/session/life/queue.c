@@ -187,7 +187,7 @@ static void run(struct session *s, struct operation *op)
 static void save(struct session *s, struct operation *op)
 {
     if (saving_start(s, op))
-        copies_await(s, COPY_MS, session_rest);
+        copies_await(s, COPY_MS, STEP_rest);
 }
 
 static void reset(struct session *s, struct operation *op)

@@ -140,8 +140,7 @@ static void refuse_empty(struct session *s, struct operation *op, const char *wh
     free(text);
 }
 
-/* The image did not start: the session is empty now. */
-static void restore_lost(struct session *s)
+void session_step_restore_lost(struct session *s)
 {
     refuse_empty(s, s->current, session_sentence(s, FACT_OTHER_SBCL));
     session_look_at_queue(s);
@@ -209,7 +208,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         return;
     }
     run_take_up(s, op);
-    becoming_image(s, START_RESTORE, restore_lost);
+    becoming_image(s, START_RESTORE);
     s->becoming.facts.replaced = replaced;
     s->becoming.replaced = named;
     s->becoming.not_held = xstrdup(saved->checkpoints);

@@ -61,7 +61,7 @@ static void begin(struct session *s)
     s->host->suspending = s;
     s->suspension.uses = s->clock.uses;
     s->suspension.pid = session_core_pid(s);
-    copies_await(s, COPY_MS, session_rest);
+    copies_await(s, COPY_MS, STEP_rest);
 }
 
 static bool was_used(const struct session *s)
@@ -112,7 +112,7 @@ void suspension_resume(struct session *s)
         return;
     }
     session_count(s, METRIC_RESUMED);
-    becoming_image(s, START_RESUME, NULL);
+    becoming_image(s, START_RESUME);
 }
 
 /* Answer the waiting operations; the image stays for another attempt. */

@@ -27,7 +27,7 @@ void checkpointing_thin(struct session *s)
 
 /* The process is at rest. Ending several snapshots in a row is cheaper than ending one beside each copy that
  * is being made. */
-static void then_rest(struct session *s)
+void session_step_rest(struct session *s)
 {
     size_t most = most_snapshots(s);
     if (snapshots_are_too_many(&s->snapshots, most + most / 2))
@@ -38,7 +38,7 @@ static void then_rest(struct session *s)
 static void make(struct session *s)
 {
     struct err err;
-    if (!copies_snapshot(s, NULL, NULL, then_rest, &err))
+    if (!copies_snapshot(s, NULL, NULL, STEP_rest, &err))
         xstrset(&s->copies.why_not, err.message);
 }
 
@@ -52,7 +52,7 @@ static bool is_to_wait(const struct session *s)
 void checkpointing_settle_down(struct session *s, bool has_new_state)
 {
     if (worker_state(s->worker) == WORKER_BUSY) {
-        copies_await(s, COPY_ANSWER_MS, then_rest);
+        copies_await(s, COPY_ANSWER_MS, STEP_rest);
         return;
     }
     if (!has_new_state) {
@@ -68,7 +68,7 @@ void checkpointing_settle_down(struct session *s, bool has_new_state)
     session_look_at_queue(s);
 }
 
-void checkpointing_answer(struct session *s)
+void session_step_answer_copy(struct session *s)
 {
     const struct sexp_document *answer = s->copies.answer;
     if (s->current != NULL && answer == NULL)
@@ -85,7 +85,7 @@ void checkpointing_perform(struct session *s, struct operation *op)
 {
     struct err err;
     run_take_up(s, op);
-    if (copies_snapshot(s, NULL, op->name, checkpointing_answer, &err))
+    if (copies_snapshot(s, NULL, op->name, STEP_answer_copy, &err))
         return;
     xstrset(&s->copies.why_not, err.message);
     answer_unavailable(s, op, err.message);

@@ -17,10 +17,6 @@ void checkpointing_settle_down(struct session *s, bool has_new_state);
 /* checkpointing_perform(s, op): make a named snapshot and answer ${op}. */
 void checkpointing_perform(struct session *s, struct operation *op);
 
-/* checkpointing_answer(s): the process has answered for the copy, or has not: answer the operation that asked
- * for it. */
-void checkpointing_answer(struct session *s);
-
 /* checkpointing_thin(s): drop snapshots beyond the limit. checkpointing_tidy(s): IDLE: the same, and make the
  * snapshot that was put off: true if it is being made. */
 void checkpointing_thin(struct session *s);

@@ -104,16 +104,16 @@ struct snapshot *copies_adopt(struct session *s, struct worker *worker, uint64_t
     return sn;
 }
 
-void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s))
+void copies_await(struct session *s, int deadline_ms, enum session_step next)
 {
-    s->copies.then = then;
+    s->next = next;
     s->copies.error = 0;
     s->snapshots.asked_at_ns = uv_hrtime();
     session_enter_state(s, SESSION_COPYING, deadline_ms);
 }
 
-bool copies_snapshot(struct session *s, struct error_record *r, const char *name,
-                     void (*then)(struct session *s), struct err *err)
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name, enum session_step next,
+                     struct err *err)
 {
     if (r != NULL && r->snapshot != NULL)
         snapshot_drop(r->snapshot, FACT_NONE);
@@ -134,7 +134,7 @@ bool copies_snapshot(struct session *s, struct error_record *r, const char *name
     if (r != NULL)
         snapshot_stands_in(sn, r);
     s->snapshots.is_one_owed = false;
-    copies_await(s, COPY_MS, then);
+    copies_await(s, COPY_MS, next);
     s->copies.error = r == NULL ? 0 : r->sequence;
     return true;
 }
@@ -208,11 +208,9 @@ static void confirm(struct session *s, const struct sexp_document *answer)
 
 void session_action_copied(struct session *s, struct event *e)
 {
-    void (*then)(struct session * s) = s->copies.then;
-    s->copies.then = NULL;
     confirm(s, e->document);
     s->copies.answer = e->document;
-    then(s);
+    session_take_step(s);
     s->copies.answer = NULL;
     sexp_document_free(e->document);
 }

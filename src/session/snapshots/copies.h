@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "lisp/worker.h"
+#include "session/core/states.h"
 
 #define COPY_MS 30000       /* for copying the process */
 #define COPY_ANSWER_MS 2000 /* for the process to report why there is no copy */
@@ -31,20 +32,20 @@ struct worker *copies_for_another(struct session *s, struct worker *original,
 char *copies_severed(const struct sexp *answer);
 
 /*
- * copies_snapshot(s, r, name, then, err):
+ * copies_snapshot(s, r, name, next, err):
  * Copy the process: a snapshot of the current state.
  *
  * r           borrowed: the error that the process stands in, whose earlier snapshot is dropped; NULL: none
  * name        borrowed: a checkpoint of that name; NULL: a snapshot without a name
  * Returns     false with ${err} set if none can be requested; nothing else has changed then
- * States      COPYING, then what ${then} leads to
+ * States      COPYING, then what ${next} leads to
  */
-bool copies_snapshot(struct session *s, struct error_record *r, const char *name,
-                     void (*then)(struct session *s), struct err *err);
+bool copies_snapshot(struct session *s, struct error_record *r, const char *name, enum session_step next,
+                     struct err *err);
 
-/* copies_await(s, deadline_ms, then): the process has been asked for a copy that is not a snapshot: wait
+/* copies_await(s, deadline_ms, next): the process has been asked for a copy that is not a snapshot: wait
  * until it has answered. States: COPYING. */
-void copies_await(struct session *s, int deadline_ms, void (*then)(struct session *s));
+void copies_await(struct session *s, int deadline_ms, enum session_step next);
 
 /* copies_adopt(s, worker, evaluation): ${worker}, a copy of the process or the process itself, waits as a
  * snapshot of that state from now on: taken. Returns it, borrowed. */

@@ -123,6 +123,11 @@ void run_send(struct session *s)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
+void session_step_send(struct session *s)
+{
+    run_send(s);
+}
+
 /* 0: no limit. */
 static int time_left_ms(const struct session *s)
 {
