@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "lisp/worker.h"
+#include "report/output.h"
 #include "report/reply.h"
 #include "report/section.h"
 #include "report/warnings.h"
@@ -19,7 +20,7 @@ static void add_capture(struct strbuf *out, enum heading heading, struct session
     bool is_whole = c->total <= most && c->tail == NULL;
     if (!is_whole)
         session_redact(s, c);
-    if (capture_show(c, out, most, session_next_ref(s))) {
+    if (output_show(c, out, most, session_next_ref(s))) {
         if (is_whole)
             session_redact(s, c);
         session_keep_output(s, c);
@@ -37,7 +38,7 @@ void report_cut(struct strbuf *out, struct session *s, const char *text, size_t 
     capture_init(&c);
     capture_add(&c, text, len);
     session_redact(s, &c);
-    capture_show(&c, out, most, session_next_ref(s));
+    output_show(&c, out, most, session_next_ref(s));
     session_keep_output(s, &c);
     capture_fini(&c);
 }
@@ -65,7 +66,7 @@ void report_put_aside(struct strbuf *out, const struct outcome *outcome, size_t 
         strbuf_addf(out, "\n%s: ", names[i]);
         struct strbuf text = {0};
         session_redact(outcome->session, c);
-        if (c->total < SHORTER_THAN_ITS_NOTE && !capture_show(c, &text, SHORTER_THAN_ITS_NOTE, 0)) {
+        if (c->total < SHORTER_THAN_ITS_NOTE && !output_show(c, &text, SHORTER_THAN_ITS_NOTE, 0)) {
             strbuf_add(out, strbuf_string(&text), text.len);
             section_end(out);
             capture_fini(c);

@@ -10,6 +10,7 @@
 #include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "report/output.h"
 #include "session/output/capture.h"
 
 static void assert_invariants(const struct capture *c)
@@ -75,7 +76,7 @@ static void start_again(struct capture *c)
 static const char *shown(struct fixture *f, size_t most)
 {
     strbuf_clear(&f->out);
-    f->is_cut = capture_show(&f->capture, &f->out, most, 7);
+    f->is_cut = output_show(&f->capture, &f->out, most, 7);
     if (!utf8_is_valid(strbuf_string(&f->out), f->out.len))
         fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8",
                  (unsigned long long)f->capture.total, most);
@@ -185,7 +186,7 @@ CASE(capture_shows_invalid_bytes_as_replacement_characters)
                 "c\xED\xA0\x80"
                 "d\0e",
                 12);
-    assert_false(capture_show(c, &f->out, 200, 1));
+    assert_false(output_show(c, &f->out, 200, 1));
     static const char expected[] = "a\uFFFDb\uFFFDc\uFFFD\uFFFD\uFFFDd\0e";
     assert_int_equal(f->out.len, sizeof expected - 1);
     assert_memory_equal(f->out.bytes, expected, sizeof expected - 1);

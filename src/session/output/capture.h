@@ -72,15 +72,4 @@ bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);
  * if the capture was not printed. Returns true if that leaves something out. */
 bool capture_add_text(const struct capture *c, uint64_t from, uint64_t to, struct strbuf *out);
 
-/*
- * capture_show(c, out, most, ref):
- * Append the output as valid UTF-8, and as readers get it: all of it if that has at most ${most} bytes,
- * otherwise head and tail with a line between them that reports how much was left out and names ${ref}. Cuts
- * between characters, and between lines if a line end is near. The last line names ${ref} if readers do not
- * get the bytes that were printed.
- *
- * Returns     true if ${ref} was named
- */
-bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int ref);
-
 #endif
