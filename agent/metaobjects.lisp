@@ -50,7 +50,8 @@
 
 (defparameter *dull-slots*
   '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM" "COMPLAINT" "ARGS" "OFFSET"
-    "SECOND-RELATIVE" "PRINT-BANNER" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS" "CAUSE" "MESSAGE" "REPORT-FUNCTION")
+    "SECOND-RELATIVE" "PRINT-BANNER" "REAL-FORMAT-CONTROL" "REAL-FORMAT-ARGUMENTS" "CAUSE" "MESSAGE" "REPORT-FUNCTION"
+    "LAMBDA-LIST")
   "Slots of a Lisp's own conditions that repeat the message or are only meaningful to the Lisp.")
 
 (defun condition-slots (condition)

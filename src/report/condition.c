@@ -187,28 +187,36 @@ static void add_restarts(struct strbuf *out, const struct error_record *r, const
     section_end(out);
 }
 
-static bool is_one_of_told(const char *class)
+/* May a name or number that stands beside this byte end there? */
+static bool ends_word(char byte)
 {
-    return class != NULL && (strcmp(class, "CELL-ERROR") == 0 || strcmp(class, "PACKAGE-ERROR") == 0 ||
-                             strcmp(class, "FILE-ERROR") == 0 || strcmp(class, "TYPE-ERROR") == 0);
+    return (unsigned char)byte < 0x80 && !isalnum((unsigned char)byte) && byte != '-';
 }
 
-/* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
- * CELL-ERROR, PACKAGE-ERROR, FILE-ERROR or TYPE-ERROR. Its own slots that are NIL were not given. */
+/* Does the shown part of the message contain the slot's value? It may write a value otherwise than the
+ * printer does: in "(/ 1 0)" stands (1 0), in "file a" #P"a", in "A" :A. Slots of the Lisp's own conditions
+ * that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
-    size_t len = 0;
-    const char *text = sexp_string(sexp_nth(slot, 1), &len);
-    bool is_own = strncmp(r->type, "SB-", 3) == 0 || is_one_of_told(r->type), is_told = is_own;
-    const struct sexp *classes = reply_get(r->condition, "classes");
-    for (size_t i = 0; i < sexp_count(classes); i++)
-        is_told = is_told || is_one_of_told(sexp_string(sexp_nth(classes, i), NULL));
-    if (!is_told || text == NULL)
+    size_t len = 0, message_len = strnlen(r->message, MOST_MESSAGE_BYTES);
+    const char *text = sexp_string(sexp_nth(slot, 1), &len), *end = r->message + message_len;
+    if (text == NULL || len == 0)
         return false;
-    if (is_own && strcmp(text, "NIL") == 0)
+    if (strcmp(text, "NIL") == 0 && strncmp(r->type, "SB-", 3) == 0)
         return true;
-    bool is_quoted = len > 2 && text[0] == '"' && text[len - 1] == '"';
-    return memmem(r->message, strlen(r->message), text + is_quoted, len - 2 * is_quoted) != NULL;
+    const char *quote = memchr(text, '"', len), *last = memrchr(text, '"', len);
+    if (quote != last && (quote == text || text[0] == '#')) {
+        text = quote + 1;
+        len = (size_t)(last - text);
+    } else if (len > 2 && (text[0] == '(' || text[0] == ':')) {
+        len -= text[len - 1] == ')' ? 2 : 1;
+        text++;
+    }
+    for (const char *at = r->message; len > 0 && (at = memmem(at, (size_t)(end - at), text, len)) != NULL;
+         at++)
+        if ((at == r->message || ends_word(at[-1])) && ends_word(at[len]))
+            return true;
+    return false;
 }
 
 static void add_slots(struct strbuf *out, const struct error_record *r, const struct sexp *slots)

@@ -1,5 +1,6 @@
 """What replies say is so: counts, what failed, which tools there are, and which requests failed."""
 
+import json
 import os
 import re
 import signal
@@ -98,6 +99,7 @@ class Bounds(mcp.SessionTest):
             "(progn (dotimes (i 3000) (print i)) (dotimes (i 3000) (print i *error-output*)) (error \"x\"))",
             "(progn (dotimes (i 300) (warn \"a warning with the number ~d\" i)) (error \"x\"))",
             "(labels ((f (n) (if (zerop n) (error \"~{~a~}\" (loop for i below 3000 collect i)) (1+ (f (1- n)))))) (f 60))",
+            "(loop for i below 1000 collect i) " * 30 + "(error (make-string 70000 :initial-element #\\x))",
             "(restart-bind (#1=(a (lambda ()) :report-function (lambda (s) (dotimes (i 100) (princ i s))))) (error \"x\"))".replace("#1=", ""),
         ):
             with self.subTest(code):
@@ -273,8 +275,15 @@ class Hints(mcp.SessionTest):
     def test_no_class_is_named_that_helps_nobody(self):
         self.assertEqual("", self.s.evaluate("(ecase 1 (2 3))").hint)
 
-    def test_what_the_slots_of_a_type_error_repeat_is_left_out(self):
-        self.assertNotIn("Slots", self.s.evaluate("(car (length '(1)))").sections)
+    def test_slots_that_repeat_the_message_are_left_out(self):
+        for code in ("(car (length '(1)))", "(/ 1 (identity 0))", '(error \'file-error :pathname #p"/x/y")', "(macroexpand '(dolist))", '(intern "X" :nopkg)', "(defvar list)"):
+            self.assertNotIn("Slots", self.s.evaluate(code).sections, code)
+        self.s.evaluate("(define-condition broken (error) ((part :initarg :part) (why :initarg :why)) (:report (lambda (c s) (format s \"~a broke\" (slot-value c 'part)))))")
+        for part in ('"cup"', "(CUP 1)", '#P"/a"', ":CUP"):
+            self.assertEqual({"WHY": "NIL"}, self.s.evaluate("(error 'broken :part '%s :why nil)" % part).slots)
+        # A part of a name or of a number says nothing.
+        self.assertEqual({"WHY": "12"}, self.s.evaluate("(error 'broken :part 'cup-12-a12 :why 12)").slots)
+
 
 
 class Structures(mcp.SessionTest):

@@ -252,6 +252,11 @@ static const struct {
      "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))",
      "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 2)\n\n(error "
      "1)"},
+    {"report of an error leaves out slots whose values its message contains, not parts of words",
+     "(1 :error :type \"E\" :message \"(/ 1 0) at /a, KEY-2\" :frames () :slots ((\"A\" \"/\") (\"B\" \"(1 "
+     "0)\") (\"C\" \"#P\\\"/a\\\"\") (\"D\" \":KEY-2\") (\"E\" \"2\") (\"F\" \"\") (\"G\" \"()\") (\"H\" "
+     "\"\\\"\")))",
+     "[ERROR] E\n(/ 1 0) at /a, KEY-2\n\n[Slots]\nE: 2\nF: \nG: ()\nH: \"\n\n(error 1)"},
     {"report of an error leaves out what is empty",
      "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())",
      "[ERROR] PROCESS-EXITED\nExit code 3.\n\n(error 1)"},
