@@ -32,6 +32,7 @@ another one was read after it."
   (last '())
   (texts '())
   (package nil)
+  (arguments '())
   (text "" :type string)
   (forms '())
   (places '()))
@@ -54,8 +55,9 @@ finding them reads the form again."
            (setf (forms-done-places *forms-done*)
                  (cons start (places-in-text (forms-done-text *forms-done*) start))))))
 
-(defconstant +earlier-values+ 10)
-(defconstant +earlier-value-limit+ 60)
+(defconstant +earlier-values+ 20)
+(defconstant +earlier-characters+ 30000
+  "The most characters of one of them, so that all and the last values fit in a reply.")
 
 (defun tells-little-p (form)
   "True if FORM is evaluated for what it defines, sets up or prints, not for its value."
@@ -73,8 +75,11 @@ finding them reads the form again."
     (when (and value                    ; most forms evaluated for their effect, such as WARN and FORMAT, return NIL
                (not (tells-little-p form))
                (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
-      (push (with-agent-syntax (:length 5 :level 3)
-              (item-text value +earlier-value-limit+))
+      (push (if (= (length (forms-done-texts *forms-done*)) +earlier-values+)
+                "..."
+                (destructuring-bind (&key print-length print-level &allow-other-keys) (forms-done-arguments *forms-done*)
+                  (multiple-value-bind (text cut) (print-value value +earlier-characters+ print-length print-level)
+                    (if cut (concatenate 'string text "...") text))))
             (forms-done-texts *forms-done*)))))
 
 (defun note-form-evaluated (form values end)
@@ -92,8 +97,7 @@ finding them reads the form again."
     (note-last-value))
   (if (and *forms-done* (plusp (forms-done-count *forms-done*)))
       (append (list :forms-done (forms-done-count *forms-done*)
-                    :earlier (mapcar (lambda (text) (substitute #\space #\newline text))
-                                     (reverse (forms-done-texts *forms-done*))))
+                    :earlier (reverse (forms-done-texts *forms-done*)))
               (unless (member (forms-done-package *forms-done*) (list nil *package*))
                 '(:package-changed t)))
       '()))
@@ -519,7 +523,7 @@ added to the reply."
          (*evaluation* (getf arguments :evaluation))
          (*text-progress* (make-progress :evaluation *evaluation*))
          (package-name (getf arguments :package))
-         (*forms-done* (make-forms-done :package (if package-name nil *package*)))
+         (*forms-done* (make-forms-done :arguments arguments :package (if package-name nil *package*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))

@@ -145,26 +145,63 @@ void report_session_note(struct strbuf *out, const struct error_record *r)
     section_end(out);
 }
 
-#define EARLIER_VALUES 10
-#define EARLIER_BYTES 240
+#define MOST_EARLIER_VALUES 21 /* as many as the agent sends */
+#define BYTES_IN_LINE 240
+#define LEAST_SHARE 60
 
-static void add_earlier(struct strbuf *out, const struct sexp *reply)
+static size_t value_len(const struct sexp *values, size_t i)
+{
+    size_t len = 0;
+    return sexp_string(sexp_nth(values, i), &len) == NULL ? 0 : len;
+}
+
+static size_t earlier_count(const struct sexp *reply)
+{
+    size_t count = sexp_count(reply_get(reply, "earlier"));
+    return count < MOST_EARLIER_VALUES ? count : MOST_EARLIER_VALUES;
+}
+
+/* How many bytes each of the earlier values, and the last one, may use if they share ${most}. What short
+ * values leave is for the longer ones. */
+static size_t share_of(const struct sexp *reply, size_t most)
+{
+    const struct sexp *earlier = reply_get(reply, "earlier"), *last = reply_get(reply, "values");
+    size_t count = earlier_count(reply), share = 0, used = 0, longer = count + 1;
+    while (longer > 0 && (most - used) / longer > 0) {
+        share += (most - used) / longer;
+        used = longer = 0;
+        for (size_t i = 0; i <= count; i++) {
+            size_t len = i < count ? value_len(earlier, i) : value_len(last, 0);
+            used += len < share ? len : share;
+            longer += len > share;
+        }
+    }
+    return longer == 0 ? most : share > LEAST_SHARE ? share : LEAST_SHARE;
+}
+
+/* A line for all of them if they are short, otherwise one for each. */
+static void add_earlier(struct strbuf *out, struct session *s, const struct sexp *reply, size_t most)
 {
     const struct sexp *earlier = reply_get(reply, "earlier");
-    size_t start = out->len, i = 0;
-    for (; i < sexp_count(earlier) && i < EARLIER_VALUES && out->len - start < EARLIER_BYTES; i++) {
-        strbuf_adds(out, i == 0 ? "" : ", ");
-        reply_add_string(out, sexp_nth(earlier, i));
+    size_t count = earlier_count(reply), share = share_of(reply, most), sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += value_len(earlier, i);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = sexp_string(sexp_nth(earlier, i), NULL);
+        strbuf_adds(out, sum > BYTES_IN_LINE ? "\n" : i > 0 ? ", " : " ");
+        report_cut(out, s, text == NULL ? "" : text, value_len(earlier, i), share);
+        section_end(out);
     }
-    strbuf_adds(out, i < sexp_count(earlier) ? ", ...\n" : "\n");
+    strbuf_addc(out, '\n');
 }
 
 static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
     section_begin(out, HEADING_NONE);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
-        strbuf_adds(out, "; Earlier values: ");
-        add_earlier(out, o->reply);
+        strbuf_adds(out, "; Earlier values:");
+        add_earlier(out, o->session, o->reply, most);
+        most = share_of(o->reply, most);
     }
     report_values(out, o, most);
     const char *settings = sexp_string(reply_get(o->reply, "settings"), NULL);
@@ -173,17 +210,18 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 }
 
 /* How far a text of several forms got, and where what follows is read. */
-static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
+static void note_forms_done(const struct outcome *o, const struct sexp *reply, size_t most)
 {
     struct strbuf text = {0};
+    bool has_failed = o->kind == OUTCOME_ERROR;
     size_t count = reply_count(reply, "forms-done");
     if (count > 0 && has_failed) {
         reply_fill(&text, reply,
                    count > 1 ? "The {#forms-done form} before the one that failed were evaluated"
                              : "The form before the one that failed was evaluated");
         if (sexp_count(reply_get(reply, "earlier")) > 0) {
-            strbuf_adds(&text, "; values: ");
-            add_earlier(&text, reply);
+            strbuf_adds(&text, "; values:");
+            add_earlier(&text, o->session, reply, most);
         } else {
             strbuf_adds(&text, ".\n");
         }
@@ -191,7 +229,7 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
     if (reply_flag(reply, "package-changed") && (has_failed || count > 1))
         reply_fill(&text, reply, "The current package is now {package}.");
     if (text.len > 0)
-        notices_addf(session_notices(s), "%s", strbuf_string(&text));
+        notices_addf(session_notices(o->session), "%s", strbuf_string(&text));
     strbuf_fini(&text);
 }
 
@@ -200,13 +238,14 @@ static void note_forms_done(struct session *s, const struct sexp *reply, bool ha
 #define LARGE_FAILURE 4000
 #define MOST_OF_A_FAILURE 1000
 
-static size_t bytes_of_texts(const struct sexp *warnings)
+static size_t bytes_of_texts(const struct sexp *reply)
 {
+    const struct sexp *warnings = reply_get(reply, "warnings"), *earlier = reply_get(reply, "earlier");
     size_t sum = 0;
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
-        size_t len = 0;
-        sum += sexp_string(sexp_nth(sexp_nth(warnings, i), 1), &len) == NULL ? 0 : len + 10;
-    }
+    for (size_t i = 0; i < sexp_count(warnings); i++)
+        sum += value_len(sexp_nth(warnings, i), 1) + 10;
+    for (size_t i = 0; i < sexp_count(earlier); i++)
+        sum += value_len(earlier, i);
     return sum;
 }
 
@@ -220,7 +259,7 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
     const struct sexp *reply = reply_of(o);
     if (o->kind == OUTCOME_ERROR && max_output > MOST_OF_A_FAILURE &&
         o->output[WORKER_STDOUT]->total + o->output[WORKER_STDERR]->total +
-                session_between(o->session)->total + bytes_of_texts(reply_get(reply, "warnings")) >
+                session_between(o->session)->total + bytes_of_texts(reply) >
             LARGE_FAILURE)
         max_output = MOST_OF_A_FAILURE;
     if (!session_notices(o->session)->is_held) {
@@ -232,7 +271,7 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
     add_capture(out, HEADING_STDOUT, o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, HEADING_STDERR, o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply, max_output);
-    note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
+    note_forms_done(o, reply, max_output);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     return o->kind != OUTCOME_ERROR;

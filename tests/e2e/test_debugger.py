@@ -317,11 +317,24 @@ class SeveralForms(Frames):
         self.assertEqual("; Earlier values: 1\n=> 7", self.s.evaluate("1 (values) nil (princ 2) 7").text.split("\n\n")[-1])
         self.assertEqual("=> 1", self.s.evaluate("(defun one () 1) (one)").text)
 
-    def test_they_are_short(self):
-        text = self.s.evaluate("(loop for i below 1000 collect i) " * 30 + ":end").text
-        self.assertLess(len(text), 400)
-        self.assertTrue(text.startswith("; Earlier values: (0 1 2 3 4 ...), "), text)
-        self.assertTrue(text.endswith(", ...\n=> :END"), text)
+    def test_they_share_the_bytes_of_a_reply_with_the_last(self):
+        numbers, letters = "(%s)" % " ".join(map(str, range(200))), '"%s"' % ("a" * 300)
+        code = "(loop for i below 200 collect i) (make-string 300 :initial-element #\\a) "
+        self.assertEqual("; Earlier values:\n%s\n%s\n=> 3" % (numbers, letters), self.s.evaluate(code + "3").text)
+        self.assertIn("were evaluated; values:\n%s\n%s" % (numbers, letters), self.s.evaluate(code + "(car 3)").session)
+        self.assertEqual('; Earlier values: "a\n| [ERROR] b", (0 1 ...)\n=> 3',
+                         self.s.evaluate('(format nil "a~%[ERROR] b") (list 0 1 2) 3', print_length=2).text)
+        self.assertEqual("; Earlier values: #1=(1 . #1#)\n=> 3", self.s.evaluate("(let ((x (list 1))) (setf (cdr x) x)) 3").text)
+        # What short ones leave is for long ones.
+        text = self.s.evaluate("1 2 3 (make-string 9000 :initial-element #\\a) (make-string 1900 :initial-element #\\b) 4", max_output=4000).text
+        self.assertIn("\n\"%s\"\n=> 4" % ("b" * 1900), text)
+        self.assertEqual(1, text.count("bytes left out"))
+        self.assertLess(abs(len(text) - 4000), 150)
+        many = "(loop for i below 1000 collect i) " * 30
+        for text in (self.s.evaluate(many + ":end").text, self.s.evaluate(many + "(loop for i below 1000 collect i)").text):
+            self.assertLess(len(text), 4096 + 21 * 80)
+            self.assertEqual(20, text.split("=>")[0].count("get-output ref"))
+            self.assertIn("\n...\n=> ", text)
 
     def test_how_far_an_evaluation_got(self):
         report = self.s.evaluate("(+ 1 2) (list 3) (car 4)")
