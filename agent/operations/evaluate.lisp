@@ -27,12 +27,13 @@ whole.")
 those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one. FORMS are
 what was read last with where in TEXT each begins, for the positions of warnings. PLACES is the start of the form whose
 places were asked for last, consed to these places. LAST is the form that was evaluated last, consed to its values, until
-another one was read after it."
+another one was read after it. BEGAN is when the evaluation began, ARGUMENTS are those of its request."
   (count 0 :type fixnum)
+  (began (get-internal-real-time))
   (last '())
   (texts '())
-  (package nil)
   (arguments '())
+  (package nil)
   (text "" :type string)
   (forms '())
   (places '()))

@@ -83,30 +83,55 @@ returns true. Return that; NIL if it never does."
     (and caller
          (equal generic-function (generic-function-of (frame-call caller))))))
 
-(defun call-again (frame number)
-  "Return the function and the arguments for calling frame NUMBER again, or refuse."
+(defun callee-again (frame)
+  "Return the name of the function that calling FRAME again calls, the arguments, and the reason why it cannot be called or NIL."
   (multiple-value-bind (name arguments) (frame-call frame)
     (let* ((generic-function (generic-function-of name))
-           (callee (or generic-function name))
-           (reason (cond ((not (and (or (symbolp callee)
-                                        (typep callee '(cons (eql setf) (cons symbol null))))
-                                    (fboundp callee)
-                                    (not (and (symbolp callee)
-                                              (or (macro-function callee) (special-operator-p callee))))))
-                          "its function has no global name.")
-                         ((and generic-function (called-by-method-p frame generic-function))
-                          "it was called by CALL-NEXT-METHOD."))))
-      (when reason
-        (refuse "Frame ~d cannot be called again: ~a~@[ The nearest that can be is ~a.~]"
-                number reason (frame-after frame)))
-      (values (fdefinition callee) arguments))))
+           (callee (or generic-function name)))
+      (values callee
+              arguments
+              (cond ((not (and (or (symbolp callee)
+                                   (typep callee '(cons (eql setf) (cons symbol null))))
+                               (fboundp callee)
+                               (not (and (symbolp callee)
+                                         (or (macro-function callee) (special-operator-p callee))))))
+                     "its function has no global name.")
+                    ((and generic-function (called-by-method-p frame generic-function))
+                     "it was called by CALL-NEXT-METHOD."))))))
+
+(defun known-arguments-p (arguments)
+  (and (listp arguments) (notany #'unknown-argument-p arguments)))
+
+(defun call-again (frame number)
+  "Return the function and the arguments for calling frame NUMBER again, or refuse."
+  (multiple-value-bind (callee arguments reason) (callee-again frame)
+    (when reason
+      (refuse "Frame ~d cannot be called again: ~a~@[ The nearest that can be is ~a.~]"
+              number reason (frame-after frame)))
+    (values (fdefinition callee) arguments)))
+
+(defconstant +long-evaluation+ internal-time-units-per-second
+  "What RETRY repeats is worth avoiding if the evaluation has taken this long.")
+
+(defun call-again-hint (frame)
+  "After a long evaluation, return a sentence with the first frame from FRAME on whose function, one of the program's, can be
+called again; or NIL."
+  (when (and *forms-done* (>= (- (get-internal-real-time) (forms-done-began *forms-done*)) +long-evaluation+))
+    (loop for (other) in (frames-from frame)
+          for number below +frames-placed+
+          unless (why-not-left other)
+            do (multiple-value-bind (callee arguments reason) (callee-again other)
+                 (when (and (null reason) (known-arguments-p arguments)
+                            (not (library-package-p (symbol-package (home-symbol callee)))))
+                   (return (format nil "restart-frame with frame: ~d calls ~a again, with nothing before it repeated."
+                                   number (name-text callee))))))))
 
 (define-operation :restart-frame (&rest request &key ((:frame number) 0) ((:arguments text)))
   (let ((frame (frame-to-leave number)))
     (if (null frame)
         (restart-evaluation request)
         (let ((old-arguments (nth-value 1 (call-again frame number))))
-          (unless (or text (and (listp old-arguments) (notany #'unknown-argument-p old-arguments)))
+          (unless (or text (known-arguments-p old-arguments))
             (refuse "Some arguments of frame ~d are no longer known. Pass them as arguments." number))
           (go-on-from-error
            request

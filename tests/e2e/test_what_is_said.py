@@ -284,6 +284,18 @@ class Hints(mcp.SessionTest):
         # A part of a name or of a number says nothing.
         self.assertEqual({"WHY": "12"}, self.s.evaluate("(error 'broken :part 'cup-12-a12 :why 12)").slots)
 
+    def test_the_cheapest_frame_to_call_again_after_a_long_evaluation(self):
+        self.s.evaluate("(defvar *fetched* 0) (defun fetch () (incf *fetched*) (sleep 1) '(1 x))"
+                        "(defun total (parts) (reduce #'+ parts)) (defun post (parts) (let ((sum (total parts))) (list sum))) (defun work () (list (post (fetch))))")
+        report = self.s.evaluate("(work)")
+        frame = [call.split()[0] for call in report.frames].index("(TOTAL")
+        self.assertEqual("restart-frame with frame: %d calls TOTAL again, with nothing before it repeated." % frame, report.hint)
+        self.s.evaluate("(defun total (parts) (count-if #'numberp parts))")
+        self.assertValue(self.s.call("restart-frame", frame=frame, index=self.s.newest_error()), "((1))")
+        self.assertValue(self.s.evaluate("*fetched*"), "1")
+        # Nothing is offered where nothing is saved, or no frame can be called again.
+        self.assertEqual("", self.s.evaluate("(post '(1 x))").hint)
+        self.assertEqual("", self.s.evaluate("(progn (sleep 1) (funcall (lambda (x) (list (car x))) (length '(1))))").hint)
 
 
 class Structures(mcp.SessionTest):
