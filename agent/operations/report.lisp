@@ -420,8 +420,9 @@ do not show the line."
               (incf total (length kept-frames))))
           (setf *last-frames* frames)
           (let ((message (message-for-report kind condition failure)))
-            (when (and code (not (find #\( message)))
-              (setf message (format nil "~a: ~a" message code)))
+            (when (and code (not (search code message)))
+              (setf message (format nil "~a: ~a" (string-right-trim "." message)
+                                    (cut-text (one-line-text code) +symbol-characters+))))
             (multiple-value-bind (restarts more-restarts) (numbered-restarts condition)
               (list* id :error
                      :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))

@@ -564,10 +564,10 @@ class Errors(AgentTest):
         self.assertEqual(self.frames(reply)[-1], "(EVAL (LIST (BROKEN 42)))")
 
     def test_errors_the_compiler_found_are_not_wrapped(self):
-        self.fails("(let ((x 1 2)) x)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed.")
+        self.fails("(let ((x 1 2)) x)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed: (LET ((X 1 2)) X)")
         self.fails("(list 1 (3 4))", "PROGRAM-ERROR", "illegal function call: (3 4)")
         self.ok("(defun f () (let ((x 1 2)) x))")
-        self.fails("(f)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed.")
+        self.fails("(f)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed: (LET ((X 1 2)) X)")
 
     def test_break_is_reported_as_a_break(self):
         reply = self.fails('(break "here ~a" 1)', message="here 1")

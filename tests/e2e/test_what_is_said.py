@@ -284,6 +284,14 @@ class Hints(mcp.SessionTest):
         # A part of a name or of a number says nothing.
         self.assertEqual({"WHY": "12"}, self.s.evaluate("(error 'broken :part 'cup-12-a12 :why 12)").slots)
 
+    def test_a_form_that_cannot_be_compiled_is_shown_where_it_is_reached(self):
+        path = mcp.write(self.folder() + "/f.lisp", "(defun f1 () (if))\n(defun f2 () (let ((a\n 1 2)) a))\n(defun f3 () (dolist))\n(defun f4 () (flet ((list () 1)) (list)))\n")
+        for load in ("(load %s)", "(load (compile-file %s))"):
+            self.s.evaluate(load % json.dumps(path))
+            for call, form in (("(f1)", "got 0: (IF)"), ("(f2)", "is malformed: (LET ((A 1 2)) A)"), ("(f3)", "got 0: (DOLIST)"), ("(f4)", ": (FLET ((LIST () 1)) (LIST))")):
+                self.assertIn(form.replace("()", "NIL"), self.s.evaluate(call).message.replace("()", "NIL"), load)
+        self.assertIn("got 0: (IF)", self.s.evaluate("(funcall (compile nil '(lambda (x) (list (if) x))) 1)").message)
+
     def test_the_cheapest_frame_to_call_again_after_a_long_evaluation(self):
         self.s.evaluate("(defvar *fetched* 0) (defun fetch () (incf *fetched*) (sleep 1) '(1 x))"
                         "(defun total (parts) (reduce #'+ parts)) (defun post (parts) (let ((sum (total parts))) (list sum))) (defun work () (list (post (fetch))))")
