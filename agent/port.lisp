@@ -455,6 +455,10 @@ frame, the third how many arguments it got, if that is known."
 the object if it reports that an object has no such slot, else NIL."
   nil)
 
+(define-port-operation lock-violated (condition)
+  "Return the package whose lock CONDITION reports that the program violated, or NIL; and the symbol that this is about, or NIL."
+  nil)
+
 (define-port-operation class-missing-p (condition)
   "True if CONDITION, a CELL-ERROR, reports that no class has its name."
   nil)

@@ -205,6 +205,21 @@ definition."
                      evaluate or load again the functions that use it."
                 (name-text expected))))))
 
+(defun package-lock-hint (condition)
+  "Return a sentence if CONDITION reports that a locked package forbids a definition. A program can shadow the Lisp's own names;
+a package that it has locked itself is locked against the code of other packages only."
+  (multiple-value-bind (package symbol) (lock-violated condition)
+    (when package
+      (let ((name (package-name package)))
+        (cond ((not (own-package-p package))
+               (format nil "~a is locked against the code of other packages. Evaluate this with package: ~s; in a file, ~
+                            after (in-package ~s)." name name name))
+              (symbol
+               (format nil "~a belongs to ~a. Use another name, or (:shadow #:~(~a~)) in the DEFPACKAGE of your package."
+                       (symbol-name symbol) name (symbol-name symbol)))
+              (t
+               (format nil "~a belongs to the Lisp. Use a symbol of your own package." name)))))))
+
 (defun task-hint (condition)
   "Return a sentence if CONDITION is that lparallel lost a task by an error in its worker."
   (when (string= "TASK-KILLED-ERROR" (type-of condition))
@@ -223,6 +238,7 @@ definition."
        (encoding-hint condition)
        (redefinition-hint condition)
        (task-hint condition)
+       (package-lock-hint condition)
        (call-hint condition frame))))
 
 (defun reading-mistake-hint (condition)

@@ -292,6 +292,18 @@ class Hints(mcp.SessionTest):
                 self.assertIn(form.replace("()", "NIL"), self.s.evaluate(call).message.replace("()", "NIL"), load)
         self.assertIn("got 0: (IF)", self.s.evaluate("(funcall (compile nil '(lambda (x) (list (if) x))) 1)").message)
 
+    def test_a_locked_package(self):
+        own = "LIST belongs to COMMON-LISP. Use another name, or (:shadow #:list) in the DEFPACKAGE of your package."
+        for code in ("(defun list (x) x)", "(defvar list 3)", "(defstruct list)", "(defmacro list ())", "(deftype list ())", "(progn (defun f () (flet ((list ())) (list))) (f))"):
+            self.assertEqual(own, self.s.evaluate(code).hint, code)
+        self.assertIn("ABS belongs to COMMON-LISP. Use another name", self.s.evaluate('(sb-alien:define-alien-routine "abs" sb-alien:int (x sb-alien:int))').hint)
+        self.assertEqual("SB-ALIEN belongs to the Lisp. Use a symbol of your own package.", self.s.evaluate("(defun sb-alien::mine ())").hint)
+        self.s.evaluate("(defpackage :peg (:use :cl) (:export :f)) (sb-ext:lock-package :peg)")
+        for code in ("(defun peg:f ())", "(defun peg::g ())"):
+            report = self.s.evaluate(code)
+            self.assertEqual('PEG is locked against the code of other packages. Evaluate this with package: "PEG"; in a file, after (in-package "PEG").', report.hint)
+            self.assertSucceeds(self.s.evaluate(code, package="PEG"))
+
     def test_the_cheapest_frame_to_call_again_after_a_long_evaluation(self):
         self.s.evaluate("(defvar *fetched* 0) (defun fetch () (incf *fetched*) (sleep 1) '(1 x))"
                         "(defun total (parts) (reduce #'+ parts)) (defun post (parts) (let ((sum (total parts))) (list sum))) (defun work () (list (post (fetch))))")

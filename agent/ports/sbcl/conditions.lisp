@@ -109,6 +109,12 @@ request end the process, and the debugger is the agent."
            ;; What was attempted, the slot, the object.
            (values :slot (class-of (third (simple-condition-format-arguments condition))))))))
 
+(implement lock-violated (condition)
+  (when (typep condition 'sb-ext:package-lock-violation)
+    (values (find-package (package-error-package condition))
+            (and (typep condition 'sb-ext:symbol-package-locked-error)
+                 (sb-ext:package-locked-error-symbol condition)))))
+
 (implement class-missing-p (condition)
   (string= "CLASS-NOT-FOUND-ERROR" (type-of condition)))
 
