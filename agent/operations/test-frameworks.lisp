@@ -69,38 +69,57 @@
         ((and (consp object) (ignore-errors (list-length object))) object)
         (t :none)))
 
-(defun first-difference (expected actual &optional (levels +levels-compared+))
-  "Return the numbers of the elements that lead to the first difference of EXPECTED and ACTUAL, and how it is shown; NIL and NIL if
-none is found."
-  (let ((wanted (elements-in expected))
-        (found (elements-in actual)))
-    (cond ((eql expected actual) (values nil nil))
-          ((and (listp wanted) (listp found) (plusp levels))
-           (loop for index below +elements-compared+
-                 while (or wanted found)
-                 do (unless (and wanted found)
-                      (return (values (list index) (format nil "~:[expected~;actual~] has no more" wanted))))
-                    (multiple-value-bind (path text) (first-difference (pop wanted) (pop found) (1- levels))
-                      (when text
-                        (return (values (cons index path) text))))))
-          (t
-           (let ((one (shown-in-result expected))
-                 (other (shown-in-result actual)))
-             (values '() (and (string/= one other) (format nil "expected ~a, actual ~a" one other))))))))
+(defun first-difference (one two &optional (names '("expected" "actual")) (levels +levels-compared+))
+  "Return in words where ONE and TWO, which are called NAMES, differ first; NIL if that is not found."
+  (let ((elements (elements-in one))
+        (others (elements-in two)))
+    (flet ((part (kind index text)
+             (format nil "~a ~d~:[, ~;~]~a" kind index (char= #\: (char text 0)) text))
+           (leaf (one two)
+             (format nil ": ~@{~a ~a~^, ~}" (first names) one (second names) two)))
+      (cond ((eql one two) nil)
+            ((and (stringp one) (stringp two))
+             (let* ((index (mismatch one two))
+                    (start (max 0 (- (or index 0) 10))))
+               (flet ((around (string)
+                        (shown-in-result (subseq string start (min (length string) (+ start 40))))))
+                 (and index (part "character" index (leaf (around one) (around two)))))))
+            ((and (listp elements) (listp others) (plusp levels))
+             (loop for index below +elements-compared+
+                   while (or elements others)
+                   do (unless (and elements others)
+                        (return (part "element" index (format nil ": ~:[~a~*~;~*~a~] has no more" elements (first names) (second names)))))
+                      (let ((text (first-difference (pop elements) (pop others) names (1- levels))))
+                        (when text
+                          (return (part "element" index text))))))
+            (t
+             (let ((text (shown-in-result one))
+                   (other (shown-in-result two)))
+               (and (string/= text other) (leaf text other))))))))
+
+(defconstant +text-compared-at-a-glance+ 80)
+
+(defun with-difference (text expected actual &optional (names '("expected" "actual")))
+  "Return TEXT, which shows the value ACTUAL, with where it differs from EXPECTED if that cannot be seen at a glance."
+  (let ((difference (and (or (> (length text) +text-compared-at-a-glance+)
+                             (string= text (shown-in-result expected)))
+                         (first-difference expected actual names))))
+    (format nil "~a~@[~%~a~]" text (and difference (string-left-trim ": " difference)))))
 
 (defun actual-text (expected actual)
-  "Return ACTUAL, a value in a test, as text; if EXPECTED is shown alike, with where they differ."
-  (let ((text (shown-in-result actual)))
-    (if (string= text (shown-in-result expected))
-        (multiple-value-bind (path difference) (first-difference expected actual)
-          (format nil "~a~:[~*~*~;~%element ~{~d~^, element ~}: ~a~]" text (and path difference) path difference))
-        text)))
+  "Return ACTUAL, a value in a test, as text."
+  (with-difference (shown-in-result actual) expected actual))
 
 (defun actual-values-text (expected actual)
-  "Return the values ACTUAL of a test as text; if EXPECTED are shown alike, with where they differ."
+  "Return the values ACTUAL of a test as text."
   (if (and (consp expected) (consp actual) (null (cdr expected)) (null (cdr actual)))
       (actual-text (first expected) (first actual))
-      (values-text actual)))
+      (with-difference (values-text actual) expected actual)))
+
+(defun place-in-groups (groups &optional place)
+  "Return the place of a check in words: GROUPS, the names of those that it is in, outermost first, and PLACE."
+  (let ((parts (append groups (and place (list place)))))
+    (and parts (text-or-nil (format nil "~{~a~^ / ~}" parts) +failure-text-limit+))))
 
 (defun kind-p (object name package)
   "True if OBJECT is of the class NAME of PACKAGE."
@@ -268,6 +287,21 @@ none is found."
 ;;; Rove: each assertion is recorded when it is made; one that fails by an error, where the error is
 ;;; signalled.
 
+(defvar *rove-groups* '()
+  "The descriptions of the groups of checks that are running, outermost first. Some versions of Rove do not keep them.")
+
+(defun rove-values-text (form arguments values)
+  "Return the VALUES of ARGUMENTS, the parts of FORM, as text; if FORM compares two, with where they differ."
+  (let ((text (format nil "~{~a = ~a~^, ~}" (loop for argument in arguments
+                                                  for value in values
+                                                  unless (and (atom argument) (constantp argument))
+                                                    collect (shown-in-result argument)
+                                                    and collect (shown-in-result value))))
+        ;; The parts of an argument come before it.
+        (place (and (typep form '(cons t (cons t (cons t null)))) (position (second form) arguments :test #'equal))))
+    (with-difference (cut-text text +failure-text-limit+)
+                     (if place (nth place values) nil) (if place (first (last values)) nil) '("first" "second"))))
+
 (defun take-rove-assertion (result)
   (let ((reason (ask "ASSERTION-REASON" "ROVE" result))
         (name (run-current *test-run*)))
@@ -276,25 +310,17 @@ none is found."
           ((typep reason 'condition)
            (note-condition reason)
            (note-failure name :kind :error :form (list (ask "ASSERTION-FORM" "ROVE" result))
-                              :condition reason))
+                              :place (place-in-groups *rove-groups*) :condition reason))
           (t
-           (note-failure name
-                         :form (list (ask "ASSERTION-FORM" "ROVE" result))
-                         :place (let ((labels (ask "ASSERTION-LABELS" "ROVE/CORE/RESULT" result))
-                                      (place (place-of-check "ROVE")))
-                                  ;; Those of the suite and the test come before those of the groups.
-                                  (format nil "~{~a~^ / ~}"
-                                          (append (rest (member (string name) labels :test #'string-equal))
-                                                  (and place (list place)))))
-                         ;; Rove makes up a description of the form where none was given.
-                         :reason (ignore-errors (slot-value result (its "DESC" "ROVE/CORE/RESULT")))
-                         :actual (format nil "~{~a~^, ~}"
-                                         (loop for argument in (ask "ASSERTION-ARGS" "ROVE" result)
-                                               for value in (ask "ASSERTION-VALUES" "ROVE" result)
-                                               unless (and (atom argument) (constantp argument))
-                                                 collect (format nil "~a = ~a"
-                                                                 (shown-in-result argument)
-                                                                 (shown-in-result value)))))))))
+           (let ((form (ask "ASSERTION-FORM" "ROVE" result)))
+             (note-failure name
+                           :form (list form)
+                           :place (place-in-groups *rove-groups* (place-of-check "ROVE"))
+                           :expected (if (ask "SLOT-VALUE" "CL" result (its "NEGATIVE" "ROVE/CORE/RESULT")) "false" nil)
+                           ;; Rove makes up a description of the form where none was given.
+                           :reason (ignore-errors (slot-value result (its "DESC" "ROVE/CORE/RESULT")))
+                           :actual (rove-values-text form (ask "ASSERTION-ARGS" "ROVE" result)
+                                                     (ask "ASSERTION-VALUES" "ROVE" result))))))))
 
 (define-framework "Rove" '("ROVE")
   :names (lambda ()
@@ -325,14 +351,23 @@ none is found."
                   ;; Only a test has a name; a part of one has a description.
                   (when name
                     (note-test "Rove" name))
-                  (apply call description name more))))))
+                  (let ((*rove-groups* (if name '() (append *rove-groups* (list description)))))
+                    (apply call description name more)))))))
 
 ;;; Parachute: a test and each of its checks has a result object.
 
 (defvar *parachute-checks* '()
   "(RESULT . PLACE) for the checks that failed.")
 
-(defun take-parachute-check (check name status)
+(defun parachute-expectation (check expected)
+  (let ((comparison (ask "COMPARISON" "PARACHUTE" check)))
+    (if (eq comparison (its "GEQ" "PARACHUTE"))
+        (if expected "true" "false")
+        (format nil "~:[~;not ~]~a ~a" (and (its "COMPARISON-GEQ" "PARACHUTE")
+                                            (not (ask "COMPARISON-GEQ" "PARACHUTE" check)))
+                (shown-in-result comparison) (shown-in-result expected)))))
+
+(defun take-parachute-check (check name status groups)
   (let ((form (list (ask "EXPRESSION" "PARACHUTE" check)))
         (value (ask "VALUE" "PARACHUTE" check))
         (expected (ask "EXPECTED" "PARACHUTE" check)))
@@ -340,14 +375,13 @@ none is found."
           ((eq status :skipped) (note-skipped))
           ((not (eq status :failed)))
           ((and (typep value 'error) (assoc value (run-conditions *test-run*) :test #'eq))
-           (note-failure name :kind :error :form form :condition value))
+           (note-failure name :kind :error :form form :place (place-in-groups groups) :condition value))
           (t
            (note-failure name
                          :form form
-                         :place (cdr (assoc check *parachute-checks*))
+                         :place (place-in-groups groups (cdr (assoc check *parachute-checks*)))
                          :expected (when (kind-p check "COMPARISON-RESULT" "PARACHUTE")
-                                     (format nil "~a ~a" (shown-in-result (ask "COMPARISON" "PARACHUTE" check))
-                                             (shown-in-result expected)))
+                                     (parachute-expectation check expected))
                          :actual (when (kind-p check "VALUE-RESULT" "PARACHUTE")
                                    (actual-text expected value))
                          :reason (ask "DESCRIPTION" "PARACHUTE" check))))))
@@ -376,7 +410,7 @@ failed itself: an error outside every check."
 a parent with that status, and then marks the parts as passed."
   (let ((seen (list report))
         (noted (run-conditions *test-run*)))
-    (labels ((take-parts (parent test-name status)
+    (labels ((take-parts (parent test-name status groups)
                (loop with forced = (or (ask "CHILD-STATUS" "PARACHUTE" parent) status)
                      for part across (or (ask "RESULTS" "PARACHUTE" parent) #())
                      for name = (if (kind-p part "TEST-RESULT" "PARACHUTE")
@@ -386,11 +420,15 @@ a parent with that status, and then marks the parts as passed."
                      unless (member part seen :test #'eq)
                        do (push part seen)
                           (cond ((kind-p part "PARENT-RESULT" "PARACHUTE")
-                                 (take-parts part name forced)
+                                 (take-parts part name forced
+                                             (cond ((kind-p part "TEST-RESULT" "PARACHUTE") '())
+                                                   ((kind-p part "GROUP-RESULT" "PARACHUTE")
+                                                    (append groups (list (ask "EXPRESSION" "PARACHUTE" part))))
+                                                   (t groups)))
                                  (take-parachute-parent part (or name "") its-status noted))
                                 (t
-                                 (take-parachute-check part (or name "") its-status))))))
-      (take-parts report nil nil))))
+                                 (take-parachute-check part (or name "") its-status groups))))))
+      (take-parts report nil nil '()))))
 
 (define-framework "Parachute" '("PARACHUTE")
   :names (lambda ()

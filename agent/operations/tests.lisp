@@ -6,6 +6,8 @@
 (defconstant +failures-detailed+ 100)
 (defconstant +failures-named+ 1000)
 (defconstant +failure-text-limit+ 2000)
+(defconstant +shown-limit+ 400
+  "The most characters of a form or a value. Where longer values differ is shown apart.")
 
 (defstruct (test-run (:conc-name run-) (:copier nil))
   "The results of the tests so far."
@@ -41,7 +43,7 @@
 (defun shown-in-result (object &optional (package (test-package)))
   "Return OBJECT, which belongs to a test, as text. If printing it fails, the framework's handlers do not see that."
   (handler-case (with-agent-syntax (:length 50 :level 10 :package package)
-                  (item-text object +failure-text-limit+))
+                  (item-text object +shown-limit+))
     (error () "#<error printing it>")))
 
 (defun place-of-check (package)

@@ -440,11 +440,11 @@ class Testing(Systems):
 STAND_INS = {
     "rove": """
 (defpackage #:rove/core/result (:use #:cl) (:export #:assertion #:passed-assertion #:failed-assertion #:pending-assertion
-  #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values #:assertion-labels))
+  #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
 (in-package #:rove/core/result)
 (defclass assertion () ((form :initarg :form :initform t :reader assertion-form) (reason :initarg :reason :initform nil :reader assertion-reason)
   (desc :initarg :desc :initform nil :reader assertion-description) (args :initarg :args :initform nil :reader assertion-args)
-  (values :initarg :values :initform nil :reader assertion-values) (labels :initarg :labels :initform nil :reader assertion-labels)))
+  (values :initarg :values :initform nil :reader assertion-values) (negative :initarg :negative :initform nil)))
 (defclass passed-assertion (assertion) ())
 (defclass failed-assertion (assertion) ())
 (defclass pending-assertion (assertion) ())
@@ -469,25 +469,25 @@ STAND_INS = {
 (defpackage #:rove/core/suite (:use #:cl))
 (in-package #:rove/core/suite)
 (defun call-with-suite (function) (let ((rove/core/stats:*stats* :stats)) (funcall function)))
-(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:testing #:defhook #:ok #:skip #:run #:assertion #:passed-assertion
+(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:testing #:defhook #:ok #:ng #:skip #:run #:assertion #:passed-assertion
   #:failed-assertion #:pending-assertion #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
 (in-package #:rove)
 (defmacro deftest (name &body body)
   `(progn (pushnew ',name rove/core/suite/package::*tests*)
           (setf (get ',name 'rove/core/suite/package::test) (lambda () (rove/core/test::call-with-testing-with-options ,(string name) ',name (lambda () ,@body))))))
-(defvar *labels* '())
-(defmacro testing (text &body body) `(let ((*labels* (append *labels* '(,text)))) ,@body))
+(defmacro testing (text &body body) `(rove/core/test::call-with-testing-with-options ,text nil (lambda () ,@body)))
 (defun note (class &rest arguments) (rove/core/stats:record rove/core/stats:*stats* (apply #'make-instance class arguments)))
 (defmacro ok ((function &rest arguments))
   `(let* ((values (list ,@arguments)) (result (apply #',function values)))
-     (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :labels (list* "suite" "adds" *labels*) :desc "it should be true")))
+     (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :desc "it should be true")))
+(defmacro ng (form) `(note (if ,form 'failed-assertion 'passed-assertion) :form ',form :negative t))
 (defun skip (reason) (note 'pending-assertion :desc reason))
 (defmacro defhook (mode &body body) (declare (ignore mode)) `(setf rove/core/suite/package::*before* (lambda () ,@body)))
 (defun run (system) (declare (ignore system)) (rove/core/suite::call-with-suite (lambda () (rove/core/suite/package:run-suite :suite))))
 """,
     "parachute": """
-(defpackage #:parachute (:use #:cl) (:export #:test #:define-test #:is #:skip #:status #:expression #:value #:results #:name #:body #:tests
-  #:comparison #:expected #:description #:comparison-result #:value-result #:parent-result #:test-result #:controlling-result #:child-status #:test-packages #:package-tests))
+(defpackage #:parachute (:use #:cl) (:export #:test #:define-test #:is #:isnt #:true #:group #:skip #:status #:expression #:value #:results #:name #:body #:tests
+  #:comparison #:comparison-geq #:expected #:description #:comparison-result #:value-result #:parent-result #:test-result #:controlling-result #:child-status #:test-packages #:package-tests))
 (in-package #:parachute)
 (defvar *tests* '())
 (defvar *parent*)
@@ -495,19 +495,28 @@ STAND_INS = {
 (defclass result () ((expression :initarg :expression :reader expression) (status :initform :unknown :initarg :status :accessor status)
   (description :initform nil :accessor description)))
 (defclass value-result (result) ((value :accessor value) (body :initarg :body :reader body)))
-(defclass comparison-result (value-result) ((expected :initarg :expected :reader expected) (comparison :initarg :comparison :reader comparison)))
+(defclass comparison-result (value-result) ((expected :initarg :expected :reader expected) (comparison :initarg :comparison :reader comparison)
+  (comparison-geq :initarg :comparison-geq :initform t :reader comparison-geq)))
 (defclass parent-result (result) ((results :initform (make-array 0 :adjustable t :fill-pointer t) :reader results)))
 (defclass test-result (parent-result) ())
+(defclass group-result (parent-result) ())
+(defun geq (value expected) (if expected value (not value)))
 (defclass controlling-result (parent-result) ((child-status :initform :skipped :reader child-status)))
 (defun add (result) (vector-push-extend result (results *parent*)) result)
 (defmacro define-test (name &body body &aux (depends-on (when (eq :depends-on (first body)) (pop body) (pop body))))
   `(setf *tests* (append *tests* (list (make-instance 'test :name ',name :depends-on ',depends-on :tests (list (lambda () ,@body)))))))
 (defun check (result)
   (handler-case (progn (setf (value result) (funcall (body result)))
-                       (setf (status result) (if (funcall (comparison result) (value result) (expected result)) :passed :failed)))
+                       (setf (status result) (if (geq (funcall (comparison result) (value result) (expected result)) (comparison-geq result)) :passed :failed)))
     (error (e) (setf (value result) e (status result) :failed))))
 (defmacro is (comparison expected form)
   `(check (add (make-instance 'comparison-result :expression '(is ,comparison ,expected ,form) :expected ,expected :comparison ',comparison :body (lambda () ,form)))))
+(defmacro isnt (comparison expected form)
+  `(check (add (make-instance 'comparison-result :expression '(isnt ,comparison ,expected ,form) :expected ,expected :comparison ',comparison :comparison-geq nil :body (lambda () ,form)))))
+(defmacro true (form)
+  `(check (add (make-instance 'comparison-result :expression '(true ,form) :expected t :comparison 'geq :body (lambda () ,form)))))
+(defmacro group ((name) &body body)
+  `(let ((*parent* (add (make-instance 'group-result :expression ',name)))) ,@body (setf (status *parent*) :failed)))
 (defmacro skip (reason &body body) (declare (ignore reason))
   `(let ((*parent* (add (make-instance 'controlling-result :expression :skipped :status :passed))))
      (flet ((check (result) (setf (status result) :passed))) ,@body)))
@@ -569,7 +578,7 @@ STAND_INS = {
 SUITES = {
     "rove": ("(:use #:cl #:rove)", '(defvar *three* 0)\n(defhook :before (setf *three* 3))\n(deftest adds (testing "sums" (ok (= *three* (+ 1 2))) (ok (= 4 (+ 1 2)))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
              "(uiop:symbol-call :rove '#:run c)", "3 tests, 5 checks: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  in: sums / suite/suite.lisp:5\n  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
-    "parachute": ("(:use #:cl) (:import-from #:parachute #:define-test #:is #:skip)",
+    "parachute": ("(:use #:cl) (:import-from #:parachute #:define-test #:is #:isnt #:true #:group #:skip)",
                   '(define-test adds (is = 3 (+ 1 2)) (is = 4 (+ 1 2)) (skip "later" (is = 1 2)))\n(define-test skipped :depends-on (adds) (is = 1 1))\n(define-test inside (is = 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
                   "(uiop:symbol-call :parachute '#:test :suite)", "3 tests, 6 checks: 1 passed, 1 failed, 2 with an unexpected error, 2 skipped (Parachute)", "  in: suite/suite.lisp:3\n  form: (IS = 4 (+ 1 2))\n  expected: = 4\n  actual: 3\n"),
     "lisp-unit": ("(:use #:cl #:lisp-unit)", '(define-test adds (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
@@ -579,18 +588,50 @@ SUITES = {
 }
 
 
+COUNTED = "(defun counted (other) (loop for i below 100 collect (if (eql i other) :other i)))\n"
+
+# Checks of each framework: one that should not hold, one in groups, values that differ far behind; and what is told of them.
+DETAILS = {
+    "fiveam": ("(test p (is (not (= 1 1))) (is (string= (make-string 999 :initial-element #\\a) (concatenate 'string (make-string 999 :initial-element #\\a) \"b\")))\n(is (equal (list 1 (list (counted nil))) (list 1 (list (counted 90))))))",
+               ["  form: (NOT (= 1 1))\n  expected: not (= 1)\n", '\n          character 999: expected "aaaaaaaaaa", actual "aaaaaaaaaab"\n', "\n          element 1, element 0, element 90: expected 90, actual :OTHER\n"]),
+    "rt": ("(deftest p (values 1 (list 2 (counted 90))) 1 (2 #.(loop for i below 100 collect i)))", ["\n          element 1, element 1, element 90: expected 90, actual :OTHER\n"]),
+    "rove": ('(deftest p (testing "outer" (testing "inner" (ng (= 1 1)))\n(ok (equal (list 1 (counted nil)) (list 1 (counted 90))))) (ng (= 1 1)))',
+             ["  in: outer / inner / suite/suite.lisp:4\n  form: (= 1 1)\n  expected: false\n", "  in: outer / suite/suite.lisp:5\n", "\n          element 1, element 90: first 90, second :OTHER\n",
+              "  in: suite/suite.lisp:5\n  form: (= 1 1)\n  expected: false\n"]),
+    "parachute": ("(define-test p (isnt = 1 1) (true nil) (group (inner) (is equal (list 1 (counted nil)) (list 1 (counted 90)))))",
+                  ["\n  expected: not = 1\n  actual: 1\n", "\n  expected: true\n  actual: NIL\n", "  in: INNER / suite/suite.lisp:4\n", "\n          element 1, element 90: expected 90, actual :OTHER\n"]),
+    "lisp-unit": ("(define-test p (assert-equal (list 1 (counted nil)) (list 1 (counted 90))))", ["\n          element 1, element 90: expected 90, actual :OTHER\n"]),
+    "lisp-unit2": ("(define-test p () (assert-equal (list 1 (counted nil)) (list 1 (counted 90))))", ["\n          element 1, element 90: expected 90, actual :OTHER\n"]),
+}
+
+
 class StandIns(Systems):
     """Frameworks that Debian has not packed, by what they are known to call."""
 
-    def test_each_framework_gives_counts_and_errors_that_can_be_entered(self):
-        for framework, (uses, tests, perform, counts, details) in SUITES.items():
+    def stand_in(self, framework, tests):
+        """Start with a system "suite" of these tests."""
+        if framework not in STAND_INS:
+            return self.project({"suite/" + name: text for name, text in suite("suite", framework, tests).items()})
+        uses, _, perform, _, _ = SUITES[framework]
+        return self.project({
+            framework + ".asd": '(defsystem "%s" :components ((:file "framework")))\n' % framework,
+            "framework.lisp": STAND_INS[framework],
+            "suite/suite.asd": '(defsystem "suite" :depends-on ("%s") :components ((:file "suite")) :perform (test-op (o c) %s))\n' % (framework, perform),
+            "suite/suite.lisp": "(defpackage #:suite %s)\n(in-package #:suite)\n%s" % (uses, tests),
+        })
+
+    def test_polarity_group_and_the_place_of_the_first_difference(self):
+        for framework, (tests, told) in DETAILS.items():
             with self.subTest(framework):
-                client = self.project({
-                    framework + ".asd": '(defsystem "%s" :components ((:file "framework")))\n' % framework,
-                    "framework.lisp": STAND_INS[framework],
-                    "suite/suite.asd": '(defsystem "suite" :depends-on ("%s") :components ((:file "suite")) :perform (test-op (o c) %s))\n' % (framework, perform),
-                    "suite/suite.lisp": "(defpackage #:suite %s)\n(in-package #:suite)\n%s" % (uses, tests),
-                })
+                text = self.stand_in(framework, COUNTED + tests).call("run-tests", system="suite", wait=120).text
+                for part in told:
+                    self.assertIn(part, text + "\n")
+                self.assertLess(len(text), 3000)
+
+    def test_each_framework_gives_counts_and_errors_that_can_be_entered(self):
+        for framework, (_, tests, _, counts, details) in SUITES.items():
+            with self.subTest(framework):
+                client = self.stand_in(framework, tests)
                 reply = self.assertIsError(client.call("run-tests", system="suite", wait=120), "suite: FAILED. " + counts)
                 self.assertIn(details, reply.text + "\n")
                 self.assertRegex(reply.text, r"ERROR: (SUITE::)?INSIDE\n(  form: .*\n)?  condition: TYPE-ERROR\n    The value\s")
