@@ -23,6 +23,7 @@
   (handlers (handlers-now))             ; those established before any of the framework's
   (ran '())                             ; the names of the tests that ran, last first
   (deleted '())                         ; those of them that are no longer in their file
+  (owners '())                          ; the names of the systems in whose files they are, if none is the tested one
   (package (session-package))           ; names are shown relative to it, also if a test runs in another package
   (verdict nil))                        ; what the system's own TEST-OP signalled about failures
 
@@ -292,14 +293,31 @@ Refuse if there are none."
 (define-session-variable *tests-in-files* '()
   "The names of the tests that ran and were in a file of their system then.")
 
-(defun note-deleted-tests (named)
-  "Note which tests that ran were once in a file of their system, whose forms are NAMED, and are no longer."
-  (let ((run *test-run*))
+(defconstant +owners-searched+ 3
+  "How many systems are looked for that are not known to belong together: the files of all loaded systems are read for it.")
+
+(defun note-owners (name tables frameworks)
+  "Note the systems whose tests ran if none are of the system NAME, and which tests that were once in a file of a system are no
+longer. TABLES are the systems that belong together, each with what NAMED-IN-SYSTEMS lists of it."
+  (let ((run *test-run*)
+        (searches +owners-searched+))
     (dolist (test (run-ran run))
-      (cond ((eq :file (of-system-p test named))
-             (pushnew test *tests-in-files* :test #'equal))
-            ((member test *tests-in-files* :test #'equal)
-             (push (shown-in-result test (shown-package)) (run-deleted run)))))))
+      (flet ((owner ()
+               (car (find-if (lambda (table) (eq :file (of-system-p test (cdr table)))) tables))))
+        (let ((owner (or (owner)
+                         (and (plusp searches)
+                              (let ((found (owner-of-test test frameworks)))
+                                (decf searches)
+                                (when found
+                                  (push (cons found (named-in-systems (list found))) tables)
+                                  (owner)))))))
+          (cond (owner
+                 (pushnew test *tests-in-files* :test #'equal)
+                 (pushnew owner (run-owners run) :test #'string=))
+                ((member test *tests-in-files* :test #'equal)
+                 (push (shown-in-result test (shown-package)) (run-deleted run)))))))
+    (when (member name (run-owners run) :test #'string=)
+      (setf (run-owners run) '()))))
 
 ;;; The run
 
@@ -353,12 +371,14 @@ Return true if all of the framework's tests were run because the system does not
   (setf *current-form* (list `(asdf:test-system ,name)))
   (let* ((test-systems (load-for-testing name))
          (frameworks (frameworks-here title))
-         (named (named-in-systems (own-systems (cons name test-systems)))))
+         (tables (loop for system in (own-systems (cons name test-systems))
+                       collect (cons system (named-in-systems (list system)))))
+         (named (reduce #'append tables :key #'cdr)))
     (prog1 (if text
                (progn (run-chosen-tests (find-tests text name named frameworks))
                       nil)
                (run-system-tests name test-systems named frameworks))
-      (note-deleted-tests named))))
+      (note-owners name tables frameworks))))
 
 (define-operation :run-tests (&rest arguments &key system test framework (count 0))
   (let* ((path (definition-path system))
@@ -384,5 +404,6 @@ Return true if all of the framework's tests were run because the system does not
                 :fallback fallback
                 :verdict (run-verdict *test-run*)
                 :deleted (run-deleted *test-run*)
+                :owners (run-owners *test-run*)
                 :failures (reverse (run-failures *test-run*))
                 (run-counts *test-run*)))))))

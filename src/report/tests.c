@@ -89,6 +89,7 @@ bool report_tests(struct strbuf *out, const struct session *session, const struc
     reply_fill(out, reply,
                "{fallback?\nThe system's test operation runs no tests, so the tests in its files were run.}"
                "{verdict?\nThe system's test operation then signalled: {verdict}}"
+               "{owners?\nThese are tests of {owners*, |{}}.}"
                "{deleted?\nNo longer in its file, but still defined in the session: {deleted*, |{}}}");
     bool is_one_named = false;
     for (size_t i = 0; i < sexp_count(failures); i++)

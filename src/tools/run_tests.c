@@ -26,9 +26,12 @@ void run_tests_report(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf text = {0}, aside = {0};
     size_t most = call_max_output(call, o);
-    if (run_tests_is_result(o) && report_tests_counted(o->reply))
+    if (!run_tests_is_result(o)) {
+        call_report(call, o);
+        return;
+    }
+    if (report_tests_counted(o->reply))
         report_put_aside(&aside, o, 0); /* the framework's own output repeats each failure */
-    call->is_error = o->kind == OUTCOME_ERROR;
     if (report_begin(&call->text, o, most)) {
         call->is_error = report_tests(&text, o->session, o->reply);
         section_begin(&call->text, HEADING_NONE);

@@ -400,6 +400,28 @@ class Testing(Systems):
         client.evaluate("(fiveam:test mine (fiveam:is (= 1 1)))")
         self.assertIn("fa: passed. 1 test: 1 passed", client.call("run-tests", system="fa", test="mine").text)
 
+    def test_the_system_whose_tests_ran_is_named_if_it_is_another(self):
+        client = self.project({**suite("checks", "fiveam", "(test good (is (= 1 1)))\n"),
+                               "ordered.asd": '(defsystem "ordered" :in-order-to ((test-op (test-op "checks"))))',
+                               "performed.asd": '(defsystem "performed" :perform (test-op (o c) (asdf:test-system "checks")))'})
+        own = client.call("run-tests", system="checks", wait=120).text
+        self.assertNotIn("These are tests", own)
+        for system in ("ordered", "performed"):
+            text = client.call("run-tests", system=system).text
+            self.assertIn("(FiveAM).\nThese are tests of checks.\n", text)
+            self.assertNotIn("No longer", text)
+
+    def test_missing_parentheses_are_explained_as_when_loading(self):
+        files = {"torn.asd": '(defsystem "torn" :components ((:file "torn")))\n(defsystem "torn/tests" :depends-on ("torn"))',
+                 "torn.lisp": "(defun half (x)\n  (let ((y 2))\n    (/ x y))\n\n(defun third-of (x)\n  (/ x 3))\n"}
+        client = self.project(files)
+        loaded = client.call("load-system", system="torn", wait=60).text
+        for system in ("torn", "torn/tests"):
+            reply = client.call("run-tests", system=system)
+            self.assertTrue(reply.is_error)
+            self.assertEqual(loaded.partition("[Syntax]")[2], reply.text.partition("[Syntax]")[2])
+        self.assertIn("`)` is probably missing after line 3, column 12", loaded)
+
     def test_long_values_that_are_shown_alike_have_where_they_differ(self):
         client = self.project({
             "long.asd": '(defsystem "long" :depends-on ("fiveam" "rt") :components ((:file "long"))\n'
