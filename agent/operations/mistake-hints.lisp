@@ -186,11 +186,22 @@ the function does not accept that number. The call of a generic function has no 
                  (format nil "~a has ~[no methods~:;~:*the method~p ~a~]."
                          (name-text name) (length texts) (listed texts +methods-told+)))))))))
 
-(defun encoding-hint (condition)
-  "Return a sentence if CONDITION reports octets that are not in the encoding of their stream or conversion."
+(defun decoding-error-p (condition)
+  "True if CONDITION reports octets that are not in the encoding of their stream or conversion."
   (let ((name (symbol-name (type-of condition))))
-    (when (or (search "DECODING-ERROR" name) (search "INVALID-UTF8" name))
-      "The octets are in another encoding. Pass :external-format, such as :latin-1 or '(:utf-8 :replacement #\\?).")))
+    (or (search "DECODING-ERROR" name) (search "INVALID-UTF8" name))))
+
+(defun encoding-hint (condition)
+  (when (and (decoding-error-p condition) (not (reading-failure condition)))
+    "The octets are in another encoding. Pass :external-format, such as :latin-1 or '(:utf-8 :replacement #\\?)."))
+
+(defun source-encoding-hint (condition)
+  "Return a sentence if CONDITION, or a warning of the compiler, is that a source is in another encoding."
+  (multiple-value-bind (file failure)
+      ;; That of ASDF has another condition in a slot.
+      (unread-file (some #'reading-failure (cons condition (mapcar #'cdr (ignore-errors (condition-slots condition))))))
+    (when (and failure (decoding-error-p failure))
+      (format nil "The file is not in UTF-8. Convert it, or load it with (load ~s :external-format :latin-1)." file))))
 
 (defun redefinition-hint (condition)
   "Return a sentence if CONDITION is that a structure is not of the type of its name: it, or the code, is of an earlier

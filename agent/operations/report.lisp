@@ -380,6 +380,7 @@ do not show the line."
                      ((storage-hint condition))
                      ((input-hint condition))
                      ((mistake-hint failure frame))
+                     ((source-encoding-hint failure))
                      ((name-hint failure))
                      ((lost-variable-hint condition))
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
@@ -400,10 +401,11 @@ do not show the line."
       (t (if failure (file-failure-message failure) (message-text condition))))))
 
 (defun unread-file (failure)
-  "Return the name of the file in which the reader failed with FAILURE, or in one that was compiled; or NIL."
+  "Return the name of the file in which the reader failed with FAILURE, or in one that was compiled; or NIL. Second, the failure."
   (let ((failure (or failure (some #'reading-failure (remove nil (mapcar #'first *warnings*))))))
-    (and failure
-         (ignore-errors (uiop:native-namestring (pathname (stream-error-stream failure)))))))
+    (values (and failure
+                 (ignore-errors (uiop:native-namestring (pathname (stream-error-stream failure)))))
+            failure)))
 
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."

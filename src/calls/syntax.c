@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/section.h"
 #include "scan/scan_repair.h"
 
@@ -19,6 +20,18 @@ bool syntax_read(const char *directory, const char *path, size_t len, struct reg
     *file = (struct regular_file){.directory = -1};
     err_set(err, ERR_INVALID, "The path contains a NUL character");
     return false;
+}
+
+bool syntax_add_encoding(struct strbuf *out, const char *text, size_t len)
+{
+    size_t valid = utf8_valid_prefix(text, len);
+    struct scan_place place = scan_place_of(text, len, valid);
+    if (valid < len)
+        strbuf_addf(out,
+                    "✗ Not UTF-8: the byte 0x%02X at line %zu, column %zu. Convert the file, or load it with "
+                    "its :external-format, such as :latin-1.",
+                    (unsigned)(unsigned char)text[valid], place.line, place.column);
+    return valid < len;
 }
 
 void syntax_add_fault(struct strbuf *out, const char *directory, const char *path)

@@ -15,6 +15,10 @@
 bool syntax_read(const char *directory, const char *path, size_t len, struct regular_file *file,
                  struct err *err);
 
+/* syntax_add_encoding(out, text, len): append the first place of ${text} that is not UTF-8; false if there is
+ * none. */
+bool syntax_add_encoding(struct strbuf *out, const char *text, size_t len);
+
 /* syntax_add_fault(out, directory, path): append where the parentheses of that file are unbalanced; nothing
  * if they are balanced, or it is not in ${directory}. */
 void syntax_add_fault(struct strbuf *out, const char *directory, const char *path);

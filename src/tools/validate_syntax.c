@@ -38,8 +38,11 @@ static void run(struct tool_call *call)
         scan_match_explain(&match, line, column, code, len, &text);
     } else {
         struct scan_result result;
-        scan_has_fault(code, len, &result);
-        scan_explain(&result, code, len, &text);
+        bool is_other_encoding = syntax_add_encoding(&text, code, len);
+        if (scan_has_fault(code, len, &result) || !is_other_encoding) {
+            strbuf_adds(&text, is_other_encoding ? "\n" : "");
+            scan_explain(&result, code, len, &text);
+        }
     }
     regular_file_fini(&file);
     call_answer(call, false, "%s", strbuf_string(&text));

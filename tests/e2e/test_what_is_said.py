@@ -266,6 +266,23 @@ class Hints(mcp.SessionTest):
         self.assertEqual(expected, self.s.evaluate('(with-open-file (in "%s") (read-line in))' % place).hint)
         self.assertEqual(expected, self.s.evaluate("(sb-ext:octets-to-string (coerce #(99 233 100 100) '(vector (unsigned-byte 8))) :external-format :utf-8)").hint)
 
+    def test_a_source_in_another_encoding(self):
+        text = "(defun gruss (x)\n  \"Grüße\"\n  (list x))\n".encode("latin-1")
+        folder = mcp.write_files(self.folder(), {"s.lisp": text, "torn.lisp": text + b"(list\n", "s.asd": '(defsystem "s" :components ((:file "s")))',
+                                                 "d.asd": '(defsystem "d" :description "ü")'.encode("latin-1")})
+        client = self.start_server("--directory", folder)
+        hint = 'The file is not in UTF-8. Convert it, or load it with (load "%s" :external-format :latin-1).'
+        path = os.path.join(folder, "s.lisp")
+        for report in (client.evaluate('(load "s.lisp")'), client.call("load-system", path=path), client.call("load-system", path=path, compile=True),
+                       client.call("load-system", system="s"), client.call("run-tests", system="s")):
+            self.assertEqual(hint % path, report.hint, report.text)
+        self.assertEqual(hint % os.path.join(folder, "d.asd"), client.call("load-system", system="d").hint)
+        place = "✗ Not UTF-8: the byte 0xFC at line 2, column 6. Convert the file, or load it with its :external-format, such as :latin-1."
+        self.assertEqual(place, client.call("validate-syntax", path="s.lisp").text)
+        self.assertTrue(client.call("validate-syntax", path="torn.lisp").text.startswith(place + "\n✗ Syntax invalid: a list is never closed"))
+        client.evaluate('(load "s.lisp" :external-format :latin-1)')
+        self.assertIn('"Grüße"\n  (list x))', client.call("find-definition", name="gruss").text)
+
     def test_a_structure_that_was_redefined(self):
         self.s.evaluate("(defstruct spot a) (defvar *spot* (make-spot)) (defun spot-of (s) (spot-a s))")
         self.s.evaluate("(handler-bind ((warning #'muffle-warning) (error #'continue)) (eval '(defstruct spot b a)))")

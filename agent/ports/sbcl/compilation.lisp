@@ -123,7 +123,7 @@ NIL."
 
 (implement reading-failure (condition)
   (flet ((of-file-p (failure)
-           (and (typep failure '(or reader-error end-of-file))
+           (and (typep failure '(or reader-error end-of-file sb-int:stream-decoding-error))
                 (typep (stream-error-stream failure) 'sb-impl::form-tracking-stream)
                 failure)))
     ;; Slots of a condition that the user has made may be unbound.

@@ -86,13 +86,16 @@ within one."
     (error () nil)))
 
 (defun text-of-file (native position &optional (limit +longest-form+))
-  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
-  (with-open-file (stream (sb-ext:parse-native-namestring native)
-                          :external-format '(:utf-8 :replacement #\ufffd))
-    (file-position stream position)
-    (let* ((text (make-string (max 0 (min limit (- (file-length stream) position)))))
-           (end (read-sequence text stream)))
-      (subseq text 0 end))))
+  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading. What is not UTF-8 is read as
+Latin-1, where each octet is a character."
+  (flet ((text-in (encoding)
+           (with-open-file (stream (sb-ext:parse-native-namestring native) :external-format encoding)
+             (file-position stream position)
+             (let* ((text (make-string (max 0 (min limit (- (file-length stream) position)))))
+                    (end (read-sequence text stream)))
+               (subseq text 0 end)))))
+    (handler-case (text-in :utf-8)
+      (sb-int:stream-decoding-error () (text-in :latin-1)))))
 
 (defun newlines-before (native position)
   "Return how many lines of the file NATIVE end before POSITION, and how many characters of its line come before it. Signal an
