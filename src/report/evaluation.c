@@ -3,6 +3,8 @@
  */
 #include "report/report.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "lisp/worker.h"
@@ -233,6 +235,17 @@ static void note_forms_done(const struct outcome *o, const struct sexp *reply, s
     strbuf_fini(&text);
 }
 
+/* Hunchentoot catches the errors of its handlers, so that only its log tells of them. */
+static void note_logged_error(const struct outcome *o, const struct capture *c)
+{
+    static const char level[] = " [ERROR]] ";
+    if (c->head.len > 0 && memmem(c->head.bytes, c->head.len, level, sizeof level - 1) != NULL)
+        notices_addf(session_notices(o->session),
+                     "Hunchentoot has logged an error of a handler. After configure-limits with "
+                     "thread-errors: 5, and (setf hunchentoot:*catch-errors-p* nil), the next one can be "
+                     "entered.");
+}
+
 /* The report of a failure has fewer than 10,000 characters. Long output or many warnings before it are
  * cut more than usual; the rest is kept for get-output as always. */
 #define LARGE_FAILURE 4000
@@ -266,8 +279,10 @@ bool report_begin(struct strbuf *out, const struct outcome *o, size_t max_output
         struct capture *between = session_between(o->session);
         if (!capture_is_blank(between))
             add_capture(out, HEADING_BETWEEN, o->session, between, max_output);
+        note_logged_error(o, between);
         capture_fini(between);
     }
+    note_logged_error(o, o->output[WORKER_STDERR]);
     add_capture(out, HEADING_STDOUT, o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, HEADING_STDERR, o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply, max_output);

@@ -757,6 +757,19 @@ class WebServer(mcp.TestCase):
             self.s.call("invoke-restart", restart="CONTINUE", index=number)
             self.assertEqual("20", page.result(30))
 
+    def test_after_an_error_that_only_the_log_has_the_variable_is_named(self):
+        hint = ("Hunchentoot has logged an error of a handler. After configure-limits with thread-errors: 5, and (setf hunchentoot:*catch-errors-p* nil), "
+                "the next one can be entered.")
+        try:
+            self.s.evaluate("(setf hunchentoot:*catch-errors-p* t (hunchentoot:acceptor-message-log-destination *acceptor*) *error-output*)")
+            self.assertIn(hint, self.s.evaluate('(fetch "price?amount=30")').session)
+            with self.assertRaises(urllib.error.HTTPError):
+                self.get("price?amount=30", self.port())
+            self.assertIn(hint, mcp.wait_until(lambda: self.s.evaluate("1").session, 10, "the log"))
+            self.assertNotIn(hint, self.s.evaluate('(fetch "price?amount=3")').text)
+        finally:
+            self.s.evaluate("(setf hunchentoot:*catch-errors-p* nil (hunchentoot:acceptor-message-log-destination *acceptor*) nil)")
+
     def test_a_function_is_redefined_while_a_request_runs(self):
         port = self.port()
         with concurrent.futures.ThreadPoolExecutor() as pool:
