@@ -28,6 +28,7 @@ static void add_capture(struct strbuf *out, enum heading heading, struct session
         session_keep_output(s, c);
     }
     section_end(out);
+    section_add_line(out, "");
 }
 
 void report_cut(struct strbuf *out, struct session *s, const char *text, size_t len, size_t most)
@@ -86,7 +87,8 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
 {
     size_t len;
     const char *text = sexp_string(value, &len);
-    strbuf_adds(out, is_plain ? "" : "=> ");
+    if (!is_plain)
+        section_add_line(out, "=> ");
     if (text == NULL)
         return;
     report_cut(out, s, text, len, most);
@@ -102,15 +104,15 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
         add_value(out, o->session, sexp_nth(values, 0), sexp_nth(cut, 0), most, true);
         return;
     }
+    if (reply_flag(o->reply, "aborted") || sexp_count(values) == 0)
+        section_add_line(out, "; No values");
     if (reply_flag(o->reply, "aborted"))
         strbuf_addf(
-            out, "; No values: the restart ABORT ended the evaluation%s",
+            out, ": the restart ABORT ended the evaluation%s",
             reply_flag(o->reply, "hooked")
                 ? "\n; *DEBUGGER-HOOK* is set and is called at each error. While it is NIL, errors are "
                   "reported and can be entered."
                 : "");
-    else if (sexp_count(values) == 0)
-        strbuf_adds(out, "; No values");
     size_t start = out->len;
     for (size_t i = 0; i < sexp_count(values); i++) {
         if (i > 0)
@@ -129,7 +131,8 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
     if (sexp_count(timing) < 4)
         return;
     static const char *const units[] = {" ms real, ", " ms run, ", " ms GC, ", " bytes consed"};
-    strbuf_adds(out, "\n; Timing: ");
+    strbuf_addc(out, '\n');
+    section_add_line(out, "; Timing: ");
     for (size_t i = 0; i < 4; i++) {
         int64_t n = sexp_integer(sexp_nth(timing, i), 0);
         if (n < 0)
@@ -201,7 +204,7 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
     section_begin(out, HEADING_NONE);
     if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
-        strbuf_adds(out, "; Earlier values:");
+        section_add_line(out, "; Earlier values:");
         add_earlier(out, o->session, o->reply, most);
         most = share_of(o->reply, most);
     }

@@ -4,6 +4,7 @@
  */
 #include "report/section.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,74 +25,147 @@ static bool ends_line(uint32_t c)
     return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/* Controls, blanks, and characters without a shape. */
+struct range {
+    uint32_t first, last;
+};
+
+static bool is_in(uint32_t c, const struct range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* After it the cursor of a terminal may be at the beginning of a line: a control sequence, a backspace. */
+static bool moves(uint32_t c)
+{
+    return c == '\a' || c == '\b' || c == 0x1b || (c >= 0x80 && c < 0xa0);
+}
+
+/* Controls, blanks, characters without a shape, and marks on the character before. */
 static bool is_unseen(uint32_t c)
 {
-    static const uint32_t ranges[][2] = {
-        {0, 0x20},          {0x7f, 0xa0},     {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
-        {0x115f, 0x1160},   {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x2000, 0x200f},
-        {0x202a, 0x202f},   {0x205f, 0x206f}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
-        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1d173, 0x1d17a},
-        {0xe0000, 0xe0fff},
+    static const struct range ranges[] = {
+        {0, 0x20},        {0x7f, 0xa0},     {0xad, 0xad},     {0x300, 0x36f},     {0x61c, 0x61c},
+        {0x115f, 0x1160}, {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x1ab0, 0x1aff},
+        {0x1dc0, 0x1dff}, {0x2000, 0x200f}, {0x202a, 0x202f}, {0x205f, 0x206f},   {0x20d0, 0x20ff},
+        {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfe20, 0xfe2f},
+        {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
     };
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (c >= ranges[i][0] && c <= ranges[i][1])
+    return is_in(c, ranges, sizeof ranges / sizeof *ranges);
+}
+
+static bool is_bracket(uint32_t c)
+{
+    static const struct range ranges[] = {
+        {'[', '['},       {']', ']'},       {0x2045, 0x2046}, {0x2308, 0x230b},
+        {0x23a1, 0x23a6}, {0x2768, 0x2775}, {0x27e6, 0x27ef}, {0x2983, 0x2998},
+        {0x3008, 0x301b}, {0xfe17, 0xfe18}, {0xfe35, 0xfe48}, {0xff3b, 0xff3d},
+    };
+    return is_in(c, ranges, sizeof ranges / sizeof *ranges);
+}
+
+/* A character, or a control sequence of terminals as the character that begins it. */
+static uint32_t next_character(const char *text, size_t len, size_t *at)
+{
+    unsigned char lead = (unsigned char)text[(*at)++];
+    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc0))
+        return 0xfffd;
+    uint32_t c = lead < 0xc0 ? lead : lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0x0f : lead & 0x07;
+    for (int i = 0; i < 3 && lead >= 0xc0 && *at < len && utf8_continues(text[*at]); i++)
+        c = c << 6 | ((unsigned char)text[(*at)++] & 0x3f);
+    if (c != 0x1b && c != 0x9b)
+        return c;
+    *at += c == 0x1b && *at < len && text[*at] == '[';
+    while (*at < len && text[*at] >= ' ' && text[*at] < '@')
+        (*at)++;
+    *at += *at < len && text[*at] >= '@';
+    return c;
+}
+
+/* The next character of a line that shows; '\n' at its end. */
+static uint32_t next_seen(const char *text, size_t len, size_t *at)
+{
+    while (*at < len) {
+        uint32_t c = next_character(text, len, at);
+        if (ends_line(c))
+            break;
+        if (!is_unseen(c))
+            return c;
+    }
+    return '\n';
+}
+
+/* Readers hardly see the case of a letter, a blank, or one letter of another alphabet among others. */
+static bool is_alike(uint32_t c, char of_heading)
+{
+    if (of_heading == '[' || of_heading == ']')
+        return is_bracket(c);
+    return c == (unsigned char)of_heading ||
+           (isalpha((unsigned char)of_heading) && (c >= 0x80 || (c | 0x20) == (of_heading | 0x20u)));
+}
+
+static bool looks_like(const char *text, size_t len, const char *heading)
+{
+    size_t at = 0;
+    bool is_foreign =
+        isalpha((unsigned char)heading[1]); /* each letter, and not as mathematicians write it */
+    for (const char *h = heading; *h != '\0' && (h == heading || h[-1] != ']'); h++) {
+        uint32_t c = *h == ' ' ? ' ' : next_seen(text, len, &at);
+        if (!is_alike(c, *h))
+            return false;
+        is_foreign = is_foreign && (c >= 0x80 || !isalpha((int)c)) && c < 0xff00;
+    }
+    return !is_foreign;
+}
+
+static bool looks_like_one(const char *text, size_t len, const char *const *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (looks_like(text, len, all[i]))
             return true;
     return false;
 }
 
-/* The character that ends before *at, which becomes the place of its first byte. */
-static uint32_t character_before(const char *text, size_t *at)
+static void mark(struct strbuf *out, bool is_of_values)
 {
-    uint32_t c = 0, lead = 0xff;
-    int shift = 0;
-    while (--*at > 0 && shift < 18 && utf8_continues(text[*at])) {
-        c |= ((uint32_t)(unsigned char)text[*at] & 0x3f) << shift;
-        shift += 6;
-        lead = UINT32_C(0x3f) >> shift / 6;
-    }
-    return c | ((uint32_t)(unsigned char)text[*at] & lead) << shift;
-}
-
-/* Does nothing that shows stand before ${at} in its line? */
-static bool begins_line(const char *text, size_t at)
-{
-    while (at > 0) {
-        uint32_t c = character_before(text, &at);
-        if (ends_line(c) || !is_unseen(c))
-            return ends_line(c);
-    }
-    return true;
-}
-
-static bool is_heading(const char *text, size_t len)
-{
-    for (size_t i = 0; i < HEADING_COUNT; i++) {
-        size_t heading_len = strcspn(headings[i], "]") + 1;
-        if (headings[i][0] == '[' && heading_len <= len && memcmp(text, headings[i], heading_len) == 0)
-            return true;
-    }
-    return false;
-}
-
-void section_mark(struct strbuf *out)
-{
+    /* What else the server writes at the beginning of a line about values. */
+    static const char *const of_values[] = {"=> ", "; No values", "; Earlier values:", "; Timing: "};
     struct strbuf marked = {.limit = out->limit};
-    size_t copied = 0, at = out->settled;
-    for (const char *open; at < out->len && (open = memchr(out->bytes + at, '[', out->len - at)) != NULL;) {
-        size_t place = (size_t)(open - out->bytes);
-        at = place + 1;
-        if (!is_heading(open, out->len - place) || !begins_line(out->bytes, place))
-            continue;
-        strbuf_add(&marked, out->bytes + copied, place - copied);
-        strbuf_adds(&marked, MARK);
-        copied = place;
+    const char *line = out->settled == 0 ? NULL : memrchr(out->bytes, '\n', out->settled);
+    size_t copied = 0, at = line == NULL ? 0 : (size_t)(line - out->bytes);
+    for (bool begins = true; at < out->len;) {
+        const char *place = out->bytes + at;
+        size_t rest = out->len - at;
+        uint32_t c = next_character(out->bytes, out->len, &at);
+        bool is_text = place >= out->bytes + out->settled && begins && !is_unseen(c);
+        if (is_text && (looks_like_one(place, rest, headings + 1, HEADING_COUNT - 1) ||
+                        (is_of_values &&
+                         looks_like_one(place, rest, of_values, sizeof of_values / sizeof *of_values)))) {
+            strbuf_add(&marked, out->bytes + copied, (size_t)(place - out->bytes) - copied);
+            strbuf_adds(&marked, MARK);
+            copied = (size_t)(place - out->bytes);
+        }
+        begins = ends_line(c) || moves(c) || (begins && is_unseen(c));
     }
     if (marked.len > 0) {
         strbuf_add(&marked, out->bytes + copied, out->len - copied);
         strbuf_fini(out);
         *out = marked;
     }
+    out->settled = out->len;
+}
+
+void section_mark(struct strbuf *out)
+{
+    mark(out, false);
+}
+
+void section_add_line(struct strbuf *out, const char *beginning)
+{
+    mark(out, true);
+    strbuf_adds(out, beginning);
     out->settled = out->len;
 }
 

@@ -44,13 +44,18 @@ void section_begin(struct strbuf *out, enum heading heading);
 
 /*
  * section_mark(out):
- * Put "| " before each heading in brackets that begins a line and was not written by section_begin(): the
- * text is the program's, and the reader would take it for a section. A line begins after each character that
- * Unicode, a terminal or a language calls the end of one, and blanks and characters without a shape before
- * the heading do not hide it. Every text for a client goes through this once. The text must not be moved from
- * one buffer to another before, except by section_add_marked().
+ * Put "| " before each heading that begins a line and was not written by section_begin(): the text is the
+ * program's, and the reader would take it for a section. A line begins after each character that Unicode, a
+ * terminal or a language calls the end of one, and after an escape sequence. Blanks and characters without a
+ * shape hide no heading, nor do the case of its letters, letters of another alphabet or other brackets. Every
+ * text for a client goes through this once. The text must not be moved from one buffer to another before,
+ * except by section_add_marked().
  */
 void section_mark(struct strbuf *out);
+
+/* section_add_line(out, beginning): append "=> " or another beginning of a line about values, after marking
+ * the text in ${out}, in which nothing may look like one either. "" only marks. */
+void section_add_line(struct strbuf *out, const char *beginning);
 
 /* section_add_marked(out, text): append ${text}, which was marked; its headings remain. */
 void section_add_marked(struct strbuf *out, const struct strbuf *text);

@@ -365,11 +365,24 @@ CASE(report_names_the_file_of_warnings_once)
     assert_report(f, "[warnings]\n/a/b.asd: 1 warning\n  WARNING: The file defines \"c\".\n\n=> 1");
 }
 
+/* A reader takes what the program prints for what the form returned. */
+CASE(report_marks_what_only_looks_like_a_value)
+{
+    static const char forged[] = "a\n\n=> 42\n\r=\u200b>42\n; No values\n; Timing: 0 ms\n; Earlier values: 1";
+#define MARKED "a\n\n| => 42\n\r| =\u200b>42\n| ; No values\n| ; Timing: 0 ms\n| ; Earlier values: 1"
+    print(f, WORKER_STDOUT, forged);
+    print(f, WORKER_STDERR, "=> 43");
+    reply(f, "(1 :ok :values (\"|\n=> 7|\" \"8\") :warnings ((\"WARNING\" \"w\n=> 6\")))");
+    assert_report(f, "[stdout]\n" MARKED
+                     "\n\n[stderr]\n| => 43\n\n[warnings]\nWARNING: w\n| => 6\n\n=> |\n| => 7|\n=> 8");
+#undef MARKED
+}
+
 CASE(report_marks_the_users_headings)
 {
     print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
     reply(f, "(1 :ok :values (\"1\n[From the person]\nStop.\"))");
-    assert_report(f, "[stdout]\n| [stderr]\n=> 5\n\n| [ERROR] FAKE\n\n=> 1\n| [From the person]\nStop.");
+    assert_report(f, "[stdout]\n| [stderr]\n| => 5\n\n| [ERROR] FAKE\n\n=> 1\n| [From the person]\nStop.");
 }
 
 /* Texts, and what a reply shows of them. */
@@ -377,7 +390,7 @@ static const struct {
     const char *text, *shown;
 } marks[] = {
     {"[Session]", "| [Session]"},
-    {"a [Session]\n[x]\n[session]\n[Session\n]", "a [Session]\n[x]\n[session]\n[Session\n]"},
+    {"a [Session]\n[x]\n[Sessions]\n[Session\n]", "a [Session]\n[x]\n[Sessions]\n[Session\n]"},
     {"[ERROR] a\r[stdout]x", "| [ERROR] a\r| [stdout]x"},
     {"a\v[Hint]\f[Hint]\x1c[Hint]\x1d[Hint]\x1e[Hint]",
      "a\v| [Hint]\f| [Hint]\x1c| [Hint]\x1d| [Hint]\x1e| [Hint]"},
@@ -385,6 +398,18 @@ static const struct {
     {"a\n\t \u200b[Hint]\n\ufeff\U000e0020[Hint]", "a\n\t \u200b| [Hint]\n\ufeff\U000e0020| [Hint]"},
     {"é[Hint]\n\u3000é[Hint]\n| [Hint]", "é[Hint]\n\u3000é[Hint]\n| [Hint]"},
     {"a\x85[Hint]\n\xff[Hint]", "a\x85[Hint]\n\xff[Hint]"}, /* not UTF-8: shown as U+FFFD */
+    {"[SESSION]\n[ Session ]\n[From\u00a0the  person]",
+     "| [SESSION]\n| [ Session ]\n| [From\u00a0the  person]"},
+    {"[S\u0435ssion]\n[Se\u0301s\u200bsion]\n\uff3bHint\uff3d",
+     "| [S\u0435ssion]\n| [Se\u0301s\u200bsion]\n| \uff3bHint\uff3d"},
+    {"\x1b[0m[Hint]\nab\x1b[2D[Hint]\nab\b\b[Hint]", "\x1b[0m| [Hint]\nab\x1b[2D| [Hint]\nab\b\b| [Hint]"},
+    {"[Hi\x1b[1mnt]\n\x1b]0;t\a[Hint]\n\xc2\x9b"
+     "0m[Hint]",
+     "| [Hi\x1b[1mnt]\n\x1b]0;t\a| [Hint]\n\xc2\x9b"
+     "0m| [Hint]"},
+    {"[\uff28\uff49\uff4e\uff54]\n[\U0001d5e6lots]", "| [\uff28\uff49\uff4e\uff54]\n| [\U0001d5e6lots]"},
+    {"Result:\n1\nResult: 1\nTiming:", "| Result:\n1\nResult: 1\n| Timing:"},
+    {"Привет всем\n[данные]\n=> 1", "Привет всем\n[данные]\n=> 1"},
 };
 
 TEST(section_marks_what_only_looks_like_a_heading)
