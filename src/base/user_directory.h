@@ -28,4 +28,8 @@ bool user_directory_make(const char *path, struct err *err);
 /* is_directory(path): whether it is one, perhaps through symbolic links. */
 bool is_directory(const char *path);
 
+/* user_directory_trusted(path): the path, without symbolic links, of a directory that only this user can
+ * change; it can be used again as text. Given; NULL if ${path} is not such a directory. */
+char *user_directory_trusted(const char *path);
+
 #endif

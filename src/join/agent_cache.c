@@ -77,21 +77,25 @@ bool agent_cache_open(struct agent_cache *cache, const char *implementation, con
     snprintf(name, sizeof name, "cl-mcp-server/joined-%s", hash);
     if (!user_directory("XDG_CACHE_HOME", ".cache", name, directory, sizeof directory))
         return err_set(err, ERR_NOT_FOUND, "there is no home directory");
-    strbuf_addf(&cache->source, "%s/agent.lisp", directory);
-    strbuf_addf(&cache->word_file, "%s/word", directory);
+    /* The image runs what lies there. */
+    char *trusted = user_directory_make(directory, err) ? user_directory_trusted(directory) : NULL;
+    if (trusted == NULL)
+        return err_set(err, ERR_SYSTEM, "%s is not a directory that only this user can change", directory);
+    strbuf_addf(&cache->source, "%s/agent.lisp", trusted);
+    strbuf_addf(&cache->word_file, "%s/word", trusted);
     if (is_compiled(implementation)) {
-        strbuf_addf(&cache->compiled, "%s/", directory);
+        strbuf_addf(&cache->compiled, "%s/", trusted);
         add_file_name(&cache->compiled, implementation);
         strbuf_addc(&cache->compiled, '-');
         add_file_name(&cache->compiled, version);
         strbuf_adds(&cache->compiled, ".fasl");
     }
+    free(trusted);
     size_t source_len;
     const char *source = agent_cache_source(implementation, &source_len);
     int len = snprintf(word, sizeof word, "%016llx%016llx", (unsigned long long)random_number(),
                        (unsigned long long)random_number());
-    return user_directory_make(directory, err) &&
-           make_file(strbuf_string(&cache->source), source, source_len, err) &&
+    return make_file(strbuf_string(&cache->source), source, source_len, err) &&
            make_file(strbuf_string(&cache->word_file), word, (size_t)len, err) && read_word(cache, err);
 }
 

@@ -31,7 +31,6 @@
 #define MOST_EXTENSIONS 100                    /* of the time limit, each for a file that was loaded */
 #define OLD_BUILD_S 3600                       /* no build takes that long */
 #define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of another program than SBCL */
-#define OVERFLOW_UID 65534                     /* the kernel's default for users outside a user namespace */
 #define CORE_HEAP_MIB "2048"                   /* the default of --max-heap */
 
 struct core_build {
@@ -106,58 +105,6 @@ char *core_name(const char *lisp)
     return strbuf_format("agent-%016llx.core", (unsigned long long)key_of(lisp));
 }
 
-/*
- * Whether other users could replace the contents of the directory behind ${fd}, a parent of the one to be
- * trusted. They cannot if they may not write to it, nor if it has the sticky bit, under which they can
- * rename only their own files. The user's own group counts as the user, since many systems give each user a
- * group. In a user namespace the kernel shows all users and groups outside it, root included, as 65534.
- */
-static bool is_safe_ancestor(int fd)
-{
-    struct stat s;
-    if (fstat(fd, &s) != 0)
-        return false;
-    if (s.st_uid != 0 && s.st_uid != getuid() && s.st_uid != OVERFLOW_UID)
-        return false;
-    bool is_shared = (s.st_mode & S_IWOTH) != 0 || ((s.st_mode & S_IWGRP) != 0 && s.st_gid != 0 &&
-                                                    s.st_gid != getgid() && s.st_gid != OVERFLOW_UID);
-    return !is_shared || (s.st_mode & S_ISVTX) != 0;
-}
-
-/*
- * The path, without symbolic links, of a directory that only this user can change; it can be used again as
- * text. Given; NULL if ${path} is not such a directory.
- */
-static char *trusted_directory(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    struct stat s;
-    bool is_trusted = fstat(fd, &s) == 0 && s.st_uid == getuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-                      faccessat(fd, ".", W_OK, 0) == 0;
-    char link[32];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    char real[PATH_MAX];
-    ssize_t len = readlink(link, real, sizeof real - 1);
-    is_trusted = is_trusted && len > 0;
-    /* A path of that length has no more directories. */
-    for (ssize_t i = 0; is_trusted && i < len; i++) {
-        if (real[i] != '/')
-            continue;
-        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        close(fd);
-        fd = above;
-        is_trusted = fd >= 0 && is_safe_ancestor(fd);
-    }
-    if (fd >= 0)
-        close(fd);
-    if (!is_trusted)
-        return NULL;
-    real[len] = '\0';
-    return xstrdup(real);
-}
-
 char *core_path(const char *lisp, bool *exists, struct err *err)
 {
     unsigned long long key = key_of(lisp);
@@ -184,7 +131,7 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
             continue;
         char *place = strbuf_format("%s/%s", places[i].parent, places[i].name);
         user_directory_make(place, NULL);
-        char *directory = trusted_directory(place);
+        char *directory = user_directory_trusted(place);
         free(place);
         if (directory == NULL)
             continue;

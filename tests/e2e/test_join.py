@@ -399,6 +399,20 @@ class Coming(ImageTest):
         client = self.start_server("--attach", image.address, environment={"HOME": home, "XDG_CACHE_HOME": joining.cache()})
         self.assertOperational(client)
 
+    def test_an_image_loads_nothing_that_another_user_could_have_written(self):
+        cache = self.folder()
+        for said in ("", "is not a directory that only this user can change"):
+            image = joining.Image(self.folder())
+            self.addCleanup(image.end)
+            client = self.start_server("--attach", image.address, environment={"XDG_CACHE_HOME": cache})
+            self.assertValue(client.evaluate("(+ 1 2)", wait=120), "3")
+            self.assertIn(said, client.stderr())
+            for folder, _, files in os.walk(cache):
+                for name in files:
+                    if name.endswith((".lisp", ".fasl")):
+                        mcp.write(os.path.join(folder, name), '(error "forged")')
+            os.chmod(os.path.join(cache, "cl-mcp-server"), 0o777)
+
     def test_an_image_that_cannot_read_our_files_gets_the_source(self):
         image = joining.Image(self.folder())
         self.addCleanup(image.end)
