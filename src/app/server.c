@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -416,11 +417,11 @@ static struct confinements *new_confinements(const struct options *options, cons
 
 struct kept {
     char runtime[3][PATH_MAX];
-    const char *paths[9]; /* ends with NULL */
+    const char *paths[9 + OPTIONS_MOST_REPEATED]; /* ends with NULL */
 };
 
-/* What no sandboxed Lisp may reach. With the directories of the sockets, it could have a person act in
- * another session than the one that the window shows. */
+/* What no sandboxed Lisp may reach. With a socket or its directory, it could have a person or a client act in
+ * another server than the one that they mean. */
 static void list_kept(const struct options *options, struct kept *list)
 {
     const char **kept = list->paths;
@@ -430,6 +431,9 @@ static void list_kept(const struct options *options, struct kept *list)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] != NULL)
             *kept++ = all[i];
+    for (size_t i = 0; options->http.addresses[i] != NULL; i++)
+        if (strncmp(options->http.addresses[i], "unix:", 5) == 0)
+            *kept++ = options->http.addresses[i] + 5;
     for (size_t n = 0; n < 3 && runtime_directory_anywhere(n, list->runtime[n], PATH_MAX); n++)
         *kept++ = list->runtime[n];
 }

@@ -279,7 +279,8 @@ static bool keeps_all(const struct confinement *c, const struct confinements_opt
     return true;
 }
 
-/* The server runs these outside the sandbox when it builds the image, or for a session without a sandbox. */
+/* The server runs these outside the sandbox when it builds the image, or for a session without a sandbox, and
+ * images that are joined load what is in the cache. */
 static bool keeps_lisp(const struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     struct err ignored;
@@ -288,7 +289,11 @@ static bool keeps_lisp(const struct confinement *c, const struct confinements_op
     char *core = lisp == NULL ? NULL : core_path(lisp, &exists, &ignored);
     char *real_core = core == NULL ? NULL : realpath(core, NULL);
     char *modules = getenv("SBCL_HOME") == NULL ? NULL : realpath(getenv("SBCL_HOME"), NULL);
-    const char *const run[] = {lisp, real_core != NULL ? real_core : core, modules};
+    char place[PATH_MAX], *cache = NULL;
+    if (user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server", place, sizeof place) &&
+        user_directory_make(place, &ignored))
+        cache = realpath(place, NULL);
+    const char *const run[] = {lisp, real_core != NULL ? real_core : core, modules, cache};
     bool is_kept = true;
     for (size_t i = 0; i < sizeof run / sizeof run[0] && is_kept; i++)
         for (size_t k = 0; run[i] != NULL && k < c->writable.count && is_kept; k++)
@@ -298,6 +303,7 @@ static bool keeps_lisp(const struct confinement *c, const struct confinements_op
                             "Sandboxed Lisps could change %s, which the server runs. Move it out of the "
                             "directories that they may write.",
                             run[i]);
+    free(cache);
     free(modules);
     free(real_core);
     free(core);

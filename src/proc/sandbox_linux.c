@@ -518,7 +518,7 @@ static void drop_capabilities(void)
     syscall(SYS_capset, &header, data);
 }
 
-/* The directory of a file that does not exist yet stands for it. */
+/* The directory of a file that does not exist yet stands for it. A socket that may be opened cannot be. */
 static bool can_open(const char *path)
 {
     char place[PATH_MAX];
@@ -526,7 +526,7 @@ static bool can_open(const char *path)
     for (;;) {
         int fd = open(place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd >= 0 || errno != ENOENT)
-            return fd >= 0;
+            return fd >= 0 || errno == ENXIO;
         char *slash = strrchr(place, '/');
         if (slash == NULL && strcmp(place, ".") == 0)
             return false;

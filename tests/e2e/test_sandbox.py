@@ -659,11 +659,25 @@ class ServersOwn(Sandbox):
         self.assertRefused("could read %s/cl-mcp-server," % self.out, "workspace", "--writable", self.out, XDG_RUNTIME_DIR=self.out)
         self.assertRefused("could read %s/cl-mcp-server," % self.out, "read-only", "--readable", self.out, XDG_RUNTIME_DIR=self.out)
         self.assertRefused("could read %s/run/cl-mcp-server," % self.project, "workspace", XDG_RUNTIME_DIR=self.project + "/run")
+        # A client of a socket that was exchanged for another evaluates in another server.
+        self.assertRefused("could read s,", "workspace", "--http", "unix:s", "--stdio")
+        self.socket_of_another_time(os.path.join(self.project, "old"))
+        self.assertRefused("could read old,", "workspace", "--http", "unix:old", "--stdio")
         kept = os.path.join(self.home, "audit.jsonl")
-        self.assertOperational(self.start("workspace", "--audit", kept))
+        self.assertOperational(self.start("workspace", "--audit", kept, "--http", "unix:%s/s" % self.home, "--stdio"))
         # A session's own sandbox is not made either.
         client = self.start("off", "--audit", "audit.jsonl")
         self.assertIsError(client.call("create-session", name="strict", sandbox="read-only"), "could read audit.jsonl")
+
+    @staticmethod
+    def socket_of_another_time(path):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+
+    def test_what_images_that_are_joined_load_is_not_where_the_lisps_write(self):
+        cache = os.path.join(self.project, "cache")
+        self.assertRefused("could change %s/cl-mcp-server, which the server runs." % cache, "workspace", XDG_CACHE_HOME=cache)
+        self.assertOperational(self.start("read-only", XDG_CACHE_HOME=cache))
 
     def test_the_lisp_and_its_image_are_not_where_the_lisps_write(self):
         lisp = os.path.join(self.project, "sbcl")
