@@ -138,6 +138,18 @@ class Damage(saves.Saves):
         self.restore()
         self.assertEvaluates("*saved*", ":ANEW")
 
+    def test_no_link_or_pipe_is_written_to_while_a_session_is_saved(self):
+        """Who can write to the directory sees the name of the image, which leads to that of the unfinished description."""
+        images = lambda: [name for name in os.listdir(self.state) if name.startswith("planted-") and name.endswith(".core")]
+        victim = mcp.write(os.path.join(self.folder(), "victim"), "precious", 0o644)
+        for plant in (lambda path: os.symlink(victim, path), os.mkfifo):
+            saving = self.s.start_call("save-session", name="planted")
+            plant(os.path.join(self.state, "%s.new" % mcp.wait_until(images, 60, "an image begins")[0]))
+            self.assertIsError(saving.reply(120), "File exists")
+            self.assertEqual(("precious", 0o100644), (mcp.read(victim), os.stat(victim).st_mode))
+            self.assertEqual([], images())
+        self.assertFalse(self.s.call("save-session", name="planted").is_error)
+
     def test_a_foreign_description_is_an_error_and_the_session_is_untouched(self):
         def write(text):
             def damage():

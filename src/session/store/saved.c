@@ -182,14 +182,22 @@ static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err
     return ok || err_set_errno(err, ERR_INVALID, errno, "cannot read %s", path);
 }
 
-static bool sync_path(const char *path, int flags, struct err *err)
+/* Only the owner may read the state of a session. */
+static bool settle(FILE *file, const char *path, struct err *err)
 {
-    int fd = open(path, flags | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    int e = errno;
-    if (fd >= 0)
-        close(fd);
-    return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
+    bool ok = file != NULL && ferror(file) == 0 && fflush(file) == 0 && fchmod(fileno(file), 0600) == 0 &&
+              fsync(fileno(file)) == 0;
+    int error = errno;
+    if (file != NULL)
+        fclose(file);
+    return ok || err_set_errno(err, ERR_SYSTEM, error, "cannot write %s", path);
+}
+
+/* Whoever can write to the directory can put a link or a pipe there. NULL with errno set. */
+static FILE *open_own(const struct commit *c, const char *path, int flags)
+{
+    int fd = own_path_open(path, c->given_len, flags);
+    return fd < 0 ? NULL : fdopen(fd, (flags & O_CREAT) != 0 ? "w" : "r");
 }
 
 /* Parses the JSON in a regular file; given. NULL with ${err} set. */
@@ -258,11 +266,10 @@ static bool write_description(struct commit *c, struct err *err)
     /* A name that no other server uses, even one with the same pid that is still exiting. */
     char *temporary = path_in(c->directory, strrchr(c->image, '/') + 1, UNFINISHED);
     char *description = path_in(c->directory, c->name, ".json");
-    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
-              err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
-    if (ok && chmod(temporary, 0600) != 0)
-        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
-    ok = ok && sync_path(temporary, O_RDONLY, err);
+    FILE *file = open_own(c, temporary, O_WRONLY | O_CREAT | O_EXCL);
+    if (file != NULL)
+        json_dumpf(c->content, file, JSON_INDENT(1)); /* settle() notices an error */
+    bool ok = settle(file, temporary, err);
     if (ok && rename(temporary, description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
     if (!ok)
@@ -308,10 +315,8 @@ static void commit_work(uv_work_t *work)
 {
     struct commit *c = work->data;
     char hash[20];
-    /* Only the owner may read the state of a session. */
-    c->ok = (chmod(c->image, 0600) == 0 ||
-             err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) &&
-            sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
+    c->ok = settle(open_own(c, c->image, O_RDONLY), c->image, &c->err) &&
+            hash_ends(c->image, &c->size, hash, &c->err);
     if (c->ok) {
         char *old = old_image(c->directory, c->name);
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
@@ -324,7 +329,11 @@ static void commit_work(uv_work_t *work)
     if (c->ok) {
         remove_files(c->directory, c->given_len, ULONG_MAX, is_dropped, c);
         /* The rename itself. Not every file system can sync a directory. */
-        sync_path(c->directory, O_RDONLY | O_DIRECTORY, &c->err);
+        int directory = own_path_open(c->directory, c->given_len, O_RDONLY | O_DIRECTORY);
+        if (directory >= 0) {
+            fsync(directory);
+            close(directory);
+        }
         remove_file(c->directory, c->given_len, c->name, ".lost");
     } else {
         unlink(c->image);
