@@ -5,6 +5,8 @@
 #include "join/listener_owner.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/errors.h"
+#include "proc/kernel_file.h"
 
 #define LISTENING 0x0a
 #define MAPPED htonl(0xffff) /* the third word of an IPv4 address that is written as one of IPv6 */
@@ -60,10 +63,55 @@ static bool receives(const struct end *listener, const struct end *at)
     return is_same(listener, at) || (is_every && listener->port == at->port);
 }
 
+/* Of system calls. Linux before 5.9 does not tell; then it is 0. */
+static int64_t count_filters(const char *process)
+{
+    char path[40];
+    int64_t count = 0;
+    snprintf(path, sizeof path, "/proc/%.20s/status", process);
+    kernel_file_number(path, "Seccomp_filters:", &count);
+    return count;
+}
+
+static bool has_socket(const char *process, unsigned long inode)
+{
+    char path[40], link[64], target[64];
+    bool has = false;
+    snprintf(path, sizeof path, "/proc/%.20s/fd", process);
+    snprintf(target, sizeof target, "socket:[%lu]", inode);
+    DIR *files = opendir(path);
+    const struct dirent *entry;
+    while (files != NULL && !has && (entry = readdir(files)) != NULL) {
+        ssize_t len = readlinkat(dirfd(files), entry->d_name, link, sizeof link);
+        has = len == (ssize_t)strlen(target) && memcmp(link, target, (size_t)len) == 0;
+    }
+    if (files != NULL)
+        closedir(files);
+    return has;
+}
+
+/* Code in a sandbox is of the same user, may listen, and may not read the secret. It can hide what it has
+ * open. */
+static bool is_of_confined(unsigned long inode)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+    int64_t own = count_filters("self");
+    bool is_found = false, is_confined = false;
+    while (processes != NULL && (entry = readdir(processes)) != NULL)
+        if (isdigit((unsigned char)entry->d_name[0]) && has_socket(entry->d_name, inode)) {
+            is_found = true;
+            is_confined = is_confined || count_filters(entry->d_name) > own;
+        }
+    if (processes != NULL)
+        closedir(processes);
+    return is_confined || !is_found;
+}
+
 /* What the sockets in this file tell of the connection from ${ours} to ${theirs}: its listener, and the
  * socket that a program has accepted it with. */
 static void look(const char *path, const struct end *theirs, const struct end *ours, bool *is_found,
-                 long *other)
+                 bool *is_confined, long *other)
 {
     char line[512], local[33], remote[33];
     FILE *file = fopen(path, "re");
@@ -81,6 +129,8 @@ static void look(const char *path, const struct end *theirs, const struct end *o
         *is_found = *is_found || is_listener;
         if ((is_listener || is_accepted) && user != geteuid())
             *other = (long)user;
+        else if (is_listener || is_accepted)
+            *is_confined = *is_confined || is_of_confined(inode);
     }
     if (file != NULL)
         fclose(file);
@@ -89,16 +139,18 @@ static void look(const char *path, const struct end *theirs, const struct end *o
 bool listener_is_ours(int fd, struct err *err)
 {
     struct end theirs, ours;
-    bool is_found = false;
+    bool is_found = false, is_confined = false;
     long other = -1;
     if (!find_end(fd, getpeername, &theirs) || !find_end(fd, getsockname, &ours) ||
         !(IN6_ARE_ADDR_EQUAL(&theirs.address, &ours.address) ||
           (IN6_IS_ADDR_V4MAPPED(&theirs.address) && theirs.address.s6_addr[12] == IN_LOOPBACKNET)))
         return err_set(err, ERR_INVALID, "is not on this machine");
-    look("/proc/net/tcp", &theirs, &ours, &is_found, &other);
-    look("/proc/net/tcp6", &theirs, &ours, &is_found, &other);
+    look("/proc/net/tcp", &theirs, &ours, &is_found, &is_confined, &other);
+    look("/proc/net/tcp6", &theirs, &ours, &is_found, &is_confined, &other);
     if (other >= 0)
         return err_set(err, ERR_INVALID, "belongs to another user of this machine (user id %ld)", other);
+    if (is_confined)
+        return err_set(err, ERR_INVALID, "belongs to a program in a sandbox, or to one that hides its files");
     return is_found ||
            err_set(err, ERR_INVALID,
                    "has no owner that the kernel names, as behind a port that a container publishes");

@@ -186,6 +186,19 @@ class Whose(mcp.TestCase):
                 mcp.write(os.path.join(self.home, ".swank-port"), "%d\n" % port)
                 self.assertEqual("b'the-secret'", self.join(listener, "--attach", "auto", cwd=self.home)[1])
 
+    def test_code_in_a_sandbox_is_not_taken_for_the_persons_image(self):
+        """It may listen and is of the same user, but may not read the secret."""
+        project = os.path.join(self.home, "project")
+        os.mkdir(project)
+        sandboxed = self.start_server("--sandbox", "workspace", "--directory", project, environment=mcp.clean_environment(HOME=self.home))
+        sandboxed.evaluate("(require :sb-bsd-sockets)")
+        reply = sandboxed.evaluate("""(let ((socket (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp)))
+            (sb-bsd-sockets:socket-bind socket #(127 0 0 1) 0) (sb-bsd-sockets:socket-listen socket 5)
+            (defvar *socket* socket) (nth-value 1 (sb-bsd-sockets:socket-name socket)))""")
+        mcp.write(os.path.join(project, ".swank-port"), reply.value)
+        client = self.start_server("--attach", "auto", environment={"HOME": self.home}, cwd=project)
+        self.assertIsError(client.call("evaluate-lisp", code="1"), "Nothing was sent", "belongs to a program in a sandbox")
+
     def test_an_address_that_is_given_gets_the_secret_if_it_is_ones_own_or_an_option_says_so(self):
         for at, address in (("127.0.0.1", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("0.0.0.0", "0.0.0.0"), ("::1", "[::1]"), ("::", "[::]"), ("::", "127.0.0.1")):
             for user, options, is_sent in ((os.geteuid(), (), True), (65534, (), False), (65534, ("--attach-secret",), True)):
