@@ -19,7 +19,6 @@
 #include "calls/reply_text.h"
 #include "calls/syntax.h"
 #include "calls/tool_call.h"
-#include "events/event_text.h"
 #include "events/events.h"
 #include "lisp/confinement.h"
 #include "report/reply.h"
@@ -372,10 +371,7 @@ static void ask_person(struct tool_call *call, int64_t question, const char *pro
     if (call->toolbox->persons == 0 || s == NULL) {
         session_answer(call->operation, question, NULL, 0);
     } else if (prompt != NULL) {
-        json_t *event = json_pack("{s:I, s:I}", "evaluation", (json_int_t)session_number(call->operation),
-                                  "question", (json_int_t)question);
-        event_text_string(event, "prompt", prompt, strlen(prompt));
-        events_add(call->toolbox->events, s, "question", NULL, event);
+        events_ask(call->toolbox->events, s, session_number(call->operation), question, prompt);
     }
 }
 

@@ -50,6 +50,7 @@ struct log {
     uint64_t last; /* the number of the newest */
     uint64_t told[STREAMS];
     uint64_t evaluation; /* the one that runs; 0: none */
+    int64_t question;    /* the last that this evaluation put to a person; 0: none */
     uint64_t began_ms, progressed_ms;
     uv_timer_t *timer; /* active: the readers were notified a moment ago */
     bool is_due;       /* they are to be notified again, or there is output to be told */
@@ -223,19 +224,26 @@ static void tell_end(struct log *log, struct session *s, const struct operation 
     end_event(log, s, event);
 }
 
+/* Beside the operation that has the session's output others end: look-ups in copies, calls that waited for
+ * their turn. */
 static void tell_ended(struct log *log, struct session *s, const struct operation *op,
                        const struct outcome *outcome)
 {
+    bool was_running = outcome->output[WORKER_STDOUT] == session_output(s, WORKER_STDOUT);
     tell_output(log, s);
     if (op->kind == OPERATION_CHECKPOINT && outcome->kind == OUTCOME_OK) {
         json_t *event = begin_event(log, "checkpoint", session_at(s));
         event_text_string(event, "name", op->name, strlen(op->name));
         end_event(log, s, event);
-    } else if (op->code.len > 0) {
+    } else if (op->code.len > 0 && (was_running || log->evaluation == 0)) {
         tell_end(log, s, op, outcome);
     }
-    if (op->code.len > 0)
+    if (!was_running)
+        return;
+    if (op->code.len > 0) {
         log->evaluation = 0;
+        log->question = 0;
+    }
     memset(log->told, 0, BETWEEN * sizeof log->told[0]);
 }
 
@@ -439,6 +447,31 @@ void events_add(struct events *all, struct session *s, const char *kind, const s
         end_event(log, s, event);
     }
     json_decref(members);
+}
+
+void events_ask(struct events *all, struct session *s, uint64_t evaluation, int64_t question,
+                const char *prompt)
+{
+    struct log *log = all == NULL ? NULL : find(all, session_name(s));
+    json_t *event =
+        json_pack("{s:I, s:I}", "evaluation", (json_int_t)evaluation, "question", (json_int_t)question);
+    event_text_string(event, "prompt", prompt, strlen(prompt));
+    if (log != NULL)
+        log->question = question;
+    events_add(all, s, "question", NULL, event);
+}
+
+void events_end_questions(struct events *all)
+{
+    if (all == NULL)
+        return;
+    for (struct session *s = sessions_first(all->sessions); s != NULL; s = sessions_next(s)) {
+        const struct log *log = find(all, session_name(s));
+        struct operation *asking =
+            log == NULL || log->question == 0 ? NULL : session_asking(s, log->question);
+        if (asking != NULL)
+            session_answer(asking, log->question, NULL, 0);
+    }
 }
 
 void events_add_text(struct events *all, struct session *s, const char *kind, const struct author *author,

@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "calls/toolbox.h"
+#include "events/events.h"
 #include "mcp/client.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
@@ -66,8 +67,9 @@ static void subscription_free(void *subscription)
     struct subscription *s = subscription;
     if (s->listen != NULL)
         s->of->listens--;
-    if (s->is_of_person)
-        s->of->client->options.toolbox->persons--;
+    struct toolbox *toolbox = s->of->client->options.toolbox;
+    if (s->is_of_person && --toolbox->persons == 0)
+        events_end_questions(toolbox->events);
     for (size_t i = 0; i < s->count; i++)
         watched_fini(&s->watched[i]);
     list_remove(&s->node);

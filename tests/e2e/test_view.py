@@ -1,5 +1,6 @@
 """`cl-mcp-server view`: who is admitted, what is passed on, when it ends; and the socket of every server for its owner."""
 
+import functools
 import http.client
 import json
 import os
@@ -11,9 +12,12 @@ import stat
 import subprocess
 import sys
 import threading
+import unittest
 
+import joining
 import mcp
 import mcp_http
+import test_join
 
 PERSON = "cl-mcp-server view"
 
@@ -506,6 +510,37 @@ class Person(ViewTest):
         stream.close()
         mcp.wait_until(lambda: "END-OF-FILE" in client.evaluate("(read-line)").text, 30, "the end of the listening")
 
+    def test_while_code_waits_its_output_is_told_once_and_who_leaves_ends_the_waiting(self):
+        client = self.start_server()
+        client.evaluate("1")
+        view = self.signed_in()
+        server = view.id_of(client)
+        uri = "lisp://session/default/events"
+        listening = {"notifications": {"resourceSubscriptions": [uri]}, "answersQuestions": True}
+        streams = [view.post(server, "subscriptions/listen", listening) for _ in range(2)]
+        pending = client.start_call("evaluate-lisp", code='(progn (princ "Which nut?") (finish-output) (read-line))', timeout=600)
+
+        def events(*kinds):
+            answer = view.post(server, "resources/read", {"uri": uri})
+            found = json.loads(json.loads(answer.read())["result"]["contents"][0]["text"])["events"]
+            return [event for event in found if event["kind"] in kinds]
+
+        mcp.wait_until(lambda: events("question"), 30, "the question")
+        for tool, arguments in (("list-threads", {}), ("session-history", {"checkpoints": True}), ("describe-symbol", {"name": "car"}), ("get-backtrace", {})) * 2:
+            view.call(server, tool, session="default", **arguments)
+        waits = client.start_call("evaluate-lisp", code="(list :next)")
+        mcp.wait_until(lambda: "(list :next)" in client.call("list-evaluations").text, 30, "the one that waits")
+        client.call("cancel-evaluation", evaluation=3)
+        waits.reply()
+        self.assertEqual([("Which nut?", 2)], [(event["text"], event["evaluation"]) for event in events("output")])
+        self.assertEqual(1, len(events("value", "error")), "an evaluation that waits and is cancelled is not the one that runs")
+        streams[0].close()
+        view.call(server, "list-threads", session="default")
+        self.assertFalse(pending.is_answered, "another tab still follows")
+        streams[1].close()
+        self.assertErrorReport(pending.reply(), "END-OF-FILE")
+        self.assertEqual(["Which nut?"], [event["text"] for event in events("output")])
+
     def test_a_person_sees_every_session(self):
         client = self.start_server()
         for number in range(210):
@@ -520,6 +555,51 @@ class Person(ViewTest):
         names = {tool["name"] for tool in client.request("tools/list")["tools"]}
         self.assertFalse(names & {"stage-remark", "session-events", "answer-question"})
         self.assertNotIn("stage-remark", client.call("get-usage-guide").text)
+
+
+@unittest.skipIf(joining.why_not(), joining.why_not())
+class PersonInAnImage(ViewTest, test_join.ImageTest):
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("1")
+        self.window = self.signed_in()
+        self.server = self.window.id_of(self.s)
+
+    def events(self):
+        (content,) = self.s.request("resources/read", {"uri": "lisp://session/default/events"})["contents"]
+        return json.loads(content["text"])["events"]
+
+    def test_the_person_needs_no_force_and_the_agent_is_told(self):
+        editor = self.person()
+        editor.evaluate("(defun inverse (x) (declare (optimize debug)) (/ 1 x))")
+        editor.begin('(swank:interactive-eval "(inverse 0)")')
+        editor.debugger("DIVISION-BY-ZERO")
+        mcp.wait_until(lambda: "(can be entered)" in self.s.call("list-errors").text, 10, "the error")
+        self.assertIn("Pass force", self.s.call("evaluate-in-frame", index=1, frame=0, code="x").text)
+        call = functools.partial(self.window.call, self.server)
+        self.assertValue(call("evaluate-in-frame", index=1, frame=0, code="x"), "0")
+        restarts = next(event for event in self.events() if event["kind"] == "thread-error")["restarts"]
+        number = next(restart["index"] for restart in restarts if restart["name"] == "ABORT")
+        self.assertFalse(call("invoke-restart", index=1, restart=str(number)).is_error)
+        editor.evaluate('(sb-thread:make-thread (lambda () (loop (sleep 0.1))) :name "program")')
+        refused = self.s.call("interrupt-thread", thread="program")
+        self.assertIn("Pass force", refused.text)
+        self.assertFalse(call("interrupt-thread", thread="program").is_error)
+        self.assertFalse(call("interrupt-thread", thread="program", kill=True).is_error)
+        told = refused.text + self.s.evaluate("2").text
+        for part in ("evaluated in a frame of an error x", "invoked the restart ABORT of error 1", "interrupted the thread program", "ended the thread program"):
+            self.assertRegex(told, r"The person %s( \(evaluation \d+\))?\.(\n|$)" % part)
+
+    def test_output_is_told_once_while_somebody_looks(self):
+        running = self.s.start_call("evaluate-lisp", code='(progn (princ "once") (finish-output) (sleep 600))')
+        outputs = lambda: [event["text"] for event in self.events() if event["kind"] == "output"]
+        mcp.wait_until(outputs, 30, "the output")
+        for _ in range(3):
+            self.window.call(self.server, "list-threads", session="default")
+        self.assertEqual(["once"], outputs())
+        self.window.call(self.server, "cancel-evaluation", session="default")
+        running.reply()
+        self.assertEqual(["once"], outputs())
 
 
 class Ending(ViewTest):
