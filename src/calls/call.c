@@ -169,7 +169,9 @@ static void write_argument(struct tool_call *call, const struct tool_argument *a
     const char *key = a->key != NULL ? a->key : a->name, *text = arguments_string(call, a->name, NULL);
     if (a->type == ARGUMENT_INTEGER && (arguments_has(call, a->name) || a->fallback != 0))
         call_write_integer(call, key, arguments_integer(call, a->name, a->fallback));
-    else if (a->type == ARGUMENT_BOOLEAN && arguments_boolean(call, a->name))
+    else if (a->type == ARGUMENT_BOOLEAN &&
+             (arguments_boolean(call, a->name) ||
+              (a->is_persons_word && call->options.author.kind == AUTHOR_PERSON)))
         call_write_flag(call, key, true);
     else if (a->type == ARGUMENT_STRING &&
              (text == NULL || a->default_choice == NULL || strcmp(text, a->default_choice) != 0))

@@ -155,7 +155,7 @@ size_t call_max_output(const struct tool_call *call, const struct outcome *outco
 bool call_report_begin(struct tool_call *call, const struct outcome *outcome, const char *key);
 void call_report_end(struct tool_call *call, const struct outcome *outcome);
 
-#define FORCE_ARGUMENT ARGUMENT("force", BOOLEAN, "")
+#define FORCE_ARGUMENT ARGUMENT("force", BOOLEAN, "", .is_persons_word = true)
 
 /* The argument of every tool that reads or runs Lisp. */
 #define SESSION_ARGUMENT ARGUMENT("session", STRING, "", .names_session = true, .is_servers = true)

@@ -3,6 +3,7 @@
  */
 #include "calls/person_deeds.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "calls/arguments.h"
@@ -10,6 +11,7 @@
 #include "calls/tool_call.h"
 #include "events/events.h"
 #include "report/section.h"
+#include "session/records/error_record.h"
 #include "session/session.h"
 #include "session/sessions.h"
 
@@ -53,7 +55,19 @@ static bool is_given(const struct tool_call *call, const char *name)
     return arguments_has(call, name) && !json_is_false(json_object_get(call->arguments, name));
 }
 
-static void add_deed(const struct tool_call *call, struct strbuf *out)
+/* A restart that was chosen by its number is told by its name; ${r} may be NULL. */
+static json_t *restart_name(const struct error_record *r, const char *given)
+{
+    char *end;
+    unsigned long long number = strtoull(given, &end, 10);
+    const struct sexp *restart = r == NULL || *end != '\0' || number == 0
+                                     ? NULL
+                                     : sexp_nth(error_record_restarts(r), (size_t)number - 1);
+    const char *name = sexp_string(sexp_nth(restart, 0), NULL);
+    return json_string(name != NULL ? name : given);
+}
+
+static void add_deed(const struct tool_call *call, const struct session *s, struct strbuf *out)
 {
     const struct deed *deed = NULL;
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds && deed == NULL; i++)
@@ -62,8 +76,19 @@ static void add_deed(const struct tool_call *call, struct strbuf *out)
             deed = &deeds[i];
     strbuf_addf(out, "The person %s%s", deed != NULL ? deed->did : "called ",
                 deed != NULL ? "" : call->tool->name);
-    if (deed != NULL && deed->argument != NULL)
+    if (deed == NULL || deed->argument == NULL)
+        return;
+    if (strcmp(deed->argument, "restart") != 0) {
         add_argument(out, json_object_get(call->arguments, deed->argument));
+        return;
+    }
+    const struct error_record *r =
+        session_find_error(s, (int)arguments_integer(call, "index", (int64_t)call->since));
+    json_t *name = restart_name(r, arguments_string(call, "restart", NULL));
+    add_argument(out, name);
+    json_decref(name);
+    if (r != NULL)
+        strbuf_addf(out, " of error %d", r->sequence);
 }
 
 /* A remark has its own section in the agent's reply. */
@@ -83,7 +108,7 @@ void person_deeds_tell(struct tool_call *call)
     if (s == NULL)
         return;
     strbuf_init(&text, 0);
-    add_deed(call, &text);
+    add_deed(call, s, &text);
     if (call->is_evaluation)
         strbuf_addf(&text, " (evaluation %llu)", (unsigned long long)session_evaluations(s));
     strbuf_adds(&text, call->is_error ? ", which failed." : ".");

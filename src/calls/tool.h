@@ -39,6 +39,7 @@ struct tool_argument {
     const char *needs;         /* the argument without which it means nothing; NULL: none */
     /* How call_begin_operation() sends it to the agent. A number that need not be an integer is not sent. */
     bool is_servers;            /* nor is this: the server uses it */
+    bool is_persons_word;       /* a flag that a person need not give */
     const char *key;            /* the agent's keyword; NULL: the name */
     const char *default_choice; /* the choice that means the same as none, and is not sent; or NULL */
     int64_t fallback;           /* the integer to send if it is absent; 0: none */
