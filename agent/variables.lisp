@@ -79,6 +79,11 @@
   "Return those of ENTRIES, of threads, that are listed, how many are not, and a line on these or NIL."
   (values entries 0 nil))
 
+(defun owner-part (thread)
+  "Return the part of the entry of THREAD that says whose it is, if it is not the program's; here the entry says enough."
+  (declare (ignore thread))
+  '())
+
 (defun definition-by-others (name kind)
   "Return the text that defines NAME as KIND, if somebody else evaluated it; here there is nobody else."
   (declare (ignore name kind))

@@ -97,10 +97,10 @@ reads."
 
 (defun announce-request (session message)
   "Announce MESSAGE, a request of SESSION, unless it only reads."
-  (let ((name (getf (cddr message) :by)))
-    (when name
-      (setf (session-program session) name)))
   (multiple-value-bind (code text) (announcement message)
+    (let ((name (getf (cddr message) :by)))
+      (when name
+        (note-client session name (or code text))))
     (when (and (or code text) (not (refused-p message)))
       (when (session-announces session)
         (announce session code text))

@@ -43,7 +43,7 @@ evaluating when its connection was cut, or NIL; or returns (:FAILED sentence). P
             (give-place-back connection package)
             (send-at-once (socket-stream connection package)))
           (let ((left (and before (what-was-left before)))
-                (new (make-session :program client :name session :announces announce :connection connection
+                (new (make-session :program client :agent client :name session :announces announce :connection connection
                                    :looks looks :lock-grace lock-grace
                                    :max-memory (and max-memory (ash max-memory 20))
                                    :own-values (if looks (values-for-looking (global-values)) (global-values)))))

@@ -15,7 +15,8 @@
 (defstruct (session (:copier nil))
   "CONNECTION is that of Swank or Slynk by which it came. OUTGOING are the payloads that wait to be collected, last first."
   (number 0 :type fixnum)
-  (program "" :type string)             ; the client's name
+  (program "" :type string)             ; the name of the client that asks
+  (agent "" :type string)               ; the same, if that is not the window of a person
   (name "" :type string)                ; what the server calls the session
   (announces t)                         ; NIL, T for the echo area, or :BUFFER
   (lock-grace 10)                       ; how many seconds the person's program waits for a lock of an error
@@ -59,9 +60,24 @@ does no harm there.")
        (setf (svref *initial-values* ,place) (lambda () ,value))
        (define-symbol-macro ,name (svref (session-variables *session*) ,place)))))
 
-(defun session-client (session)
+(defun session-client (session &optional (program (session-program session)))
   "Return what people and other agents call SESSION by."
-  (format nil "~a (~a)" (session-program session) (session-name session)))
+  (format nil "~a (~a)" program (session-name session)))
+
+(defparameter *window* "cl-mcp-server view"
+  "The name of the client through which a person looks.")
+
+(defun note-client (session name acts)
+  "Note that the client NAME asks, and whether it ACTS: the window looks every few seconds."
+  (let ((is-agent (string/= *window* name)))
+    (when (or is-agent acts)
+      (setf (session-program session) name))
+    (when is-agent
+      (setf (session-agent session) name))))
+
+(defun thread-prefix (session)
+  "Return what the names of the threads begin with that work for SESSION."
+  (format nil "agent ~d: " (session-number session)))
 
 (defun call-in-session (session function)
   "Call FUNCTION for SESSION."

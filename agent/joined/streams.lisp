@@ -28,7 +28,7 @@
 
 (implement make-thread (name function)
   (let ((session *session*))
-    (start-thread (format nil "agent ~d: ~a" (session-number session) name)
+    (start-thread (format nil "~a~a" (thread-prefix session) name)
                   (lambda () (call-in-own-context session function)))))
 
 (implement serving-thread ()

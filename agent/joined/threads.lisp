@@ -12,11 +12,37 @@
   "Return NAME without the digits at its end, which tell the threads of a pool apart."
   (string-right-trim "0123456789" name))
 
+(defun server-name-p (name)
+  (or (member name *threads-of-servers* :test #'string=)
+      (member (base-name name) '("Swank " "Slynk ") :test #'string=)))
+
 (defun server-entry-p (entry)
-  (let ((name (getf entry :name)))
-    (and (null (getf entry :standing))
-         (or (member name *threads-of-servers* :test #'string=)
-             (member (base-name name) '("Swank " "Slynk ") :test #'string=)))))
+  (and (null (getf entry :standing))
+       (server-name-p (getf entry :name))))
+
+(defun owner-part (thread)
+  "Return the part of the entry of THREAD that says whose it is, and what it is called beside that, if it is not the program's."
+  (let* ((name (label-of thread))
+         (made-by (cdr (assoc thread *made-threads*)))
+         (session (or made-by
+                      (find-if (lambda (session)
+                                 (eql 0 (search (thread-prefix session) name)))
+                               *sessions*))))
+    (cond (session
+           (list :whose :agent
+                 :client (session-client session (session-agent session))
+                 :name (cond (made-by name)
+                             ((eq thread (session-thread session)) nil)
+                             (t (subseq name (length (thread-prefix session)))))))
+          ((or (server-name-p name) (asks-for-agents-p thread))
+           (list :whose :server)))))
+
+(defun asks-for-agents-p (thread)
+  "True if THREAD, of Swank or Slynk, performs a request by which an agent came."
+  (loop for package in *servers*
+        for variable = (its "*EMACS-CONNECTION*" package)
+        for connection = (and variable (value-in-thread variable thread))
+        thereis (and connection (find connection *sessions* :key #'session-connection))))
 
 (defun kind-of-entry (entry)
   "Return what the threads of a line have in common, or NIL if the one of ENTRY has a line of its own."

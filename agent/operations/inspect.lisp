@@ -41,7 +41,7 @@ NIL if TEXT is not a handle."
   "Return in a list the value of an evaluation that TEXT, such as v12 or v12.1, denotes, or refuse."
   (multiple-value-bind (number index) (parse-handle text #\v)
     (or (earlier-value number (or index 0))
-        (refuse "The value ~a is no longer kept: nothing in this state of the session refers to it. Inspect it by ~
+        (refuse-absent :value "The value ~a is no longer kept: nothing in this state of the session refers to it. Inspect it by ~
                     code."
                    text))))
 

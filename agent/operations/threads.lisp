@@ -46,12 +46,14 @@
                 lock (label-of owner) (number-of owner) (error-of-thread owner))
         nil)))
 
-(define-operation :threads ()
+(define-operation :threads (&key all)
   (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
     (multiple-value-bind (entries folded servers)
-        (fold-threads (loop for thread in threads
-                            repeat +threads-sent+
-                            collect (thread-entry thread)))
+        (funcall (if all (lambda (entries) (values entries 0 nil)) #'fold-threads)
+                 (loop for thread in threads
+                       repeat +threads-sent+
+                       collect (append (thread-entry thread)
+                                       (if all (owner-part thread) '()))))
       (list *id* :ok
             :total (length threads)
             :threads entries

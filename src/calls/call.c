@@ -68,6 +68,8 @@ struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, j
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
     call->options = *options;
+    if (toolbox != NULL && options->author.kind == AUTHOR_AGENT && options->author.name[0] != '\0')
+        toolbox->caller = options->author;
     call->is_document = options->is_for_resource;
     run(call);
     if (call->operation != NULL || call->pending != NULL)
@@ -337,6 +339,8 @@ void call_done(void *arg, const struct outcome *outcome)
         const struct sexp *absent = sexp_get(outcome->reply, 3, "absent");
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
         call->is_absent = !sexp_is_nil(absent);
+        if (call->options.wants_data)
+            call->structured = report_data(outcome->reply, 3);
         call_answer(call, !sexp_is_symbol(absent, "t"), "%s",
                     why == NULL ? "The Lisp refused the request." : why);
     } else {

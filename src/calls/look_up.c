@@ -16,6 +16,8 @@ static void on_shown(struct tool_call *call, const struct outcome *outcome)
         call->is_error = true;
     } else {
         call->show(call, outcome);
+        if (call->options.wants_data && call->structured == NULL)
+            call->structured = report_data(outcome->reply, 2);
     }
     call_finish(call);
 }
@@ -86,6 +88,8 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
     strbuf_addf(&call->text, "%s%s):", is_more ? "Backtrace (more than " : "Backtrace (",
                 text_count((uint64_t)(is_more ? -total : total), "frame").text);
     section_add_stack(&call->text, frames, 0, shown, from, arguments_boolean(call, "locals"));
+    if (call->options.wants_data)
+        call->structured = report_data_frames(frames, 0, shown, from);
     if (total == 0)
         strbuf_adds(&call->text, "\n(no frames of the program)");
     else if (is_more && from + shown >= (size_t)-total)

@@ -105,6 +105,7 @@ struct tool_call_options {
     struct author author;        /* who calls */
     const char *default_session; /* borrowed; the session to use when the argument is absent */
     bool wants_structured;
+    bool wants_data; /* it is of the window's page, which takes the reply of a look-up as data */
     bool wants_progress;
     bool is_for_resource; /* its text is a resource, to which nothing is added */
     tool_call_done *done;

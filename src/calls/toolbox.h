@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/records/author.h"
+
 struct audit;
 struct confinements;
 struct evaluations;
@@ -44,6 +46,7 @@ struct toolbox {
     struct other_clients *other_clients; /* what several clients did in one session; NULL: not reported */
     size_t persons;                      /* how many follow the events now, and can be asked */
     uint64_t clients;                    /* how many there were, each with its own connection */
+    struct author caller; /* the client whose call came last; its name is empty: none has said it */
 };
 
 /* toolbox_offers(t, tool): its clients may call ${tool}. ${t} is NULL for tools that need none. */

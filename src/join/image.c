@@ -71,6 +71,7 @@ static void destroy(struct image *image)
         agent_cache_fini(&image->cache);
     free((char *)(uintptr_t)image->options.address);
     free((char *)(uintptr_t)image->options.directory);
+    free((char *)(uintptr_t)image->options.client);
     free((char *)(uintptr_t)image->options.session);
     free(image);
 }
@@ -335,7 +336,9 @@ static void on_opened(void *arg, const struct sexp *value, const char *why)
 static void open_session(struct image *image)
 {
     struct strbuf form = {0};
-    strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open \"cl-mcp-server\" :session");
+    strbuf_adds(&form, "(cl:handler-case (cl:progn (cl-mcp-agent::joined-open");
+    sexp_write_string(&form, image->options.client, strlen(image->options.client));
+    sexp_write_symbol(&form, "session");
     sexp_write_string(&form, image->options.session, strlen(image->options.session));
     strbuf_addf(&form, " :port %s", image->address.port);
     if (image_process_is(&image->process, &image->options.before))
@@ -529,6 +532,7 @@ struct image *image_join(const struct image_options *options)
     image->options = *options;
     image->options.address = xstrdup(options->address);
     image->options.directory = xstrdup(options->directory);
+    image->options.client = xstrdup(options->client);
     image->options.session = xstrdup(options->session);
     image->timer = loop_handle_timer(options->loop, image);
     if (!join_address_parse(options->address, &image->address, &err) || image->address.host[0] == '\0')

@@ -30,7 +30,8 @@ struct image_options {
     uv_loop_t *loop;
     const char *address;   /* as join_address_parse() takes it */
     const char *directory; /* where "auto" begins to look */
-    const char *session;   /* a name for the person to read */
+    const char *client;    /* the name of who joins it, for the person to read */
+    const char *session;   /* the same of the session */
     bool sends_secret;     /* also to a listener that may be another's, at an address that was given */
     enum image_announces announces;
     struct image_process before; /* what was joined before */

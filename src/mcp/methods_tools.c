@@ -186,11 +186,14 @@ bool methods_tools_call(struct request *r, const json_t *params)
         return tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
                                     "(--attach-read-only), and this tool can change something there.");
     }
+    bool wants_data = json_is_true(json_object_get(json_object_get(params, "_meta"), "cl-mcp-server/data"));
     struct tool_call_options options = {
         .default_session = client->options.default_session,
         .client = client->number,
         .author = client_author(client, params),
-        .wants_structured = client->options.wants_structured && request_revision(r)->has_structured,
+        .wants_structured =
+            (client->options.wants_structured || wants_data) && request_revision(r)->has_structured,
+        .wants_data = wants_data,
     };
     calls_start(r, tool, arguments, params, &options);
     return true;

@@ -12,6 +12,7 @@
 #include "session/core/wording.h"
 #include "session/session.h"
 
+struct sexp;
 struct strbuf;
 
 /*
@@ -47,6 +48,12 @@ void report_put_aside(struct strbuf *out, const struct outcome *outcome, size_t 
  * at most ${max_output} bytes of text, the parts of an error a fixed number. Call it before
  * report_evaluation(), which clears some of it. */
 json_t *report_structured(const struct outcome *outcome, size_t max_output);
+
+/* report_data(list, from): the values of the property list that begins at item ${from}, 2 in a reply, for the
+ * page of the window; given. A list that begins with a keyword becomes an object, nil is null.
+ * report_data_frames(frames, from, end, number): those frames, as section_add_stack() shows them. */
+json_t *report_data(const struct sexp *list, size_t from);
+json_t *report_data_frames(const struct sexp *frames, size_t from, size_t end, size_t number);
 
 /* report_condition(out, record): [ERROR] to [Hint]. A record outside the session's history has no
  * [Restarts], because they cannot be invoked. */

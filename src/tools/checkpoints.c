@@ -40,6 +40,12 @@ static void add_checkpoint(struct strbuf *out, const struct snapshot *sn)
         strbuf_addf(out, ", named %s", sn->name);
 }
 
+static json_t *checkpoint_data(const struct snapshot *sn)
+{
+    return json_pack("{s:I, s:s, s:s*, s:b}", "evaluation", (json_int_t)sn->evaluation, "time",
+                     text_time(sn->when.tv_sec).text, "name", sn->name, "has-failed", (int)sn->is_in_error);
+}
+
 /* One that is being made counts, unless the last one was refused: then this one will be refused too. */
 static bool is_shown(const struct session *s, const struct snapshot *sn)
 {
@@ -58,9 +64,15 @@ void checkpoints_list(struct tool_call *call, struct session *s)
     else
         strbuf_addf(&call->text, "%s; the session is in the state after evaluation %llu:",
                     text_count(ready, "checkpoint").text, (unsigned long long)session_at(s));
-    while ((sn = snapshots_next(all, sn)) != NULL)
-        if (is_shown(s, sn))
-            add_checkpoint(&call->text, sn);
+    json_t *data = json_array();
+    while ((sn = snapshots_next(all, sn)) != NULL) {
+        if (!is_shown(s, sn))
+            continue;
+        add_checkpoint(&call->text, sn);
+        json_array_append_new(data, checkpoint_data(sn));
+    }
+    call->structured = call->options.wants_data ? json_pack("{s:O}", "checkpoints", data) : NULL;
+    json_decref(data);
     if (session_why_no_checkpoint(s) != NULL)
         strbuf_addf(&call->text, "\nThe last one failed: %s", session_why_no_checkpoint(s));
     call_finish(call);

@@ -29,8 +29,15 @@ static void describe_error(struct tool_call *call, struct session *s)
 
 static void show_backtrace(struct tool_call *call, const struct error_record *r)
 {
-    report_backtrace(&call->text, r, (size_t)arguments_integer(call, "from", 0),
-                     (size_t)arguments_integer(call, "max-frames", 20), arguments_boolean(call, "locals"));
+    size_t from = (size_t)arguments_integer(call, "from", 0),
+           count = (size_t)arguments_integer(call, "max-frames", 20);
+    report_backtrace(&call->text, r, from, count, arguments_boolean(call, "locals"));
+    if (!call->options.wants_data || r == NULL)
+        return;
+    const struct sexp *frames = error_record_frames(r);
+    size_t kept = sexp_count(frames);
+    call->structured =
+        report_data_frames(frames, from, from < kept && count < kept - from ? from + count : kept, from);
 }
 
 /* Why the Lisp has read no more of the error. */

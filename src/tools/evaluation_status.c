@@ -56,12 +56,24 @@ static void on_waited(struct tool_call *call, const struct sexp *frames)
     call_awaited(call);
 }
 
+static json_t *running_data(const struct session *s, const struct session_evaluation *e)
+{
+    return json_pack("{s:s, s:I, s:s, s:f, s:o}", "session", session_name(s), "number", (json_int_t)e->number,
+                     "state",
+                     e->is_asking    ? "asking"
+                     : e->is_running ? "running"
+                     : e->is_next    ? "next"
+                                     : "waiting",
+                     "seconds", e->elapsed_s, "code", json_stringn_nocheck(e->what, strlen(e->what)));
+}
+
 static void list_evaluations(struct tool_call *call)
 {
     struct strbuf *out = &call->text;
     struct evaluations *all = call->toolbox->evaluations;
     struct session_evaluation e;
     size_t listed = 0, left_out = 0;
+    json_t *data = json_array();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL; s = sessions_next(s)) {
         for (size_t n = 0; session_evaluation_at(s, n, &e); n++) {
             if (listed++ >= MOST_LISTED) {
@@ -70,6 +82,8 @@ static void list_evaluations(struct tool_call *call)
             }
             strbuf_addf(out, "%s%s: ", out->len > 0 ? "\n" : "", session_name(s));
             evaluation_progress_add_line(out, &e);
+            if (call->options.wants_data)
+                json_array_append_new(data, running_data(s, &e));
         }
     }
     const struct evaluation *kept;
@@ -84,6 +98,8 @@ static void list_evaluations(struct tool_call *call)
         strbuf_addf(out, "\n... more than %d", MOST_LISTED);
     if (out->len == 0)
         strbuf_adds(out, "No evaluation is running or waiting, and no result of an earlier one is kept.");
+    call->structured = call->options.wants_data ? json_pack("{s:O}", "evaluations", data) : NULL;
+    json_decref(data);
     call_finish(call);
 }
 

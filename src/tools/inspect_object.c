@@ -68,11 +68,22 @@ static void add_inspection(struct tool_call *call, const struct outcome *o)
     }
 }
 
+/* For the page. */
+static void set_data(struct tool_call *call, const struct outcome *o, bool is_fleeting)
+{
+    if (!call->options.wants_data || o->reply == NULL)
+        return;
+    json_decref(call->structured);
+    call->structured = report_data(o->reply, 2);
+    json_object_set_new(call->structured, "is-fleeting", json_boolean(is_fleeting));
+}
+
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
     pictures_take(call, o);
     if (call_report_begin(call, o, NULL))
         add_inspection(call, o);
+    set_data(call, o, false);
     call_report_end(call, o);
 }
 
@@ -81,6 +92,7 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
     pictures_take(call, o);
     add_inspection(call, o);
     const char *handle = arguments_string(call, "handle", NULL);
+    set_data(call, o, o->moment != NULL && o->was_in_copy);
     if (o->moment != NULL && o->was_in_copy)
         strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
                     handle != NULL ? handle : arguments_string(call, "code", NULL));
@@ -91,6 +103,7 @@ static void on_local(struct tool_call *call, const struct outcome *o)
 {
     pictures_take(call, o);
     add_inspection(call, o);
+    set_data(call, o, o->was_in_copy);
     if (o->was_in_copy)
         strbuf_adds(&call->text,
                     "\nThis is of a copy of the process that was made at the error: the handles are "

@@ -294,30 +294,49 @@ static const char *activity(const struct session *s)
 }
 
 /* The memory of all its processes, marked as incomplete if some could not be read in time. */
-static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
+static void add_memory(struct strbuf *out, const struct session_memory *m)
 {
-    struct session_memory m = session_memory(s, most_ms);
-    if (m.unread == m.processes)
+    if (m->unread == m->processes)
         strbuf_adds(out, "memory unknown");
     else
-        strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m.bytes / (1 << 20),
-                    m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
+        strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m->bytes / (1 << 20),
+                    m->unread > 0 ? " or more" : "", m->processes, m->processes == 1 ? "" : "es");
 }
 
-static void add_summary(struct strbuf *out, struct session *s, int most_ms)
+static const char *image_of(const struct session *s)
+{
+    return session_image(s) != NULL ? session_image(s) : session_attached(s);
+}
+
+static void add_summary(struct strbuf *out, const struct session *s, const struct session_memory *memory)
 {
     strbuf_addf(out, "%s: %s, package %s", session_name(s), activity(s), session_package(s));
     add_directory(out, ", directory ", s);
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
     if (session_attached(s) != NULL)
-        strbuf_addf(out, ", image %s", session_image(s) != NULL ? session_image(s) : session_attached(s));
+        strbuf_addf(out, ", image %s", image_of(s));
     strbuf_addf(out, ", %s, %s", text_count(session_evaluations(s), "evaluation").text,
                 text_count(session_error_count(s), "error").text);
     if (session_pid(s) > 0) {
         strbuf_adds(out, ", ");
-        add_memory(out, s, most_ms);
+        add_memory(out, memory);
     }
+}
+
+/* The same as data. */
+static json_t *summary_data(const struct session *s, const struct session_memory *memory)
+{
+    json_t *data = json_pack("{s:s, s:s, s:s, s:I, s:I}", "name", session_name(s), "state", activity(s),
+                             "package", session_package(s), "evaluations", (json_int_t)session_evaluations(s),
+                             "errors", (json_int_t)session_error_count(s));
+    if (session_pid(s) > 0)
+        json_object_set_new(data, "process", json_integer(session_pid(s)));
+    if (session_attached(s) != NULL)
+        json_object_set_new(data, "image", json_string(image_of(s)));
+    if (memory->unread < memory->processes)
+        json_object_set_new(data, "memory", json_integer((json_int_t)memory->bytes));
+    return data;
 }
 
 /* Those on disk, whether they run or not. */
@@ -347,12 +366,21 @@ static void list_sessions(struct tool_call *call)
     call->is_of_asked_length = call->options.author.kind == AUTHOR_PERSON;
     size_t shown = 0, most = call->is_of_asked_length ? MOST_LISTED_FOR_PERSON : MOST_LISTED;
     uint64_t start_ns = uv_hrtime();
+    json_t *data = json_array();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < most;
          s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
         uint64_t spent_ms = (uv_hrtime() - start_ns) / 1000000;
-        add_summary(&call->text, s, spent_ms < MEMORY_MS ? (int)(MEMORY_MS - spent_ms) : 0);
+        struct session_memory memory =
+            session_memory(s, spent_ms < MEMORY_MS ? (int)(MEMORY_MS - spent_ms) : 0);
+        add_summary(&call->text, s, &memory);
+        if (call->options.wants_data)
+            json_array_append_new(data, summary_data(s, &memory));
     }
+    call->structured = call->options.wants_data
+                           ? json_pack("{s:s, s:O}", "client", call->toolbox->caller.name, "sessions", data)
+                           : NULL;
+    json_decref(data);
     if (n > shown)
         strbuf_addf(&call->text, "\n... %zu more", n - shown);
     add_saves(&call->text, call->toolbox->store);
@@ -428,8 +456,9 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (session_attached(s) == NULL)
         add_checkpoints(out, s);
     if (session_pid(s) > 0) {
+        struct session_memory memory = session_memory(s, MEMORY_MS);
         strbuf_adds(out, "\nMemory: ");
-        add_memory(out, s, MEMORY_MS);
+        add_memory(out, &memory);
     }
     add_programs(out, s);
     if (reply != NULL) {

@@ -67,6 +67,29 @@ static void add_thread(struct strbuf *out, const struct session *s, const struct
         add_activity(out, thread);
 }
 
+/* For the page: its error has the number that the agent has for it. */
+static json_t *thread_data(const struct session *s, const struct sexp *thread)
+{
+    struct strbuf doing = {0};
+    const struct error_record *r = standing(s, sexp_get(thread, 0, "standing"));
+    json_t *data = report_data(thread, 0);
+    if (r == NULL)
+        add_activity(&doing, thread);
+    else
+        json_object_set_new(data, "error", json_integer(r->sequence));
+    json_object_set_new(data, "doing", json_stringn_nocheck(strbuf_string(&doing), doing.len));
+    strbuf_fini(&doing);
+    return data;
+}
+
+static json_t *threads_data(const struct session *s, const struct sexp *threads)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < sexp_count(threads); i++)
+        json_array_append_new(list, thread_data(s, sexp_nth(threads, i)));
+    return json_pack("{s:o}", "threads", list);
+}
+
 static const struct sexp *find_thread(const struct sexp *threads, int64_t number)
 {
     for (size_t i = 0; i < sexp_count(threads) && number != 0; i++)
@@ -122,6 +145,15 @@ static void on_list(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < shown; i++)
         if (begins_cycle(threads, sexp_nth(threads, i)))
             add_cycle(&call->text, threads, sexp_nth(threads, i));
+    if (call->options.wants_data)
+        call->structured = threads_data(o->session, threads);
+}
+
+/* The page folds them itself. */
+static void list_threads(struct tool_call *call, struct session *s)
+{
+    call_write_flag(call, "all", call->options.wants_data);
+    look_up(call, s, on_list);
 }
 
 static void ask(struct tool_call *call, struct session *s, call_outcome *show)
@@ -200,8 +232,10 @@ const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
     .description = "List threads: what each does or waits for, who holds the lock, and deadlocks.",
+    .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
-    LOOK_UP("threads", on_list),
+    .operation = "threads",
+    .run_in = list_threads,
 };
 
 const struct tool tool_interrupt_thread = {

@@ -98,6 +98,13 @@ static void on_progress(void *arg, const char *text)
     xstrset(&s->place.joined.doing, text);
 }
 
+/* The client on whose behalf it is joined, as far as that is known. */
+static const char *client_of(const struct session *s)
+{
+    const struct operation *op = session_first_operation(s);
+    return op != NULL && op->asked.author.name[0] != '\0' ? op->asked.author.name : "cl-mcp-server";
+}
+
 void joined_begin(struct session *s, const struct worker_events *events)
 {
     on_progress(s, "joining the image");
@@ -105,6 +112,7 @@ void joined_begin(struct session *s, const struct worker_events *events)
         .loop = s->host->options.loop,
         .address = s->place.joined.address,
         .directory = s->place.joined.directory,
+        .client = client_of(s),
         .session = s->id.name,
         .sends_secret = s->host->options.sends_secret,
         .announces = s->host->options.announces,
