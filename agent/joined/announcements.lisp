@@ -106,7 +106,10 @@ reads."
         (announce session code text))
       ;; Another agent is told of it as of what a person does.
       (dolist (other (remove session *sessions*))
-        (send-event other :person :text (announced-line session code text +person-characters+))))))
+        (apply #'send-event other :person
+               :text (announced-line session code text +person-characters+)
+               :by (session-client session)
+               (parts-of-deed (or text "evaluated") (or code "")))))))
 
 (defun announced-line (session code text most)
   "Return in one line what SESSION does, with at most MOST characters of CODE."

@@ -93,6 +93,7 @@ above the editor's request are."
       ;; The inbox has to wait for the end of what runs.
       (when (own-thread-p thread)
         (send-event *session* :person
+                    :thread (label-of thread)
                     :text (format nil "The person has stopped ~a, which stands in their debugger: ~a" (label-of thread)
                                   (one-line-text (princ-to-string condition)))))
       (multiple-value-bind (outcome entry)
@@ -106,6 +107,7 @@ above the editor's request are."
             (progn
               (note-ended number)
               (send-event *session* :person
+                          :thread (label-of thread)
                           :text (format nil "An error stands in the person's debugger, in thread ~a: ~a"
                                         (label-of thread) (type-of condition)))))))))
 

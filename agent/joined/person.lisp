@@ -61,10 +61,18 @@ there is one."
 
 ;;; What the person does
 
-(defun tell-sessions (text)
-  "Tell each session what the person did."
+(defun tell-sessions (text &rest parts)
+  "Tell each session in TEXT what the person did, and in PARTS, a property list, what that consists of."
   (dolist (session *sessions*)
-    (send-event session :person :text text)))
+    (apply #'send-event session :person :text text parts)))
+
+(defconstant +code-characters+ 4000
+  "The most characters of code that the window shows of what somebody did.")
+
+(defun parts-of-deed (did code)
+  "Return the parts of an event for the window: in words what somebody DID to CODE."
+  (list :did did
+        :code (cut-text code +code-characters+)))
 
 (defun form-name-and-text (form)
   "Return the name of the function that FORM, a request of an editor, calls, and its first argument if that is a string."
@@ -89,11 +97,12 @@ there is one."
   (first (find-if (lambda (entry) (member name (rest entry) :test #'string=)) *persons-requests*)))
 
 (defun text-of-request (form)
-  "Return a sentence on what the person did by FORM, a request of an editor, or NIL if it only looks."
+  "Return a sentence on what the person did by FORM, a request of an editor, and what that consists of; NIL if it only looks."
   (multiple-value-bind (name text) (form-name-and-text form)
     (let ((verb (verb-of-request name)))
       (cond ((and verb text)
-             (person-did verb text))
+             (values (person-did verb text)
+                     (if (member verb '("evaluated" "compiled") :test #'string=) (parts-of-deed verb text) '())))
             ((string= name "INVOKE-NTH-RESTART-FOR-EMACS")
              "The person chose a restart in the debugger.")
             ((member name '("SLDB-ABORT" "SLY-DB-ABORT" "THROW-TO-TOPLEVEL" "SLDB-CONTINUE" "SLY-DB-CONTINUE") :test #'string=)
@@ -125,7 +134,7 @@ there is one."
 (defun text-of-listener (message)
   "Return a sentence on what the person typed at SLY's listener by MESSAGE, or NIL."
   (if (and (consp message) (eq :process (first message)) (stringp (second message)))
-      (person-did "evaluated" (second message))
+      (values (person-did "evaluated" (second message)) (parts-of-deed "evaluated" (second message)))
       nil))
 
 (defun person-did (verb text)
@@ -149,11 +158,11 @@ library handles it too."
                    (consp event)
                    (not (find connection *sessions* :key #'session-connection)))
           (note-persons-definitions connection event)
-          (let ((text (case (first event)
-                        (:emacs-rex (text-of-request (second event)))
-                        (:emacs-channel-send (text-of-listener (third event))))))
+          (multiple-value-bind (text parts) (case (first event)
+                                              (:emacs-rex (text-of-request (second event)))
+                                              (:emacs-channel-send (text-of-listener (third event))))
             (when text
-              (tell-sessions text))
+              (apply #'tell-sessions text parts))
             (follow-debugger event)))
         nil)))
 

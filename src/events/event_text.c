@@ -140,6 +140,22 @@ void event_text_error(json_t *event, const struct error_record *r)
     set_restarts(event, r->sequence > 0 ? error_record_restarts(r) : NULL);
 }
 
+void event_text_deed(json_t *event, const struct sexp *deed)
+{
+    struct author author = {.kind = AUTHOR_IMAGE};
+    const char *by = sexp_string(sexp_get(deed, 2, "by"), NULL);
+    size_t len;
+    if (by != NULL) {
+        author.kind = AUTHOR_AGENT;
+        memcpy(author.name, by, utf8_floor(by, strlen(by), AUTHOR_NAME_SIZE - 1));
+    }
+    event_text_author(event, &author);
+    set_text(event, "did", sexp_get(deed, 2, "did"));
+    set_text(event, "thread", sexp_get(deed, 2, "thread"));
+    if (sexp_string(sexp_get(deed, 2, "code"), &len) != NULL && len > 0)
+        set_text(event, "code", sexp_get(deed, 2, "code"));
+}
+
 uint64_t event_text_output(json_t *event, const struct capture *c, uint64_t told)
 {
     uint64_t end = capture_floor(c, c->total), from = told;

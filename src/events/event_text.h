@@ -20,11 +20,13 @@ void event_text_string(json_t *event, const char *name, const char *bytes, size_
 void event_text_author(json_t *event, const struct author *author);
 
 /* event_text_began(event, op): its code. event_text_values(event, reply): the values of an evaluation.
- * event_text_warning(event, warning): one element of :warnings. event_text_error(event, r). */
+ * event_text_warning(event, warning): one element of :warnings. event_text_error(event, r).
+ * event_text_deed(event, deed): what somebody did in an image that is joined. */
 void event_text_began(json_t *event, const struct operation *op);
 void event_text_values(json_t *event, const struct sexp *reply);
 void event_text_warning(json_t *event, const struct sexp *warning);
 void event_text_error(json_t *event, const struct error_record *r);
+void event_text_deed(json_t *event, const struct sexp *deed);
 
 /*
  * event_text_output(event, c, told):

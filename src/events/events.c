@@ -23,6 +23,7 @@
 #include "proc/loop_handle.h"
 #include "report/reply.h"
 #include "session/records/author.h"
+#include "session/records/error_record.h"
 #include "session/records/journal.h"
 #include "session/records/operation.h"
 #include "session/session.h"
@@ -252,6 +253,8 @@ static void tell_error(struct log *log, struct session *s, const struct error_re
     json_t *event = begin_event(log, r->thread != NULL ? "thread-error" : "error", log->evaluation);
     if (r->thread != NULL && session_attached(s) != NULL)
         event_text_author(event, &image);
+    if (error_record_is_persons(r))
+        json_object_set_new(event, "is-persons", json_true());
     event_text_error(event, r);
     if (r->met > 0)
         json_object_set_new(event, "goes-on", json_true());
@@ -314,6 +317,14 @@ static void tell_became(struct log *log, struct session *s, const struct session
     end_event(log, s, event);
 }
 
+static void tell_deed(struct log *log, struct session *s, const struct sessions_event *e)
+{
+    json_t *event = begin_event(log, "person", 0);
+    event_text_deed(event, e->deed);
+    event_text_string(event, "text", e->text, strlen(e->text));
+    end_event(log, s, event);
+}
+
 static void on_event(void *arg, struct session *s, const struct sessions_event *e)
 {
     struct log *log = find(arg, session_name(s));
@@ -339,7 +350,7 @@ static void on_event(void *arg, struct session *s, const struct sessions_event *
                  e->text != NULL ? e->text : "The process ended between two evaluations.");
         break;
     case SESSIONS_EVENT_PERSON:
-        events_add_text(arg, s, "person", &image, "text", e->text);
+        tell_deed(log, s, e);
         break;
     case SESSIONS_EVENT_BECAME:
         tell_became(log, s, e);
@@ -406,6 +417,15 @@ static bool read_event(void *arg, uint64_t number, const char *bytes, size_t len
     return strbuf_add(r->out, bytes, len);
 }
 
+/* The numbers of the errors that can be entered now. */
+static void add_enterable(struct strbuf *out, const struct session *s)
+{
+    size_t count = 0;
+    for (size_t i = session_error_count(s); i-- > 0;)
+        if (error_record_is_enterable(session_error(s, i)))
+            strbuf_addf(out, "%s%d", count++ > 0 ? "," : "", session_error(s, i)->sequence);
+}
+
 void events_read(struct events *all, struct session *s, int64_t after, int64_t before, size_t limit,
                  struct strbuf *out)
 {
@@ -427,7 +447,9 @@ void events_read(struct events *all, struct session *s, int64_t after, int64_t b
     json_t *ranges = undone(session_journal(s));
     json_write_value(out, ranges);
     json_decref(ranges);
-    strbuf_adds(out, ",\"events\":[");
+    strbuf_adds(out, ",\"enterable\":[");
+    add_enterable(out, s);
+    strbuf_adds(out, "],\"events\":[");
     struct reading reading = {
         .out = out, .most_len = start + MOST_READ_BYTES, .from = from, .end = end, .limit = limit};
     event_log_replay(&log->kept, 0, from - 1, read_event, &reading);

@@ -11,6 +11,7 @@ struct error_record;
 struct operation;
 struct outcome;
 struct session;
+struct sexp;
 
 /* The kinds of news. Each is sent after the session has changed. */
 enum sessions_news {
@@ -31,7 +32,7 @@ enum sessions_event_kind {
     SESSIONS_EVENT_ERROR, /* error: of a thread, or its operation continues */
     SESSIONS_EVENT_NOTED, /* operation, text: its progress */
     SESSIONS_EVENT_DIED, /* operation, text: the process has ended; NULL: between operations, not known how */
-    SESSIONS_EVENT_PERSON, /* text: what a person has done in the image that is joined */
+    SESSIONS_EVENT_PERSON, /* text, deed: what a person has done in the image that is joined */
     SESSIONS_EVENT_BECAME, /* operation, text, cause: the session continues in another state */
 };
 
@@ -43,6 +44,7 @@ struct sessions_event {
     const struct outcome *outcome;
     const struct error_record *error;
     const char *text;
+    const struct sexp *deed; /* the agent's event: docs/agent-protocol.md */
 };
 
 /* A watcher sets all members; on_event may be NULL. */

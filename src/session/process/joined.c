@@ -173,8 +173,8 @@ void joined_note_person(void *session, const struct sexp *event)
     if (fact.numbers[0] > MOST_TOLD)
         notices_remove(&s->told.notices, FACT_PERSON, fact.numbers[0] - MOST_TOLD);
     session_notify(s, &fact);
-    session_tell_event(s,
-                       &(struct sessions_event){.kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line)});
+    session_tell_event(s, &(struct sessions_event){
+                              .kind = SESSIONS_EVENT_PERSON, .text = strbuf_string(&line), .deed = event});
     strbuf_fini(&line);
 }
 
