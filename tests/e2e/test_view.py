@@ -557,6 +557,64 @@ class Person(ViewTest):
         self.assertNotIn("stage-remark", client.call("get-usage-guide").text)
 
 
+class Data(ViewTest):
+    """What the page reads: the replies of look-ups as data, on request only."""
+
+    def look(self, tool, asks=True, **arguments):
+        params = {"name": tool, "arguments": dict(arguments, session="default")}
+        body = json.loads(message("tools/call", params))
+        if asks:
+            body["params"]["_meta"]["cl-mcp-server/data"] = True
+        response = self.window.ask("/servers/%s/mcp" % self.server, "POST", json.dumps(body), **{**headers_of("tools/call", params), "View-Secret": self.window.secret})
+        text = response.read().decode()
+        if response.getheader("Content-Type") == "text/event-stream":
+            text = [line[6:] for line in text.splitlines() if line.startswith("data: ") and '"id":1' in line][-1]
+        return json.loads(text)["result"].get("structuredContent")
+
+    def setUp(self):
+        super().setUp()
+        self.client = self.start_server()
+        self.client.evaluate("(defun mean-of (items) (declare (optimize debug)) (let ((total (reduce #'+ items))) (/ total (length items))))")
+        self.client.call("checkpoint-session", name="here, named, which failed")
+        self.client.evaluate("(list 1 \" = <h1.2>\" (list :inner))")
+        self.client.evaluate("(mean-of '())")
+        self.window = self.signed_in()
+        self.server = self.window.id_of(self.client)
+
+    def test_sessions_evaluations_and_checkpoints(self):
+        (session,), caller = (lambda data: (data["sessions"], data["client"]))(self.look("session-info", all=True))
+        self.assertEqual(("default", "standing", "CL-USER", 3, 1, "e2e"), (*(session[key] for key in ("name", "state", "package", "evaluations", "errors")), caller))
+        self.assertGreater(session["memory"], 1 << 20)
+        kept = self.look("session-history", checkpoints=True)["checkpoints"]
+        self.assertIn(("here, named, which failed", 1, False), [(one.get("name"), one["evaluation"], one["has-failed"]) for one in kept])
+        code = "(progn (defvar *one: \n2* 1) (sleep 600))".replace("*one: \n2*", "|one: 2|")
+        running, waits = (self.client.start_call("evaluate-lisp", code=text) for text in (code, "(list 2)"))
+        found = mcp.wait_until(lambda: (lambda all: len(all) == 2 and all[0]["state"] == "running" and all)(self.look("evaluation-status", all=True)["evaluations"]), 30, "both")
+        self.assertEqual([("default", 4, code), ("default", 5, "(list 2)", "waiting")], [(one["session"], one["number"], one["code"], *([one["state"]] if one["state"] != "running" else [])) for one in found])
+        for number in (5, 4):
+            self.client.call("cancel-evaluation", evaluation=number)
+        running.reply(), waits.reply()
+
+    def test_threads_frames_and_objects(self):
+        (thread,) = self.look("list-threads")["threads"]
+        self.assertEqual((True, "main thread"), (thread["serves"], thread["name"]))
+        frames = self.look("get-backtrace", index=1, locals=True, **{"max-frames": 3})["frames"]
+        frame = next(one for one in frames if one["call"].startswith("(MEAN-OF"))
+        self.assertEqual("(/ TOTAL (LENGTH ITEMS))", frame["source"][1])
+        self.assertEqual({"ITEMS": "NIL", "TOTAL": "0"}, {one["name"]: one["value"] for one in frame["locals"]})
+        (last,) = self.look("get-backtrace", index=1, **{"from": 1, "max-frames": 1})["frames"]
+        self.assertEqual(1, last["number"])
+        parts = self.look("inspect-object", handle="v2", limit=2)
+        self.assertEqual((3, [["[0]", "1", None, None], ["[1]", '" = <h1.2>"', None, None]], "list"), (parts["total"], parts["parts"], parts["kind"]))
+        self.assertFalse(parts["is-fleeting"])
+        self.assertEqual({"absent": "value"}, self.look("inspect-object", handle="v99"))
+
+    def test_nobody_else_gets_it(self):
+        for tool, arguments in (("session-info", {"all": True}), ("list-threads", {}), ("evaluate-lisp", {"code": "1"}), ("inspect-object", {"handle": "v2"})):
+            self.assertIsNone(self.look(tool, asks=False, **arguments), tool)
+        self.assertEqual(["1"], self.look("evaluate-lisp", code="1")["values"])
+
+
 @unittest.skipIf(joining.why_not(), joining.why_not())
 class PersonInAnImage(ViewTest, test_join.ImageTest):
     def setUp(self):

@@ -3,7 +3,9 @@
 import os
 import shutil
 import subprocess
+import unittest
 
+import joining
 import mcp
 from test_official_clients import node
 
@@ -37,6 +39,12 @@ def run_script(test, browser, least, script, *arguments):
 class ViewPage(mcp.TestCase):
     def test_every_view_and_action_works(self):
         run_script(self, "chromium", 23, "page.mjs")
+
+    @unittest.skipIf(joining.why_not(), joining.why_not())
+    def test_the_page_at_an_image_that_a_person_runs(self):
+        image = joining.Image(self.folder())
+        self.addCleanup(image.end)
+        run_script(self, "chromium", 5, "joined.mjs", image.address)
 
     def test_the_page_is_small_and_makes_no_markup_of_data(self):
         names = sorted(os.listdir(PAGE))

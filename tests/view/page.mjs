@@ -25,6 +25,11 @@ const problems = [];
 
 // What is looked for by its accessible name
 const named = (name, role) => `::-p-aria([name="${name}"]${role ? `[role="${role}"]` : ''})`;
+/* buttonNamed(pattern): the accessible name of the last visible button whose name matches. */
+const buttonNamed = async (pattern) => {
+  const button = await tab.waitForFunction((p) => [...document.querySelectorAll('button')].filter((one) => one.checkVisibility()).findLast((one) => new RegExp(p).test(one.ariaLabel || one.innerText)), {timeout: patience}, pattern);
+  return button.evaluate((one) => one.ariaLabel || one.innerText);
+};
 const clickOn = async (name, role = 'button') => {
   for (let attempt = 1; ; attempt++) { // what changes may be drawn anew between finding and clicking
     try {
@@ -169,10 +174,12 @@ test('an error opens to frames, variables and an evaluation in a frame', async (
   const label = await frame.evaluate((one) => one.getAttribute('aria-label'));
   await frame.click();
   await seen('ITEMS', `${newestEntry} .locals`);
-  await seen('>>>', `${newestEntry} .source`);
+  await seen('(/', `${newestEntry} .source mark`);
+  check(!(await textOf('.entry .source')).includes('>>>'), 'marks for agents are shown');
   const number = /Frame (\d+)/.exec(label)[1];
-  await tab.type(named(`Evaluate in frame ${number}`, 'textbox'), '(list :items items)');
-  await clickOn('Evaluate in frame');
+  const place = `Evaluate in frame ${number} of error ${/error (\d+)/.exec(await buttonNamed('^RETRY of error'))[1]}`;
+  await tab.type(named(place, 'textbox'), '(list :items items)');
+  await clickOn(place);
   await seen('(:ITEMS NIL)', `${newestEntry} .frame-result, .frame-result`);
   await seen('(:ITEMS NIL)', '.entry .values');
 });
@@ -195,7 +202,7 @@ test('the error is opened and evaluated in by keyboard', async () => {
 test('a restart is invoked under its own name, with a value', async () => {
   await agent.evaluate('(restart-case (error "Which way?") (turn-left () :report "Turn left." :left) (take (x) :report "Take a thing." :interactive (lambda () (list 1)) (list :took x)))');
   await seen('Turn left.', `${newestEntry} .restarts`);
-  await clickOn('TURN-LEFT');
+  await clickOn(await buttonNamed('^TURN-LEFT of error'));
   await seen(':LEFT', newestEntry);
   const reply = await agent.evaluate(':after');
   check(/The person .*(TURN-LEFT|restart)/i.test(reply), `the agent was not told of the restart: ${reply}`);
@@ -217,7 +224,7 @@ test('a redefinition is a difference; what was rolled back is struck through', a
   await seen('(if numbers', `${newestEntry} .added`);
   await seen('(/ (reduce', `${newestEntry} .removed`);
   await seen('before-the-change', '.checkpoints text');
-  await clickOn('Return');
+  await clickOn(await buttonNamed('^Return to the state'));
   await seen('undoes', '#question');
   check(/^Return to evaluation \d+$/.test(await textOf('#question .primary')), 'the button does not say what it does');
   await tab.click('#question .primary');
@@ -244,7 +251,7 @@ test('a checkpoint is named, chosen and returned to by keyboard', async () => {
   await press('Enter');
   await seen('by-hand', '#checkpoint-detail');
   await seen('*later*', '#checkpoint-detail');
-  await tabTo('Return');
+  await tabTo(await buttonNamed('^Return to the state'));
   await press('Enter');
   await seen('Return to the state', '#question');
   await press('Enter');
@@ -432,12 +439,12 @@ test('the transcript is exported as Lisp, Markdown and HTML', async () => {
 test('threads are listed, interrupted and ended', async () => {
   await agent.evaluate('(defvar *worker* (sb-thread:make-thread (lambda () (loop (sleep 1))) :name "worker <b>"))');
   await seen('worker <b>', '#threads');
-  await clickOn('Interrupt');
+  await clickOn(await buttonNamed('^Interrupt thread worker <b>'));
   await seen('INTERRUPTED', '.entry');
   check((await agent.evaluate('1')).includes('The person'), 'the agent was not told of the interrupt');
   await leaveField();
   await press('t');
-  await tabTo('End');
+  await tabTo(await buttonNamed('^End thread worker <b>'));
   await press('Enter');
   await seen('End the thread', '#question');
   await press('Enter');
@@ -483,7 +490,7 @@ test('a server with tokens is asked nothing before the person signs in', async (
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'view-tokens-'));
   fs.writeFileSync(path.join(folder, 'tokens'), 'ada:0123456789abcdef0123\n', {mode: 0o600});
   const server = spawn(process.env.CL_MCP_SERVER, ['--http', '127.0.0.1:0', '--token-file', path.join(folder, 'tokens')], {stdio: 'ignore'});
-  await clickOn('Sign in');
+  await clickOn(await buttonNamed('^Sign in to'));
   await seen('Which token?', '#question');
   await tab.keyboard.type('0123456789abcdef0123');
   await press('Enter');
@@ -504,7 +511,20 @@ test('only what is visible of many evaluations is in the document', async () => 
   await until(() => Number(document.querySelector('.entry')?.ariaSetSize) >= 300);
   await tab.evaluate(() => { document.getElementById('transcript').scrollTop = 0; });
   await seen('(+ 0 1000000)', '.entry');
-  await newest();
+  // A browser that restores where the page was scrolled to does so while the page is being read.
+  const {identifier} = await tab.evaluateOnNewDocument(() => document.addEventListener('DOMContentLoaded', () => {
+    const list = document.getElementById('transcript');
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector('.entry')) return;
+      observer.disconnect();
+      requestAnimationFrame(() => { list.scrollTop = 0; });
+    }).observe(list, {childList: true, subtree: true});
+  }));
+  await tab.reload();
+  await tab.removeScriptToEvaluateOnNewDocument(identifier);
+  await seen('1000299', newestEntry);
+  await until(() => Number(document.querySelector('.entry')?.ariaSetSize) >= 300);
+  await seen('1000299', newestEntry);
   await seen('1000299', newestEntry);
   // The event of a scroll can come when the window has become lower meanwhile: the page follows all the same.
   await tab.evaluate(() => {

@@ -2,6 +2,7 @@
 // The environment of whoever starts this says which program, and where sockets may be.
 
 import {spawn} from 'node:child_process';
+import net from 'node:net';
 import {createInterface} from 'node:readline';
 import puppeteer from 'puppeteer-core';
 
@@ -50,6 +51,35 @@ export class Agent {
     if (signal) this.process.kill(signal);
     else this.process.stdin.end();
     return ended;
+  }
+}
+
+/* A person at an image with Swank, as an editor is: it evaluates, and errors open in its debugger. */
+export class Editor {
+  constructor(port) {
+    this.socket = net.connect(port, '127.0.0.1');
+    this.text = '';
+    this.socket.setEncoding('latin1').on('data', (text) => {
+      this.text += text;
+      this.look?.();
+    });
+    this.number = 0;
+  }
+
+  /* evaluate(code): until it has ended, or until its error stands in the debugger. */
+  evaluate(code) {
+    const number = ++this.number;
+    const message = `(:emacs-rex (swank:interactive-eval ${JSON.stringify(code)}) "COMMON-LISP-USER" t ${number})`;
+    const ended = new Promise((resolve) => {
+      this.look = () => (this.text.includes(` ${number})`) || this.text.includes('(:debug-activate')) && resolve();
+    });
+    this.text = '';
+    this.socket.write(`${message.length.toString(16).padStart(6, '0')}${message}`);
+    return ended;
+  }
+
+  end() {
+    this.socket.destroy();
   }
 }
 

@@ -44,7 +44,7 @@ export class Checkpoints {
       const node = add(one.evaluation);
       node.isKept = true;
       node.time = one.time;
-      node.hasFailed = node.hasFailed || one.hasFailed;
+      node.hasFailed = node.hasFailed || one['has-failed'];
       if (one.name) node.names.push(one.name);
     }
     add(model.state).isCurrent = true;
@@ -97,7 +97,7 @@ export class Checkpoints {
       this.chosen = nodes.find((node) => node.isKept && !node.isCurrent && node.lane === 0)?.evaluation ?? nodes.find((node) => node.isKept && !node.isCurrent)?.evaluation ?? null;
     }
     const focused = document.activeElement?.closest?.('.node')?.dataset.evaluation;
-    const drawing = svg('svg', {class: 'checkpoints', width: 280, height: nodes.length * step + 8, viewBox: `0 0 280 ${nodes.length * step + 8}`, role: 'group', 'aria-label': 'Tree of checkpoints'}, lines, nodes.map((node) => this.node(node, place.get(node.evaluation), textX)));
+    const drawing = svg('svg', {class: 'checkpoints', width: '100%', height: nodes.length * step + 8, role: 'group', 'aria-label': 'Tree of checkpoints'}, lines, nodes.map((node) => this.node(node, place.get(node.evaluation), textX)));
     byId('checkpoint-tree').replaceChildren(drawing);
     if (focused) drawing.querySelector(`[data-evaluation="${Number(focused)}"]`)?.focus();
     this.detail(byNumber.get(this.chosen));
@@ -119,22 +119,20 @@ export class Checkpoints {
         event.preventDefault();
         choose();
       }} : {})},
-    svg('rect', {class: 'hit', x: 0, y: y - step / 2 + 1, width: 278, height: step - 2, rx: 4}),
+    svg('rect', {class: 'hit', x: 0, y: y - step / 2 + 1, width: '100%', height: step - 2, rx: 4}),
     node.isCurrent ? svg('rect', {class: 'dot', x: x - 6, y: y - 6, width: 12, height: 12}) : svg('circle', {class: 'dot', cx: x, cy: y, r: 5}),
     svg('text', {x: textX, y: y + 4, text}));
   }
 
   detail(node) {
     const box = byId('checkpoint-detail');
-    byId('name-form').hidden = Boolean(this.app.known()?.image);
-    if (!node) return box.replaceChildren(make('p', {class: 'quiet', text: this.app.known()?.image ? 'An image that is joined has no checkpoints.' : this.kept.length ? 'The session is in the only state that is kept.' : 'No state is kept yet.'}));
+    if (!node) return box.replaceChildren(make('p', {class: 'quiet', text: this.kept.length ? 'The session is in the only state that is kept.' : 'No state is kept yet.'}));
     const since = this.since(node.evaluation);
-    const id = 'checkpoint-what';
-    box.replaceChildren(...[make('p', {id}, make('strong', {text: printable(`After evaluation ${[node.evaluation, ...node.names].join(', ')}`)}), node.time && make('span', {class: 'quiet', text: ` ${node.time} UTC`})),
+    box.replaceChildren(...[make('p', {}, make('strong', {text: printable(`After evaluation ${[node.evaluation, ...node.names].join(', ')}`)}), node.time && make('span', {class: 'quiet', text: ` ${node.time} UTC`})),
       make('p', {class: 'quiet', text: since.length ? 'Since then:' : 'Nothing was evaluated since then on the way to the present state.'}),
       make('ul', {class: 'plain-list since'}, since.slice(0, 8).map((entry) => make('li', {}, button(`${entry.number}: ${short(entry.code ?? '', 60)}`, () => this.app.goTo(entry), {class: 'link'})))),
       since.length > 8 && make('p', {class: 'quiet', text: `and ${since.length - 8} more`}),
-      button('Return', () => this.goBack(node, since), {class: 'acts', 'aria-describedby': id})].filter(Boolean));
+      button('Return', () => this.goBack(node, since), {class: 'acts', 'aria-label': `Return to the state after evaluation ${node.evaluation}`})].filter(Boolean));
   }
 
   since(evaluation) {

@@ -63,9 +63,11 @@ function evaluationParts(app, entry) {
     ['progress', entry.progress ? entry.progress.number : null, () => progress(entry.progress)],
     ['definitions', entry.definitions.filter(isChange).length || null, () => definitions(entry)],
     ['values', entry.values && !entry.isBetween ? entry.values.length : null, () => values(app, entry)],
-    ...entry.errors.slice(-20).map((error) => [`error ${error.number}`, 1, () => errorView(app, error)]),
+    ...entry.errors.slice(-20).map((error) => errorPart(app, error)),
   ];
 }
+
+const errorPart = (app, error) => [`error ${error.number}`, app.model.enterable.has(error.error), (old) => errorView(app, error, old)];
 
 const when = (entry) => make('span', {class: 'when quiet'}, make('time', {datetime: entry.time, text: clock(entry.time)}),
   typeof entry.elapsed === 'number' && ` · ${duration(entry.elapsed)}`);
@@ -142,7 +144,7 @@ function values(app, entry) {
   entry.values.forEach((value, i) => {
     const canInspect = entry.number !== undefined && !entry.inFrame;
     box.append(make('div', {class: 'result'}, make('span', {class: 'arrow', text: '⇒', 'aria-hidden': 'true'}), textBlock(value, {}, painted),
-      canInspect && button('Inspect', () => app.inspectValue(entry, i), {class: 'small acts', 'aria-description': `the value ${short(value, 30)}`})));
+      canInspect && button('Inspect', () => app.inspectValue(entry, i), {class: 'small acts', 'aria-label': `Inspect value ${i + 1} of evaluation ${entry.number}: ${short(value, 30)}`})));
   });
   if (entry.values.length === 0) box.append(make('p', {class: 'quiet', text: 'no values'}));
   if (entry.isCut) box.append(make('p', {class: 'quiet', text: 'The value is cut.'}));
@@ -153,17 +155,24 @@ function threadParts(app, entry) {
   return [
     ['head', 1, () => make('header', {}, make('span', {class: 'title', text: `Error ${entry.errors[0].error} in the thread ${printable(entry.thread)}`}),
       entry.author && make('span', {class: 'who', text: printable(who(entry.author))}), make('span', {class: 'mark error', text: 'error'}), when(entry))],
-    ['error', 1, () => errorView(app, entry.errors[0])],
+    ['note', entry.text || null, () => textBlock(entry.text, {class: 'plain'})],
+    errorPart(app, entry.errors[0]),
   ];
 }
 
+function whoDid(author) {
+  const inImage = author?.kind === 'image' ? 'The person, in the image' : `${who(author)}, in the image`;
+  return printable(author?.kind === 'person' ? who(author) : inImage);
+}
+
 function noteParts(app, entry) {
-  const word = entry.what === 'person' && entry.author?.kind === 'image' ? 'The person, in the image' : {rollback: 'Roll-back', checkpoint: 'Checkpoint', death: 'The process ended', recovery: 'Recovery', restore: 'Restored', reset: 'Reset', person: 'The person'}[entry.what] || '';
+  const word = entry.what === 'person' ? whoDid(entry.author) : {rollback: 'Roll-back', checkpoint: 'Checkpoint', death: 'The process ended', recovery: 'Recovery', restore: 'Restored', reset: 'Reset'}[entry.what] || '';
   const undone = entry.undone || [];
   return [
     ['head', 1, () => make('header', {}, make('span', {class: 'title', text: word}), entry.author && entry.what !== 'person' && make('span', {class: 'who', text: printable(who(entry.author))}),
-      when(entry))],
-    ['text', entry.text || null, () => textBlock(entry.text, {class: 'plain'})],
+      entry.did && make('span', {class: 'quiet', text: short(entry.did, 120)}), when(entry))],
+    ['text', entry.text && !entry.code ? 1 : null, () => textBlock(entry.text, {class: 'plain'})],
+    ['code', entry.code ? 1 : null, () => code(entry)],
     ['undone', undone.length || null, () => {
       const {toggle, body} = fold(`${count(undone.length, 'evaluation')} undone`, (content) => content.append(make('ul', {class: 'plain-list'}, undone.slice(0, 200).map((number) =>
         make('li', {}, make('span', {class: 'quiet', text: `${number} `}), make('s', {class: 'code', text: short(app.model.byEvaluation.get(number)?.code || '', 160)}))))));

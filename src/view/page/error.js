@@ -2,17 +2,22 @@
 
 import {make, button, fold, textBlock, printable, short, newId} from './dom.js';
 import {paint, balance} from './lisp.js';
-import * as parse from './parse.js';
 
 const painted = (text) => paint(text, printable);
 
-export function errorView(app, error) {
+/* errorView(app, error, old): the error; what it offers is hidden once it no longer stands. ${old}: how it was drawn before. */
+export function errorView(app, error, old = draw(app, error)) {
+  old.classList.toggle('left', !app.model.enterable.has(error.error));
+  return old;
+}
+
+function draw(app, error) {
   const head = [make('strong', {class: 'error-type', text: printable(error.type)}), ' ', make('span', {class: 'error-message', text: short(error.message || '', 240)})];
   const {toggle, body} = fold(head, (content) => fill(app, error, content), {class: 'error-head'}, false);
   const box = make('div', {class: 'error-box'}, toggle);
   const buttons = restartButtons(app, error);
   box.append(body);
-  if (buttons) box.append(buttons);
+  if (buttons) box.append(buttons, make('p', {class: 'quiet was-left', text: 'It no longer stands.'}));
   return box;
 }
 
@@ -21,10 +26,13 @@ function restartButtons(app, error) {
   if (restarts.length === 0) return null;
   const box = make('div', {class: 'restarts', role: 'group', 'aria-label': `Restarts of error ${error.error}`});
   for (const restart of restarts.slice(0, 50)) {
-    const described = newId('restart');
-    const description = make('span', {id: described, text: short(restart.description || '', 160)});
-    const invoke = button(printable(restart.name || `Restart ${restart.index}`), async () => {
+    const name = printable(restart.name || `Restart ${restart.index}`);
+    const description = short(restart.description || '', 160);
+    const invoke = button(name, async () => {
       const args = {restart: String(restart.index), index: error.error, wait: 2};
+      const warning = restart.name === 'END-IMAGE' ? 'The image ends, with the program that runs in it.'
+        : error['is-persons'] && `The error stands in the debugger of whoever runs the image. The thread ${printable(error.thread)} continues with this restart, and that debugger closes.`;
+      if (warning && !await app.ask(`Invoke ${name} of error ${error.error}?`, warning, `Invoke ${name}`)) return;
       if (restart['takes-value']) {
         const value = await app.ask(`Restart ${printable(restart.name)}`, printable(restart.description || ''), printable(restart.name), 'Form whose value is passed (may be empty)');
         if (value === null) return;
@@ -33,8 +41,8 @@ function restartButtons(app, error) {
         if (!check.isWhole) return app.report(check.message, true);
       }
       app.act('invoke-restart', args);
-    }, {class: 'acts', 'aria-describedby': described});
-    box.append(make('div', {class: 'restart'}, invoke, make('strong', {class: 'no-acts', text: printable(restart.name)}), description));
+    }, {class: 'acts', 'aria-label': `${name} of error ${error.error}: ${description}`});
+    box.append(make('div', {class: 'restart'}, invoke, make('strong', {class: 'no-acts', text: name}), make('span', {text: description})));
   }
   return box;
 }
@@ -57,7 +65,7 @@ function fill(app, error, content) {
     const show = button(`Show more frames (${left} left)`, async () => {
       const reply = await app.look('get-backtrace', {index: error.error, from: next, 'max-frames': 40});
       show.remove();
-      const found = reply.isError ? [] : parse.frames(reply.text);
+      const found = reply.data.frames || [];
       add(found);
       if (found.length) more();
       else status.textContent = short(reply.text, 200);
@@ -73,17 +81,22 @@ function frameView(app, error, frame) {
     const status = make('p', {class: 'quiet', role: 'status', text: 'Reading the frame…'});
     content.append(status);
     const reply = await app.look('get-backtrace', {index: error.error, from: frame.number, 'max-frames': 1, locals: true});
-    const found = parse.frames(reply.text)[0];
-    if (reply.isError || !found) {
+    const found = reply.data.frames?.[0];
+    if (!found) {
       status.textContent = short(reply.text, 300);
       return;
     }
     status.remove();
-    if (found.source.length) content.prepend(textBlock(found.source.join('\n'), {class: 'source'}, painted));
+    if (found.source) content.prepend(sourceView(found.source));
     content.append(localsView(app, error, frame, found.locals));
     content.append(evaluateInFrame(app, error, frame));
   }, {class: 'frame', 'aria-label': `Frame ${frame.number}: ${short(frame.call, 120)}`});
   return make('li', {value: frame.number}, toggle, body);
+}
+
+/* The code around the form that the frame is at: [before, the form, after]. */
+function sourceView([before, form = '', after = '']) {
+  return make('pre', {class: 'source', dir: 'ltr'}, painted(before), form && make('mark', {}, painted(form)), painted(after));
 }
 
 function localsView(app, error, frame, locals) {
@@ -91,7 +104,7 @@ function localsView(app, error, frame, locals) {
   return make('table', {class: 'locals'}, make('caption', {class: 'hidden', text: `Variables of frame ${frame.number}`}),
     make('tbody', {}, locals.map((local) => make('tr', {}, make('th', {scope: 'row', class: local.name.length < 20 && 'short', text: printable(local.name)}), make('td', {}, textBlock(local.value, {}, painted)),
       make('td', {}, button('Inspect', () => app.inspector.open({local: local.name, frame: frame.number, index: error.error}, `${local.name} in frame ${frame.number} of error ${error.error}`),
-        {class: 'small acts', 'aria-description': `the variable ${short(local.name, 40)}`}))))));
+        {class: 'small acts', 'aria-label': `Inspect the variable ${short(local.name, 40)} in frame ${frame.number} of error ${error.error}`}))))));
 }
 
 function evaluateInFrame(app, error, frame) {
@@ -107,7 +120,9 @@ function evaluateInFrame(app, error, frame) {
     }
     result.replaceChildren(make('p', {class: 'quiet', text: 'running'}));
     const reply = await app.act('evaluate-in-frame', {code: field.value, frame: frame.number, index: error.error}, true);
-    result.replaceChildren(textBlock(reply.text, {class: reply.isError ? 'problem' : 'values'}, painted));
-  }}, make('label', {for: id, text: `Evaluate in frame ${frame.number}`}), make('div', {class: 'row'}, field, make('button', {type: 'submit', text: 'Evaluate in frame'})), result);
+    const {values, error: failed} = reply.data;
+    result.replaceChildren(textBlock(failed ? `${failed.type}: ${failed.message}` : values ? values.join('\n') || 'no values' : reply.text, {class: reply.isError ? 'problem' : 'values'}, painted));
+  }}, make('label', {for: id, text: `Evaluate in frame ${frame.number} of error ${error.error}`}),
+  make('div', {class: 'row'}, field, make('button', {type: 'submit', text: 'Evaluate in frame', 'aria-label': `Evaluate in frame ${frame.number} of error ${error.error}`})), result);
   return form;
 }

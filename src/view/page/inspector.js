@@ -3,7 +3,6 @@
 import {byId, make, button, textBlock, printable, short, count} from './dom.js';
 import {paint, elements} from './lisp.js';
 import {plot} from './plots.js';
-import * as parse from './parse.js';
 
 const painted = (text) => paint(text, printable);
 const page = 50; // parts
@@ -58,10 +57,10 @@ export class Inspector {
     const content = byId('inspector-content');
     content.replaceChildren(make('p', {class: 'quiet', role: 'status', text: 'Reading the object…'}));
     byId('inspector-title').focus();
-    const reply = step.args ? await this.app.look('inspect-object', {...step.args, offset: step.offset, limit: page}) : {text: 'no longer kept'};
+    const reply = step.args ? await this.app.look('inspect-object', {...step.args, offset: step.offset, limit: page}) : {data: {}};
     if (this.path.at(-1) !== step) return;
-    const found = reply.isError ? null : parse.object(reply.text);
-    if (!found && /no longer kept/.test(reply.text)) {
+    const found = reply.data.parts !== undefined && objectOf(reply.data);
+    if (!step.args || reply.data.absent === 'value') {
       content.replaceChildren(make('p', {class: 'plain', text: 'This value is no longer kept: nothing in the session refers to it.'}), this.makeAnew(step));
       return;
     }
@@ -98,7 +97,7 @@ export class Inspector {
     const numbers = found.parts.map((part) => toNumber(part.value));
     const isSequence = kind === 'list' || kind === 'vector';
     if (isSequence && !isBytes && numbers.length > 1 && numbers.every((one) => one !== null)) {
-      nodes.push(make('figure', {}, plot(numbers, {name: `Plot of ${numbers.length} numbers`, width: 300, height: 90}), make('figcaption', {class: 'quiet',
+      nodes.push(make('figure', {}, plot(numbers, {name: `Plot of ${numbers.length} numbers`, height: 90}), make('figcaption', {class: 'quiet',
         text: `${numbers.length} numbers from ${Math.min(...numbers)} to ${Math.max(...numbers)}`})));
     }
     const rows = isSequence && found.parts.length > 1 ? found.parts.map((part) => elements(part.value)) : [null];
@@ -115,7 +114,7 @@ export class Inspector {
 
   opens(part, found, step) {
     return part.handle ? button('Inspect', () => this.go({name: part.name, args: found.isFleeting ? this.argumentsOf(step, part.name) : {handle: part.handle}, offset: 0}),
-      {class: 'small', 'aria-description': `the part ${short(part.name, 40)} of ${short(step.name, 40)}`}) : '';
+      {class: 'small', 'aria-label': `Inspect the part ${short(part.name, 40)} of ${short(step.name, 40)}`}) : '';
   }
 
   table(rows, found, step) {
@@ -133,7 +132,7 @@ export class Inspector {
       step.offset = offset;
       this.show(step);
     };
-    return make('div', {class: 'row'}, make('span', {class: 'quiet', text: `${found.from} to ${end - 1} of ${found.total.toLocaleString('en')}`}),
+    return make('div', {class: 'row'}, make('span', {class: 'quiet', text: `${found.from} to ${end - 1} of ${found.total === Infinity ? 'very many' : found.total.toLocaleString('en')}`}),
       found.from > 0 && button('Previous parts', () => turn(Math.max(0, found.from - page))), end < found.total && button('Next parts', () => turn(end)));
   }
 
@@ -155,7 +154,7 @@ export class Inspector {
       const bytes = [];
       while (bytes.length < found.total && this.path.at(-1) === step) {
         const reply = await this.app.look('inspect-object', {...step.args, offset: bytes.length, limit: 500});
-        const parts = parse.object(reply.text)?.parts || [];
+        const parts = reply.data.parts ? objectOf(reply.data).parts : [];
         if (parts.length === 0) return;
         parts.forEach((part) => bytes.push(Number(part.value)));
       }
@@ -176,6 +175,14 @@ function isImage(bytes) {
   if (begins(0xff, 0xd8, 0xff)) return 'image/jpeg';
   if (begins(0x47, 0x49, 0x46, 0x38)) return 'image/gif';
   return begins(0x52, 0x49, 0x46, 0x46) && bytes[8] === 0x57 ? 'image/webp' : '';
+}
+
+/* objectOf(data): {title, facts: [[name, value]], handle, parts: [{name, value, handle}], from, total} of what inspect-object gives;
+ * isFleeting: the handles are not kept. */
+function objectOf(data) {
+  return {title: data.text, facts: [['Kind', data.kind], ['Class', data.class], ...(data.facts || [])], handle: data.handle,
+    parts: (data.parts || []).map(([name, value, handle]) => ({name, value: value ?? 'unbound', handle})),
+    from: data.from, total: data.total < 0 ? Infinity : data.total, isFleeting: data['is-fleeting']};
 }
 
 /* A Lisp number as a number of this page, or null. */

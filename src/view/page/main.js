@@ -5,7 +5,7 @@ import {callTool, readEvents, listen, tokens, Lost} from './mcp.js';
 import {Model, who} from './model.js';
 import {Transcript} from './transcript.js';
 import {drawEntry, title} from './entry.js';
-import {Servers} from './servers.js';
+import {Servers, isUnderWay, nameOf} from './servers.js';
 import {Checkpoints} from './checkpoints.js';
 import {Side} from './side.js';
 import {Inspector} from './inspector.js';
@@ -13,7 +13,6 @@ import {Composer} from './composer.js';
 import {setUpExport} from './export.js';
 import {setUpKeys} from './keys.js';
 import {watchServers} from './watch.js';
-import * as parse from './parse.js';
 
 const pageOfEvents = 1000;
 const refreshEvery = 5000; // ms, of what sends no events: memory, threads
@@ -103,8 +102,9 @@ class App {
     try {
       const [sessions, running] = await Promise.all([callTool(this.address(server), 'session-info', {all: true}), callTool(this.address(server), 'evaluation-status', {all: true})]);
       const names = server.sessions.map((session) => session.name).join();
-      server.sessions = parse.sessions(sessions.text);
-      server.running = parse.evaluations(running.text);
+      server.sessions = sessions.data.sessions || [];
+      server.running = running.data.evaluations || [];
+      server.caller = sessions.data.client; // over HTTP, whoever called last
       server.problem = '';
       if (server === this.server && names !== server.sessions.map((session) => session.name).join()) this.relisten();
     } catch (error) {
@@ -127,9 +127,10 @@ class App {
     if (!known) return this.draw();
     const [kept, threads] = await Promise.all([this.look('session-history', {checkpoints: true}), this.look('list-threads', {})]);
     if (server !== this.server || session !== this.session) return;
-    if (!kept.isError) this.checkpoints.show(parse.checkpoints(kept.text));
-    if (!threads.isError) this.side.threads(parse.threads(threads.text));
+    if (kept.data.checkpoints) this.checkpoints.show(kept.data.checkpoints);
+    if (threads.data.threads) this.side.threads(threads.data.threads);
     this.draw();
+    this.catchUp(); // no event tells that an error is no longer kept
   }
 
   chooseFirst() {
@@ -211,6 +212,7 @@ class App {
     requestAnimationFrame(() => setTimeout(() => { this.cost = performance.now() - began; }));
     model.began = answer.began;
     model.first = answer.first;
+    model.setEnterable(answer.enterable || []);
     const before = model.running;
     const changed = model.append(answer.events);
     if (model.last >= answer.last && answer.undone) {
@@ -238,19 +240,21 @@ class App {
         if (answer.undone) model.mark(answer.undone);
         this.transcript.show(model.entries);
       }
+      if (model === this.model) this.transcript.isSettling = false;
     } catch {
       this.isLoaded = false; // the next catchUp tries again
     }
   }
 
   relisten() {
-    this.listening?.abort();
     if (this.server && !this.server['is-ended']) this.listenOn();
+    else this.listening?.abort();
   }
 
-  /* listenOn(): hear of changes, and reconnect after a lost connection, with growing pauses, until another listen replaces this one. */
+  /* listenOn(): hear of changes, and reconnect after a lost connection, with growing pauses, until another listen replaces this one. That one stays
+   * until this one is open: what code asks ends when nobody listens. */
   async listenOn() {
-    const {server} = this;
+    const {server, listening: before} = this;
     const own = this.listening = new AbortController();
     let pause = 250;
     while (!own.signal.aborted && !server['is-ended']) {
@@ -259,12 +263,16 @@ class App {
         await listen(this.address(server), names, !this.readOnly, own.signal, (message) => {
           pause = 250;
           if (message.method === 'notifications/resources/updated' && message.params.uri === `lisp://session/${encodeURIComponent(this.session)}/events`) this.soon('read', Math.max(0, this.hasRead + this.pause() - performance.now()), () => this.catchUp());
-          else if (message.method === 'notifications/subscriptions/acknowledged') this.catchUp();
+          else if (message.method === 'notifications/subscriptions/acknowledged') {
+            before?.abort();
+            this.catchUp();
+          }
           else this.soon('refresh', 1000, () => this.refresh());
         });
       } catch (error) {
         if (own.signal.aborted) return;
       }
+      before?.abort();
       await new Promise((resolve) => { this.wakeUp = resolve; setTimeout(resolve, pause); });
       pause = Math.min(pause * 2, longestPause);
       if (!own.signal.aborted) this.catchUp();
@@ -276,6 +284,7 @@ class App {
     clearTimeout(this.timers.hidden);
     if (document.hidden) {
       this.timers.hidden = setTimeout(() => {
+        if (this.model.question) return; // which would end with the connection
         this.listening?.abort();
         this.isAsleep = true;
       }, 20000);
@@ -295,20 +304,20 @@ class App {
     }, ms);
   }
 
-  /* look(tool, args): the reply of a tool that changes nothing: {text, isError, isLost}. */
+  /* look(tool, args): the reply of a tool that changes nothing: {text, isError, data, isLost}. */
   async look(tool, args) {
     try {
       return await callTool(this.address(), tool, {...args, session: this.session});
     } catch (error) {
-      return {text: error.message, isError: true, isLost: error instanceof Lost};
+      return {text: error.message, isError: true, data: {}, isLost: error instanceof Lost};
     }
   }
 
   /* act(tool, args, isQuiet): do something for the person. What went wrong is reported, unless the caller shows the reply. */
   async act(tool, args, isQuiet = false) {
-    if (!this.server || this.readOnly) return {text: 'Nothing can be done here.', isError: true};
+    if (!this.server || this.readOnly) return {text: 'Nothing can be done here.', isError: true, data: {}};
     const reply = await this.look(tool, args);
-    if (reply.isLost || (reply.isError && !isQuiet && !reply.text.includes('[ERROR]'))) this.report(reply.text, true);
+    if (reply.isLost || (reply.isError && !isQuiet && !reply.data.error)) this.report(reply.text, true);
     this.catchUp();
     this.soon('refresh', 100, () => this.refresh());
     return reply;
@@ -363,7 +372,7 @@ class App {
 
   tick() {
     const running = this.model.running;
-    const listed = !running && this.server?.running?.find((one) => one.session === this.session && one.state === 'running');
+    const listed = !running && this.server?.running?.find((one) => one.session === this.session && isUnderWay(one));
     const isRunning = Boolean(running || listed) && !this.server?.['is-ended'];
     const seconds = running ? Math.max(0, (Date.now() - Date.parse(running.time)) / 1000) : listed ? listed.seconds : 0;
     byId('running').textContent = !isRunning ? '' : `${running ? title(running) : `Evaluation ${listed.number}`} is running${seconds >= 1 ? `, ${duration(Math.round(seconds))}` : ''}`;
@@ -376,12 +385,13 @@ class App {
     this.tick();
     const known = this.known();
     byId('session-name').textContent = this.session ? printable(this.session) : 'no session';
-    byId('session-facts').textContent = this.server ? [this.server.client || 'client not known yet', this.server.pid && `process ${this.server.pid}`, known?.package].filter(Boolean).map(printable).join(' · ') : '';
+    byId('session-facts').textContent = this.server ? [nameOf(this.server), this.server.pid && `process ${this.server.pid}`, known?.package].filter(Boolean).map(printable).join(' · ') : '';
     const isEmpty = this.model.entries.length === 0;
     byId('empty').hidden = !isEmpty;
     byId('empty').textContent = this.servers.length === 0 ? 'No server runs. A client starts one when it uses Lisp.' : 'Nothing was evaluated here yet.';
     byId('older').hidden = this.model.first <= 1;
     byId('older').textContent = this.model.first > 1 ? `Events before ${this.model.events.length ? clock(this.model.events[0].time) : 'this'} are no longer kept.` : '';
+    byId('checkpoints').hidden = Boolean(known?.image);
     document.body.classList.toggle('ended', Boolean(this.server?.['is-ended']));
     for (const id of ['evaluate', 'stage']) byId(id).disabled = !this.server || Boolean(this.server['is-ended']);
     document.title = `${this.model.running ? 'running: ' : ''}${this.session ? `${short(this.session, 30)} · ` : ''}cl-mcp-server`;

@@ -26,7 +26,7 @@ export async function request(address, method, params, {name, session, signal, o
   if (tokens.has(address)) headers.Authorization = `Bearer ${tokens.get(address)}`;
   const body = JSON.stringify({jsonrpc: '2.0', id: ++lastId, method, params: {...params, _meta: {
     [`${prefix}protocolVersion`]: revision, [`${prefix}clientCapabilities`]: {},
-    [`${prefix}clientInfo`]: {name: 'cl-mcp-server view', version: '1'}}}});
+    [`${prefix}clientInfo`]: {name: 'cl-mcp-server view', version: '1'}, 'cl-mcp-server/data': true}}});
   let response;
   let answer = null;
   try {
@@ -68,10 +68,10 @@ export async function* messages(response) {
   }
 }
 
-/* callTool(address, tool, args, options): {text, isError} of a tool call. */
+/* callTool(address, tool, args, options): {text, isError, data} of a tool call; data: the reply as data, {} if there is none. */
 export async function callTool(address, tool, args, options = {}) {
   const result = await request(address, 'tools/call', {name: tool, arguments: args}, {...options, name: tool, session: args.session});
-  return {text: (result.content || []).map((part) => part.text || '').join('\n\n'), isError: result.isError === true};
+  return {text: (result.content || []).map((part) => part.text || '').join('\n\n'), isError: result.isError === true, data: result.structuredContent || {}};
 }
 
 /* readEvents(address, session, query): the events of a session, as the server gives them. */

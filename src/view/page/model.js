@@ -23,6 +23,9 @@ export class Model {
     this.running = null; // the entry that the next events without an evaluation belong to
     this.byEvaluation = new Map();
     this.errors = new Map(); // by their numbers
+    this.entryOf = new Map(); // the same: where each is shown
+    this.enterable = new Set(); // the numbers of those that can be entered now
+    this.held = new Map(); // by thread: what says that it stands in the debugger of a person
     this.question = null; // what the running code asks
     this.state = 0; // the evaluation after which the session is
     this.states = new Map([[0, {evaluation: 0, parent: null, entry: null}]]);
@@ -130,14 +133,32 @@ export class Model {
     if (event.thread) return this.on_thread_error(event);
     const entry = this.owner(event);
     entry.errors.push(event);
-    this.errors.set(event.error, event);
+    this.noteError(event, entry);
     if (event['goes-on']) return entry;
     return this.end(entry, event, 'error');
   }
 
   on_thread_error(event) {
+    const held = this.held.get(event.thread); // the same error, of which only that was known
+    this.held.delete(event.thread);
+    const entry = Object.assign(held || this.add(event, {}), {kind: 'thread', errors: [event], thread: event.thread});
+    this.noteError(event, entry);
+    return entry;
+  }
+
+  noteError(event, entry) {
     this.errors.set(event.error, event);
-    return this.add(event, {kind: 'thread', errors: [event], thread: event.thread});
+    this.entryOf.set(event.error, entry);
+  }
+
+  /* setEnterable(numbers): the errors that can be entered now. */
+  setEnterable(numbers) {
+    const before = this.enterable;
+    this.enterable = new Set(numbers);
+    for (const number of [...before, ...numbers]) {
+      const entry = before.has(number) !== this.enterable.has(number) && this.entryOf.get(number);
+      if (entry) entry.version++;
+    }
   }
 
   end(entry, event, state) {
@@ -234,7 +255,9 @@ export class Model {
 
   on_person(event) {
     if (/^The person answered/.test(event.text)) this.question = null;
-    return this.note(event, event.text);
+    const entry = this.note(event, event.text, {did: event.did, code: event.code ?? null, codeBytes: event['code-bytes']});
+    if (event.thread) this.held.set(event.thread, entry);
+    return entry;
   }
 }
 

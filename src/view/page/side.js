@@ -1,8 +1,9 @@
 // The right column except the checkpoints: what runs, threads, and small plots of the session's measurements.
 
-import {byId, make, button, short, duration, count} from './dom.js';
+import {byId, make, button, fold, short, duration, count} from './dom.js';
 import {plot} from './plots.js';
 import {progress} from './entry.js';
+import {isUnderWay, mebibytes} from './servers.js';
 
 const kept = 200; // measurements
 
@@ -28,32 +29,51 @@ export class Side {
     if (focused) [...byId(name).querySelectorAll('button')].find((one) => one.dataset.what === focused)?.focus();
   }
 
-  threads(threads) {
-    this.once('threads', threads, () => threads.map((thread, i) => {
-      const id = `thread-${i}`;
-      const isOwn = /serves this session/.test(thread.doing);
-      const interrupt = (kill) => this.app.act('interrupt-thread', {thread: thread.number, kill});
-      return make('li', {}, make('p', {id}, make('strong', {text: short(thread.name, 60)}), make('span', {class: 'quiet', text: ` ${thread.number}: ${short(thread.doing, 200)}`})),
-        !isOwn && make('div', {class: 'row acts'}, button('Interrupt', () => interrupt(false), {'aria-describedby': id, 'data-what': `interrupt ${thread.number}`}), button('End', async () => {
-          if (await this.app.ask(`End the thread ${short(thread.name, 60)}?`, 'It is unwound; its cleanup forms run.', `End thread ${short(thread.name, 40)}`)) interrupt(true);
-        }, {'aria-describedby': id, 'data-what': `end ${thread.number}`})));
-    }));
+  /* threads(all): those of list-threads that have begun; first the program's, then the agents', then those of Swank or Slynk. */
+  threads(all) {
+    const threads = all.filter((thread) => thread.number > 0);
+    const isAgents = (thread) => Boolean(thread.whose === 'agent' || thread.serves);
+    const servers = threads.filter((thread) => thread.whose === 'server');
+    const others = threads.filter((thread) => thread.whose !== 'server').sort((a, b) => isAgents(a) - isAgents(b));
+    this.once('threads', threads, () => [...others.map((thread) => this.thread(thread)), servers.length > 0 && this.foldedThreads(servers)].filter(Boolean));
+  }
+
+  thread(thread) {
+    const name = short([thread.client, thread.name].filter(Boolean).join(': ') || String(thread.number), 60);
+    const doing = [thread.serves && 'serves this session', thread.error ? `stopped at error ${thread.error}` : !thread.serves && thread.doing].filter(Boolean).join('; ');
+    const act = (word, kill) => button(word, () => this.interrupt(thread, name, kill), {'aria-label': `${word} thread ${name} (${thread.number})`, 'data-what': `${word} ${thread.number}`});
+    return make('li', {}, make('p', {}, make('strong', {text: name}), make('span', {class: 'quiet', text: ` ${thread.number}: ${short(doing, 200)}`})),
+      !thread.serves && make('div', {class: 'row acts'}, act('Interrupt', false), act('End', true)));
+  }
+
+  foldedThreads(threads) {
+    const {toggle, body} = fold(`${count(threads.length, 'thread')} of Swank or Slynk`, (content) => content.append(make('ul', {class: 'plain-list'}, threads.map((thread) =>
+      make('li', {class: 'quiet', text: `${short(thread.name, 60)} ${thread.number}: ${short(thread.doing, 100)}`})))));
+    return make('li', {}, toggle, body);
+  }
+
+  async interrupt(thread, name, kill) {
+    const isPersons = this.app.known()?.image && thread.whose !== 'agent';
+    const what = kill ? 'It is unwound; its cleanup forms run.' : 'It stops where it is, as an error that can be looked at; its restart CONTINUE lets it run on.';
+    const warning = `${what}${isPersons ? ' It belongs to the program that runs in the image.' : ''}`;
+    if ((kill || isPersons) && !await this.app.ask(`${kill ? 'End' : 'Interrupt'} the thread ${name}?`, warning, `${kill ? 'End' : 'Interrupt'} thread ${name}`)) return;
+    this.app.act('interrupt-thread', {thread: String(thread.number), kill});
   }
 
   jobs(jobs) {
     const running = this.app.model.running;
+    const words = {asking: 'waits for a line of input', next: 'about to begin'};
     this.once('jobs', [jobs.map((job) => ({...job, seconds: Math.round(job.seconds)})), running?.progress?.number], () => (jobs.length === 0 ? [make('li', {class: 'quiet', text: 'nothing runs'})]
       : jobs.map((job) => {
         const isShown = running && running.number === job.number && running.progress;
-        return make('li', {}, make('p', {}, make('strong', {text: `Evaluation ${job.number}`}), make('span', {class: 'quiet', text: ` ${job.state}${job.seconds >= 1 ? `, ${duration(Math.round(job.seconds))}` : ''}`})),
+        return make('li', {}, make('p', {}, make('strong', {text: `Evaluation ${job.number}`}), make('span', {class: 'quiet', text: ` ${words[job.state] || job.state}${job.seconds >= 1 ? `, ${duration(Math.round(job.seconds))}` : ''}`})),
           make('p', {}, make('code', {text: short(job.code, 60)})), isShown ? progress(running.progress) : '',
-          job.state === 'waiting' && button('Cancel', () => this.app.act('cancel-evaluation', {evaluation: job.number}), {class: 'acts', 'aria-description': `evaluation ${job.number}`, 'data-what': `cancel ${job.number}`}));
+          !isUnderWay(job) && button('Cancel', () => this.app.act('cancel-evaluation', {evaluation: job.number}), {class: 'acts', 'aria-label': `Cancel evaluation ${job.number}`, 'data-what': `cancel ${job.number}`}));
       })));
   }
 
   measure(session) {
-    const memory = /([\d.]+) ([KMG])iB/.exec(session?.memory || '');
-    if (memory) this.memory.push(Number(memory[1]) * {K: 1 / 1024, M: 1, G: 1024}[memory[2]]);
+    if (session?.memory) this.memory.push(session.memory);
     if (this.memory.length > kept) this.memory.shift();
     this.plots();
   }
@@ -65,7 +85,7 @@ export class Side {
     this.once('plots', [latency, calls, this.memory], () => [
       ['Evaluations a minute', calls, calls.length && `now ${calls.at(-1)}`],
       ['Time of an evaluation', latency, latency.length && `last ${duration(latency.at(-1))}, longest ${duration(Math.max(...latency))}`],
-      ['Memory', this.memory, this.memory.length && `now ${this.memory.at(-1).toFixed(1)} MiB`],
+      ['Memory', this.memory, this.memory.length && `now ${mebibytes(this.memory.at(-1))}`],
     ].map(([name, numbers, text]) => make('figure', {}, make('figcaption', {}, name, make('span', {class: 'quiet', text: text ? ` ${text}` : ' no data yet'})),
       numbers.length > 1 && plot(numbers, {name: `${name}: ${text}, ${count(numbers.length, 'measurement')}`, width: 240, height: 36}))));
   }

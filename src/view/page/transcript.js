@@ -21,10 +21,12 @@ export class Transcript {
     this.frame = null;
     this.window.addEventListener('scroll', () => {
       // The event comes later than what moved the window: since then entries may have come, or the window may be lower.
+      // While the page is read, a browser that restores where the page before was scrolled to moves it, not the person.
       if (this.isAtEnd()) this.isFollowing = true;
-      else if (this.window.scrollTop < this.placed) this.isFollowing = false;
+      else if (this.window.scrollTop < this.placed && !this.isSettling) this.isFollowing = false;
       this.later();
     }, {passive: true});
+    for (const name of ['wheel', 'touchmove', 'pointerdown', 'keydown']) this.window.addEventListener(name, () => { this.isSettling = false; }, {passive: true});
     this.sizes = new ResizeObserver(() => this.later());
     this.sizes.observe(this.window);
     addEventListener('beforeprint', () => this.print(true));
@@ -41,7 +43,7 @@ export class Transcript {
       for (const {element} of this.drawn.values()) element.remove();
       this.drawn.clear();
       this.heights.clear();
-      this.isFollowing = true;
+      this.isFollowing = this.isSettling = true;
     }
     this.later();
   }
