@@ -55,11 +55,11 @@
                 (sb-sys:sap-ref-sap header +buffers+)
                 (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
                 (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- end start))
-          ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: interrupts run during the wait above.
+          ;; It does not wait: interrupts run during the wait above.
           (let ((count (c-call "recvmsg" sb-alien:long
                                sb-alien:int *channel*
                                sb-sys:system-area-pointer header
-                               sb-alien:int (logior #x40000000 #x40))))
+                               sb-alien:int (logior +received-close-on-exec+ +do-not-wait+))))
             (cond ((plusp count)
                    (let ((length (sb-sys:sap-ref-64 header +header-control-length+)))
                      (when (plusp length)
@@ -78,13 +78,13 @@
     (declare (type index start))
     (loop while (< start end)
           do (let ((count (sb-sys:with-pinned-objects (buffer)
-                            ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler does not run.
+                            ;; No signal, so that a user's SIGPIPE handler does not run.
                             (c-call "send" sb-alien:long
                                     sb-alien:int *channel*
                                     sb-sys:system-area-pointer
                                     (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
                                     sb-alien:unsigned-long (- end start)
-                                    sb-alien:int #x4000))))
+                                    sb-alien:int +do-not-signal+))))
                (if (minusp count)
                    (let ((code (sb-alien:get-errno)))
                      (cond ((= code +try-again+) (wait-for-channel +to-write+))

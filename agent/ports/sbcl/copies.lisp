@@ -22,11 +22,11 @@ thread would fail."
 (defun wait-as-copy (channel octet)
   "In a copy: make CHANNEL descriptor 3 and wait there. There is room for one octet at the address OCTET."
   (declare (type (unsigned-byte 31) channel) (type sb-vm:word octet))
-  (system-call (157 167) 1 9)                ; prctl: as DIE-WITH-PARENT
-  (system-call (292 24) channel 3 +close-on-exec+) ; dup3
+  (system-call (157 167) +set-parent-death-signal+ sb-posix:sigkill) ; prctl: as DIE-WITH-PARENT
+  (system-call (292 24) channel +channel+ +close-on-exec+) ; dup3
   (system-call (3 57) channel)               ; close
-  ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
-  (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0))))
+  ;; recvfrom. Unlike poll(2) it writes nothing when the process is killed while it waits.
+  (loop while (minusp (system-call (45 207) +channel+ octet 1 +peek+ 0 0))))
 
 ;;; Copies of the outputs; programs that the user starts do not get them (F_DUPFD_CLOEXEC).
 
@@ -179,8 +179,7 @@ thread would fail."
              (ends (if (plusp (length severed)) (open-gate) '(-1 -1)))
              (read-end (first ends))
              (write-end (second ends))
-             ;; CLONE_PARENT and SIGCHLD.
-             (process (system-call (56 220) (logior #x8000 17) 0 0 0 0)))
+             (process (system-call (56 220) (logior +child-of-the-parent+ sb-posix:sigchld) 0 0 0 0))) ; clone
         (declare (type sb-vm:word octet address) (type (signed-byte 32) read-end write-end))
         (when (zerop process)
           (loop for descriptor across severed

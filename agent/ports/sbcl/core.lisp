@@ -16,8 +16,7 @@
     (revive-output *error-output-stream*))
   (setf *kept-descriptors* '(-1 -1))
   (learn-assembler-routines)
-  ;; 1 is FD_CLOEXEC.
-  (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int sb-posix:f-setfd sb-alien:int 1))
+  (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int sb-posix:f-setfd sb-alien:int +descriptor-close-on-exec+))
 
 (defun finalize-classes (class)
   "Finalize CLASS and its subclasses now. Otherwise each process would write to the image at their first use."

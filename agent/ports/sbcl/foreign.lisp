@@ -35,6 +35,21 @@
 ;;; What SB-POSIX does not name; the same on x86-64 and arm64.
 (defconstant +close-on-exec+ #o2000000 "O_CLOEXEC")
 (defconstant +duplicate-close-on-exec+ 1030 "F_DUPFD_CLOEXEC")
+(defconstant +descriptor-close-on-exec+ 1 "FD_CLOEXEC")
+(defconstant +memory-close-on-exec+ 1 "MFD_CLOEXEC")
+(defconstant +received-close-on-exec+ #x40000000 "MSG_CMSG_CLOEXEC")
+(defconstant +do-not-wait+ #x40 "MSG_DONTWAIT")
+(defconstant +do-not-signal+ #x4000 "MSG_NOSIGNAL")
+(defconstant +peek+ 2 "MSG_PEEK")
+(defconstant +path-only+ #o10000000 "O_PATH")
+(defconstant +set-parent-death-signal+ 1 "PR_SET_PDEATHSIG")
+(defconstant +child-of-the-parent+ #x8000 "CLONE_PARENT")
+(defconstant +monotonic-clock+ 1 "CLOCK_MONOTONIC")
+(defconstant +process-clock+ 2 "CLOCK_PROCESS_CPUTIME_ID")
+(defconstant +signal-a-thread+ 4 "SIGEV_THREAD_ID")
+(defconstant +use-huge-pages+ 14 "MADV_HUGEPAGE")
+(defconstant +working-directory+ -100 "AT_FDCWD")
+(defconstant +basic-status+ #x7ff "STATX_BASIC_STATS")
 (defconstant +channel+ 3)
 
 (implement process-id ()
@@ -47,7 +62,7 @@
   (loop (c-call "_exit" sb-alien:void sb-alien:int code)))
 
 (implement die-with-parent ()
-  (c-call "prctl" sb-alien:int sb-alien:int 1 sb-alien:unsigned-long 9))
+  (c-call "prctl" sb-alien:int sb-alien:int +set-parent-death-signal+ sb-alien:unsigned-long sb-posix:sigkill))
 
 (implement change-directory (directory)
   (sb-posix:chdir directory))

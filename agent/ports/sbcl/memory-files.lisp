@@ -7,7 +7,7 @@
 (defun make-memory-file (name)
   "Return a descriptor of a file without a name, or signal an error."
   (let ((descriptor (c-call "memfd_create" sb-alien:int sb-alien:c-string name
-                            sb-alien:unsigned-int 1)))
+                            sb-alien:unsigned-int +memory-close-on-exec+)))
     (when (minusp descriptor)
       (error "The kernel made no file in memory."))
     descriptor))

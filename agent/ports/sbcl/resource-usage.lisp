@@ -3,8 +3,8 @@
 (in-package #:cl-mcp-agent)
 
 (implement clock-readings ()
-  ;; GET-INTERNAL-REAL-TIME ticks every few milliseconds only. 1 is CLOCK_MONOTONIC.
-  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+  ;; GET-INTERNAL-REAL-TIME ticks every few milliseconds only.
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime +monotonic-clock+)
     (values (+ (* 1000000 seconds) (floor nanoseconds 1000))
             (get-internal-run-time)
             sb-ext:*gc-run-time*
@@ -15,14 +15,12 @@
   (let ((message *message*))
     (with-writable-vectors (message)
       (let ((time (sb-sys:sap+ (sb-sys:vector-sap message) +time+)))
-        ;; 2 is CLOCK_PROCESS_CPUTIME_ID.
-        (c-call "clock_gettime" sb-alien:int sb-alien:int 2 sb-sys:system-area-pointer time)
+        (c-call "clock_gettime" sb-alien:int sb-alien:int +process-clock+ sb-sys:system-area-pointer time)
         (+ (* 1000000 (sb-sys:sap-ref-64 time 0))
            (floor (sb-sys:sap-ref-64 time 8) 1000))))))
 
 (implement quick-readings ()
-  ;; 1 is CLOCK_MONOTONIC.
-  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime +monotonic-clock+)
     (declare (type (unsigned-byte 30) seconds nanoseconds))
     (values (+ (* 1000000000 seconds) nanoseconds)
             (the (unsigned-byte 62) (sb-ext:get-bytes-consed)))))
@@ -49,8 +47,7 @@ copy of the process gets copies of, in place of 512."
                                        +huge-page+)))
         (end (+ sb-vm:dynamic-space-start (sb-ext:dynamic-space-size))))
     (when (< start end)
-      ;; MADV_HUGEPAGE.
-      (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start) sb-alien:int 14))))
+      (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start) sb-alien:int +use-huge-pages+))))
 
 (implement tidy-heap (promote)
   (when (or promote

@@ -16,12 +16,12 @@
       (let* ((event (sb-sys:vector-sap memory))
              (id (sb-sys:sap+ event 64))
              (times (sb-sys:sap+ event 72)))
-        ;; sigev_signo, sigev_notify: SIGEV_THREAD_ID, and the thread.
+        ;; sigev_signo, sigev_notify and the thread.
         (setf (sb-sys:sap-ref-32 event 8) sb-unix:sigprof
-              (sb-sys:sap-ref-32 event 12) 4
+              (sb-sys:sap-ref-32 event 12) +signal-a-thread+
               (sb-sys:sap-ref-32 event 16) (system-call (186 178))) ; gettid
-        ;; timer_create; 1 is CLOCK_MONOTONIC.
-        (when (minusp (system-call (222 107) 1 (sb-sys:sap-int event) (sb-sys:sap-int id)))
+        ;; timer_create
+        (when (minusp (system-call (222 107) +monotonic-clock+ (sb-sys:sap-int event) (sb-sys:sap-int id)))
           (error "The kernel has no timer for the profiler."))
         (setf *timer* (sb-sys:sap-ref-32 id 0))
         (multiple-value-bind (seconds microseconds) (floor interval-us 1000000)

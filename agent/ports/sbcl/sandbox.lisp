@@ -10,7 +10,6 @@
 
 (defconstant +may-make-device+ (ash 1 6))
 (defconstant +may-move+ (ash 1 13))
-(defconstant +path-only+ #o10000000) ; O_PATH
 
 (defun landlock-version ()
   (system-call (444 444) 0 0 1)) ; landlock_create_ruleset, LANDLOCK_CREATE_RULESET_VERSION
@@ -39,11 +38,11 @@
                     (zerop (system-call (446 446) rules 0))) ; landlock_restrict_self
             (close-descriptors (list rules))))))))
 
-;;; EXDEV, if each Landlock domain makes it so.
+;;; If each Landlock domain makes it so.
 (implement moving-denial-text ()
   (when (< (landlock-version) 2)
-    (sb-int:strerror 18)))
+    (sb-int:strerror sb-posix:exdev)))
 
-;;; EACCES, EPERM, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.
+;;; The system's texts, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.
 (implement denial-texts ()
-  (list (sb-int:strerror 13) (sb-int:strerror 1) "Can't create directory" "could not find a pty"))
+  (list (sb-int:strerror sb-posix:eacces) (sb-int:strerror sb-posix:eperm) "Can't create directory" "could not find a pty"))

@@ -17,8 +17,8 @@ within one."
       (let ((memory (sb-sys:vector-sap stat)))
         ;; statx, whose structure is the same everywhere.
         (if (zerop (c-call "statx" sb-alien:int
-                           sb-alien:int -100 sb-alien:c-string native sb-alien:int 0
-                           sb-alien:unsigned-int #x7ff
+                           sb-alien:int +working-directory+ sb-alien:c-string native sb-alien:int 0
+                           sb-alien:unsigned-int +basic-status+
                            sb-sys:system-area-pointer memory))
             (values (if (= sb-posix:s-ifreg (logand (sb-sys:sap-ref-32 memory 28) sb-posix:s-ifmt))
                         (sb-sys:sap-ref-64 memory 40)
