@@ -480,6 +480,74 @@ class WaysOut(Sandbox):
         listener.close()
 
 
+# What any program of a user can do, on every processor: each fails in the sandbox and succeeds without it, so none of them fails for
+# another reason. VICTIM is another program of the user, PORT a server of this machine.
+ESSENTIALS = [
+    ("a new file", '(sb-posix:open "OUT/new" (logior sb-posix:o-rdwr sb-posix:o-creat) #o644)'),
+    ("a file is written by a program", '(shell "echo x >> OUT/file")'),
+    ("a file is written through a link", '(shell "ln -sf OUT/file door && echo x >> door")'),
+    ("a file is emptied", '(sb-posix:truncate "OUT/EMPTIED" 0)'),
+    ("a file is removed", '(sb-posix:unlink "OUT/REMOVED")'),
+    ("a file moves out", '(shell "touch mine && mv -T mine OUT/moved")'),
+    ("a file comes in by a link", '(sb-posix:link "OUT/file" "linked")'),
+    ("the rights of the user are given away", '(sb-posix:chmod "OUT/file" #o4755)'),
+    ("a directory outside becomes the root of a path", '(sb-posix:open "/proc/self/root/OUT/new2" (logior sb-posix:o-rdwr sb-posix:o-creat) #o644)'),
+    ("a private key is read", '(sb-posix:open "HOME/.ssh/id" sb-posix:o-rdonly)'),
+    ("a private key is read by a program", '(shell "cat HOME/.ssh/id")'),
+    ("the list of the home directory", '(sb-posix:opendir "HOME")'),
+    ("shared memory of another program", '(sb-posix:open "SHARED" sb-posix:o-rdonly)'),
+    ("the terminal of another program", '(sb-posix:open "TERMINAL" (logior sb-posix:o-wronly sb-posix:o-noctty))'),
+    ("a terminal of its own", '(sb-ext:run-program "/bin/true" nil :pty t)'),
+    ("another program's environment", '(sb-posix:open "/proc/VICTIM/environ" sb-posix:o-rdonly)'),
+    ("another program's priority", '(shell "renice -n 5 -p VICTIM")'),
+    ("another program's limits", '(shell "prlimit --pid VICTIM --core=0:0")'),
+    ("another program is ended", "(sb-posix:kill VICTIM 15)"),
+    ("a Unix socket", """(connect 'sb-bsd-sockets:local-socket "OUT/listener")"""),
+    ("the network", "(connect 'sb-bsd-sockets:inet-socket #(127 0 0 1) PORT)"),
+]
+TRIES = """
+(require :sb-posix)
+(require :sb-bsd-sockets)
+(defmacro try (form) `(handler-case (progn ,form :done) (error () :denied)))
+(defun shell (command) (uiop:run-program command))
+(defun connect (kind &rest address)
+  (apply #'sb-bsd-sockets:socket-connect (make-instance kind :type :stream) address))
+"""
+
+
+class Essentials(Sandbox):
+    def places(self):
+        for name in ("EMPTIED", "REMOVED"):
+            self.write(os.path.join(self.out, name))
+        victim = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
+        self.addCleanup(victim.wait)
+        self.addCleanup(victim.kill)
+        local = socket.socket(socket.AF_UNIX)
+        local.bind(os.path.join(self.out, "listener"))
+        internet = socket.create_server(("127.0.0.1", 0))
+        for listener in (local, internet):
+            self.addCleanup(listener.close)
+            listener.listen()
+        return {"OUT": self.out, "HOME": self.home, "SHARED": self.shared_memory(), "TERMINAL": self.terminal(),
+                "VICTIM": victim.pid, "PORT": internet.getsockname()[1]}
+
+    def test_the_essential_ones_fail_inside_and_succeed_outside(self):
+        places = self.places()
+        before = snapshot(self.out)
+        for option, expected in (("workspace", ":DENIED"), ("off", ":DONE")):
+            client = self.start(option, "--network", "off")
+            self.assertFalse(client.evaluate(TRIES).is_error)
+            for name, code in ESSENTIALS:
+                if LANDLOCK >= 6 or "kill" not in code:
+                    for placeholder, value in places.items():
+                        code = code.replace(placeholder, str(value))
+                    with self.subTest(name, sandbox=option):
+                        self.assertEvaluatesIn(client, "(try %s)" % code, expected)
+            if option == "workspace":
+                self.assertEqual(before, snapshot(self.out))
+            client.close()
+
+
 def is_guardian(pid):
     """The server's child that runs the server's own program."""
     try:
