@@ -36,7 +36,10 @@ void finding(struct examination *x, enum verdict verdict, const char *advice, co
     va_start(arguments, format);
     strbuf_vaddf(&raw, format, arguments);
     va_end(arguments);
-    utf8_repair(&text, strbuf_string(&raw), raw.len);
+    size_t len = raw.len;
+    while (len > 0 && strbuf_string(&raw)[len - 1] == '\n') /* what a program printed */
+        len--;
+    utf8_repair(&text, strbuf_string(&raw), len);
     if (x->findings == NULL)
         print_finding(x->name, words[verdict], advice, strbuf_string(&text));
     else

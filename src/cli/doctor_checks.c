@@ -77,6 +77,7 @@ static void check_release(struct examination *x)
     bool is_run = run_program((const char *const[]){x->lisp, "--version", NULL}, "",
                               cpu_grace_stretched(VERSION_LIMIT_MS), &result, &err);
     const char *text = strbuf_string(&result.output);
+    const char *nothing = result.output.len + result.errors.len == 0 ? "(nothing)" : "";
     int len = (int)strcspn(text, "\n");
     struct child_end end = child_end_of_status(result.status);
     char how[CHILD_END_TEXT];
@@ -85,8 +86,8 @@ static void check_release(struct examination *x)
         finding(x, VERDICT_PROBLEM, ADVICE_LISP, "%s --version: %s", x->lisp, err.message);
     else if (result.status != 0 || sscanf(text, "SBCL %d.%d.%d", &major, &minor, &patch) < 2)
         finding(x, VERDICT_PROBLEM, ADVICE_LISP,
-                "%s --version ended%s and named no SBCL. It printed: %.100s%.200s", x->lisp, how, text,
-                strbuf_string(&result.errors));
+                "%s --version ended%s and named no SBCL. It printed: %s%.100s%.200s", x->lisp, how, nothing,
+                text, strbuf_string(&result.errors));
     else if (major * 10000 + minor * 100 + patch < 20208)
         finding(x, VERDICT_PROBLEM, "Install SBCL 2.2.8 or newer.", "%.*s is too old", len, text);
     else

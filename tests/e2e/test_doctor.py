@@ -48,13 +48,23 @@ class Doctor(mcp.TestCase):
         self.assertEqual("problem", found["release"]["status"])
         self.assertEqual("problem", found["evaluation"]["status"])
 
-    def test_the_end_of_an_sbcl_that_does_not_run_is_told_in_its_words(self):
-        lisp = self.file("#!/bin/sh\necho cannot allocate the heap >&2\nkill -ILL $$\n", "sbcl", 0o755)
-        found, _ = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())
-        for check in ("release", "evaluation"):
-            self.assertIn("signal 4 (Illegal instruction)", found[check]["finding"])
-            self.assertIn("cannot allocate the heap", found[check]["finding"])
-        self.assertNotIn("threads", found)
+    def test_the_end_of_an_sbcl_is_told_in_its_words_wherever_it_ends(self):
+        sbcl = shutil.which("sbcl")
+        runs = 'case "$*" in *--version*) exec "%s" --version;; esac\n' % sbcl
+        for name, before, end, says, checks in (
+            ("runs not at all", "", "kill -ILL $$", "ended with signal 4 (Illegal instruction)", ("release", "evaluation")),
+            ("builds no core", runs, "exit 5", "ended with exit code 5", ("evaluation",)),
+            ("serves nothing", runs + 'case "$*" in *--core*) ;; *) exec "%s" "$@";; esac\n' % sbcl, "kill -BUS $$", "ended with signal 7 (Bus error)", ("evaluation",)),
+        ):
+            lisp = self.file("#!/bin/sh\n%secho cannot allocate the heap >&2\n%s\n" % (before, end), name.replace(" ", "-"), 0o755)
+            found, _ = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())
+            for check in checks:
+                with self.subTest(name, check=check):
+                    self.assertIn(says, found[check]["finding"])
+                    self.assertRegex(found[check]["finding"], r"cannot allocate the heap *$")
+            self.assertNotIn("threads", found)
+        found, _ = self.examine("--", "--lisp", self.file("#!/bin/sh\nexit 7\n", "silent", 0o755), XDG_CACHE_HOME=self.folder())
+        self.assertRegex(found["release"]["finding"], "exit code 7 .* It printed: .nothing.$")
 
     def test_a_program_that_never_stops_writing_is_not_an_sbcl(self):
         lisp = self.file("#!/bin/sh\nexec yes\n", "sbcl", 0o755)
