@@ -21,7 +21,7 @@ bench:
 	@scripts/bench
 
 install:
-	@scripts/build $(BUILD) -Dprefix=$(PREFIX)
+	@CL_MCP_BUILD_TARGET=installed scripts/build $(BUILD) -Dprefix=$(PREFIX)
 	@meson install -C $(BUILD) --no-rebuild
 
 clean:
