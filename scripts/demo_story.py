@@ -136,4 +136,5 @@ def main():
     print("To give this to an AI agent, see README.md; scripts/check runs all tests.")
 
 
-main()
+if __name__ == "__main__":
+    main()
