@@ -98,5 +98,9 @@ statically, but all routines are in it by then, and it is made once in a process
                       ((and allocating (not (typep info 'sb-di:debug-fun))))
                       (t (push name stack)))))
             trace)
+           ;; Older releases see at most one caller where the processor is no x86-64.
+           #-x86-64
+           (unless (cddr stack)
+             (setf stack (append stack (list :more))))
            (funcall function stack (eq thread (sb-thread:main-thread)))))
        samples))))
