@@ -214,7 +214,7 @@ void call_tell_loss(const struct tool_call *call, struct session *s)
     strbuf_fini(&loss);
 }
 
-bool call_find_session_named(struct tool_call *call, const char *name, struct session **s)
+bool call_find_session(struct tool_call *call, const char *name, struct session **s)
 {
     struct toolbox *toolbox = call->toolbox;
     bool is_joined = toolbox->attach != NULL && strcmp(name, call->default_session) == 0;
@@ -254,18 +254,14 @@ bool call_find_session_named(struct tool_call *call, const char *name, struct se
     return false;
 }
 
-bool call_find_session(struct tool_call *call, struct session **s)
-{
-    return call_find_session_named(call, arguments_session_name(call), s);
-}
-
 struct session *call_session(struct tool_call *call)
 {
+    const char *name = arguments_session_name(call);
     struct session *s;
     struct err err;
-    if (!call_find_session(call, &s) || s != NULL)
+    if (!call_find_session(call, name, &s) || s != NULL)
         return s;
-    s = sessions_create(call->toolbox->sessions, arguments_session_name(call), &err);
+    s = sessions_create(call->toolbox->sessions, name, &err);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
         return NULL;
@@ -435,54 +431,29 @@ void call_awaited(struct tool_call *call)
     call_free(call);
 }
 
-/* Calls that were answered early still wait, so requests in progress do not bound them. */
-static bool may_wait(struct tool_call *call, const struct session *session,
-                     const struct operation_options *options)
-{
-    if (session_has_room(session, options))
-        return true;
-    call->is_evaluation = false;
-    call_answer(
-        call, true,
-        "Too many evaluations wait: what was sent for them takes 128 MiB, which is the limit for all your "
-        "sessions together. This was not evaluated. evaluation-status with all: true shows them, "
-        "cancel-evaluation "
-        "stops one.");
-    return false;
-}
-
-/* ${sequence}: negative, or as for session_enter(). */
-static void submit(struct tool_call *call, struct session *session, const struct operation_options *options,
-                   int sequence, bool resumes, call_outcome *on_outcome)
+/* Calls that were answered early still wait, so requests in progress do not bound them: the session does. */
+void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
+              call_outcome *on_outcome)
 {
     struct operation_options all = *options;
+    all.request = &call->request;
+    if (!session_has_room(session, &all)) {
+        call_answer(call, true,
+                    "Too many evaluations wait: what was sent for them takes 128 MiB, which is the limit for "
+                    "all your sessions together. This was not evaluated. evaluation-status with all: true "
+                    "shows them, cancel-evaluation stops one.");
+        return;
+    }
     call->on_outcome = on_outcome;
     call->is_evaluation = options->keeps_record;
-    all.request = &call->request;
     all.author = call->options.author;
     all.done = call_done;
     all.on_progress =
         call->options.wants_progress && call->options.on_progress != NULL ? on_operation_progress : NULL;
     all.on_question = call->asks ? on_operation_question : NULL;
     all.arg = call;
-    if (!may_wait(call, session, &all))
-        return;
-    call->operation =
-        sequence < 0 ? session_run(session, &all) : session_enter(session, &all, sequence, resumes);
+    call->operation = session_run(session, &all);
     early_answer_when_due(call);
-    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
-}
-
-void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
-              call_outcome *on_outcome)
-{
-    submit(call, session, options, -1, false, on_outcome);
-}
-
-void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
-                int sequence, bool resumes, call_outcome *on_outcome)
-{
-    submit(call, session, options, sequence, resumes, on_outcome);
 }
 
 void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,

@@ -51,11 +51,10 @@ void call_cancel(struct tool_call *call);
  */
 struct session *call_session(struct tool_call *call);
 
-/* call_find_session(call, s): the same for a tool that runs nothing in it: ${s} is NULL if it is the default
- * session and does not exist yet. Returns false if the call has been answered. call_find_session_named(call,
- * name, s): the same for another session. */
-bool call_find_session(struct tool_call *call, struct session **s);
-bool call_find_session_named(struct tool_call *call, const char *name, struct session **s);
+/* call_find_session(call, name, s): the same for any session, in which nothing needs to run: ${s} is NULL if
+ * ${name} is the default session's, and it does not exist yet. Returns false if the call has been answered.
+ */
+bool call_find_session(struct tool_call *call, const char *name, struct session **s);
 
 /*
  * call_begin_operation(call, operation), call_begin_request(call, operation):
@@ -109,10 +108,6 @@ void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
 typedef void call_outcome(struct tool_call *call, const struct outcome *outcome);
 void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
               call_outcome *on_outcome);
-
-/* call_enter(call, session, options, sequence, resumes, on_outcome): the same for session_enter(). */
-void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
-                int sequence, bool resumes, call_outcome *on_outcome);
 
 /* call_done(arg, outcome): the done of an operation that the caller starts with the call as its argument, and
  * stores in ${call->operation}; it calls ${call->on_outcome}. */

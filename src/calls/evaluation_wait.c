@@ -84,7 +84,6 @@ static void ask(struct evaluation_wait *w, struct session *s)
                                                            .is_look_up = true,
                                                            .done = on_outcome,
                                                            .arg = w});
-    strbuf_fini(&request);
 }
 
 static void on_look(uv_timer_t *timer)

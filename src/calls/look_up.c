@@ -52,8 +52,9 @@ void look_up_in_copy(struct tool_call *call, struct session *session, const char
                      const char *effects, call_outcome *show)
 {
     call->effects = effects;
-    call_enter(call, session, &(struct operation_options){.what = what, .timeout_ms = timeout_ms}, 0, false,
-               look_up_showing(call, show));
+    call_run(call, session,
+             &(struct operation_options){.kind = OPERATION_VISIT, .what = what, .timeout_ms = timeout_ms},
+             look_up_showing(call, show));
 }
 
 void look_up_run(struct tool_call *call, struct session *s)

@@ -18,19 +18,6 @@
 #include "session/work/look_ups.h"
 #include "session/work/run.h"
 
-struct operation *session_run(struct session *s, const struct operation_options *options)
-{
-    struct operation *op = operation_new_run(s, OPERATION_RUN, options);
-    queue_add(s, op);
-    session_look_at_queue(s);
-    return op;
-}
-
-bool session_has_room(const struct session *s, const struct operation_options *options)
-{
-    return operation_has_room(s->all->operation_bytes, options);
-}
-
 /* These may be answered as soon as their turn comes, but never inside the caller's call. */
 static struct operation *later(struct session *s, struct operation *op)
 {
@@ -39,18 +26,30 @@ static struct operation *later(struct session *s, struct operation *op)
     return op;
 }
 
-struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool continues)
+/* In the thread that stands in the error, if one does, and not in a copy. */
+static struct operation *enter(struct session *s, struct operation *op)
 {
-    struct operation *op = operation_new_run(s, continues ? OPERATION_CONTINUE : OPERATION_VISIT, options);
-    op->sequence = sequence;
-    const struct error_record *r = sequence == 0 ? NULL : error_history_find(&s->errors, sequence);
+    const struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     if (r != NULL && error_record_stands(r)) {
-        /* It runs in the error that stands, not in a copy of it. */
         op->kind = OPERATION_RUN;
-        strbuf_addf(&op->request, " :standing %lld :error %d", (long long)r->standing, sequence);
+        strbuf_addf(&op->request, " :standing %lld :error %d", (long long)r->standing, op->sequence);
     }
     return later(s, op);
+}
+
+struct operation *session_run(struct session *s, const struct operation_options *options)
+{
+    struct operation *op = operation_new_run(s, options);
+    if (options->kind != OPERATION_RUN)
+        return enter(s, op);
+    queue_add(s, op);
+    session_look_at_queue(s);
+    return op;
+}
+
+bool session_has_room(const struct session *s, const struct operation_options *options)
+{
+    return operation_has_room(s->all->operation_bytes, options);
 }
 
 struct operation *session_request(struct session *s, enum operation_kind kind, const char *name,

@@ -28,7 +28,9 @@ struct strbuf;
 
 /*
  * session_run(s, options):
- * Queue an operation; start the process if there is none.
+ * Queue an operation; start the process if there is none. At an error it runs in the process or the thread
+ * that stands in it, otherwise in a copy of its snapshot. With OPERATION_VISIT the copy is discarded. With
+ * OPERATION_CONTINUE, if it succeeds, the copy becomes the session's process and the old process a snapshot.
  *
  * done        called once; never from inside this call
  * Returns     a ticket for session_cancel(), valid until done has been called
@@ -36,20 +38,9 @@ struct strbuf;
  */
 struct operation *session_run(struct session *s, const struct operation_options *options);
 
-/* session_has_room(s, options): whether session_run() and session_enter() may be called with ${options}. What
+/* session_has_room(s, options): whether session_run() may be called with ${options}. What
  * waits or runs in all sessions of the owner may take 128 MiB. */
 bool session_has_room(const struct session *s, const struct operation_options *options);
-
-/*
- * session_enter(s, options, sequence, continues):
- * The same at an error: in the process or the thread that stands in it, otherwise in a copy of its snapshot.
- *
- * sequence    of the error's record; 0: a copy of the session's process as it is now
- * continues   true: if it succeeds, the copy becomes the session's process and the old process a snapshot;
- *             false: the copy is discarded
- */
-struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
-                                bool continues);
 
 /*
  * session_request(s, kind, name, done, arg):

@@ -61,7 +61,7 @@ static bool open_file(struct edit *edit)
     const char *path = arguments_string(call, "path", &path_len);
     struct err err;
     struct session *s;
-    if (!call_find_session(call, &s))
+    if (!call_find_session(call, arguments_session_name(call), &s))
         return false;
     if (is_read_only(call, s)) {
         call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");

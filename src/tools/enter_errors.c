@@ -75,15 +75,24 @@ const struct error_record *enter_errors_find(struct tool_call *call, const struc
     return NULL;
 }
 
+void enter_errors_examine(struct tool_call *call, struct session *s, const struct error_record *r,
+                          call_outcome *on_outcome)
+{
+    call_run(call, s,
+             &(struct operation_options){.kind = OPERATION_VISIT,
+                                         .sequence = r->sequence,
+                                         .what = call->tool->name,
+                                         .timeout_ms = LOOK_UP_MS,
+                                         .is_examination = true},
+             on_outcome);
+}
+
 void enter_errors_look_up(struct tool_call *call, struct session *s, call_outcome *show)
 {
     const struct error_record *r = enter_errors_find(call, s);
     if (r == NULL)
         return;
-    call_enter(call, s,
-               &(struct operation_options){
-                   .what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_examination = true},
-               r->sequence, false, look_up_showing(call, show));
+    enter_errors_examine(call, s, r, look_up_showing(call, show));
 }
 
 void enter_errors_note_unchanged(const struct tool_call *call, const struct outcome *o)
@@ -140,10 +149,12 @@ static void evaluate_in_frame(struct tool_call *call, struct session *s)
         return;
     call_write_asks(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    struct operation_options options = {.what = "evaluate-in-frame",
+    struct operation_options options = {.kind = OPERATION_VISIT,
+                                        .sequence = r->sequence,
+                                        .what = "evaluate-in-frame",
                                         .timeout_ms = arguments_timeout_ms(call)};
     options.code = arguments_string(call, "code", &options.code_len);
-    call_enter(call, s, &options, r->sequence, false, on_evaluated);
+    call_run(call, s, &options, on_evaluated);
 }
 
 const struct tool tool_evaluate_in_frame = {

@@ -21,9 +21,12 @@ const struct error_record *enter_errors_by_index(struct tool_call *call, const s
 const struct error_record *enter_errors_find(struct tool_call *call, const struct session *s);
 
 /*
- * enter_errors_look_up(call, s, show):
- * Send the call's request to the process in which the error stands. It only looks, so the error stays.
+ * enter_errors_examine(call, s, r, on_outcome), enter_errors_look_up(call, s, show):
+ * Send the call's request to where the error ${r}, or that of the call's index, can be looked at. It only
+ * looks, so the error stays.
  */
+void enter_errors_examine(struct tool_call *call, struct session *s, const struct error_record *r,
+                          call_outcome *on_outcome);
 void enter_errors_look_up(struct tool_call *call, struct session *s, call_outcome *show);
 
 /* enter_errors_note_unchanged(call, o): if the call has failed inside the error it entered, add that the

@@ -139,10 +139,7 @@ static void get_backtrace(struct tool_call *call, struct session *s)
         int64_t from = arguments_boolean(call, "locals") ? 0 : arguments_integer(call, "from", 0);
         int64_t count = frames_wanted(call) - from;
         look_up_frames(call, "frames", from, count > 0 ? count : 0);
-        call_enter(call, s,
-                   &(struct operation_options){
-                       .what = "get-backtrace", .timeout_ms = LOOK_UP_MS, .is_examination = true},
-                   r->sequence, false, on_examined);
+        enter_errors_examine(call, s, r, on_examined);
         return;
     }
     show_backtrace(call, r);

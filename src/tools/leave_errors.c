@@ -139,6 +139,8 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     if (arguments_has(call, "code"))
         strbuf_addf(&code, "\n%s", arguments_string(call, "code", NULL));
     struct operation_options options = {
+        .kind = OPERATION_CONTINUE,
+        .sequence = r->sequence,
         .what = call->tool->name,
         .timeout_ms = arguments_timeout_ms(call),
         .keeps_record = true,
@@ -149,7 +151,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     event_text_string(event, "restart", how, strlen(how));
     events_add(call->toolbox->events, s, "restart", &call->options.author, event);
     call->step = (size_t)session_at(s); /* the state that a success leaves behind */
-    call_enter(call, s, &options, r->sequence, true, on_resumed);
+    call_run(call, s, &options, on_resumed);
     strbuf_fini(&code);
 }
 

@@ -229,7 +229,7 @@ static struct session *find_source(struct tool_call *call, const char *from)
 {
     struct session *source;
     const char *name = strcmp(from, "default") == 0 ? call->default_session : from;
-    if (!call_find_session_named(call, name, &source))
+    if (!call_find_session(call, name, &source))
         return NULL;
     if (source == NULL) {
         call_answer(call, true, "Nothing was evaluated in session %s yet. Create one without from.", from);

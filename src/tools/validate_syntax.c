@@ -18,7 +18,7 @@ static void run(struct tool_call *call)
            column = (size_t)arguments_integer(call, "column", 1);
     struct strbuf text = {0};
     struct session *s;
-    if (!call_find_session(call, &s))
+    if (!call_find_session(call, arguments_session_name(call), &s))
         return;
     if (code == NULL && path == NULL) {
         call_answer(call, true, "Pass either code or path.");

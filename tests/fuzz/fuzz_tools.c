@@ -3,8 +3,8 @@
  * then the replies, separated by the byte 1. Invariants: arguments that were accepted get exactly one answer,
  * which is valid UTF-8, within its bounds, and JSON where it is data.
  *
- * The linker replaces session_run() and session_enter(), by which the tools reach a Lisp, with the
- * functions here. Seeds are in seeds/tools.
+ * The linker replaces session_run(), by which the tools reach a Lisp, with the function here. Seeds are in
+ * seeds/tools.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +24,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct operation *__wrap_session_run(struct session *s, const struct operation_options *options);
-struct operation *__wrap_session_enter(struct session *s, const struct operation_options *options,
-                                       int sequence, bool resumes);
 
 #define SEPARATOR 1
 #define MOST_REPLIES 4 /* no tool needs more */
@@ -58,17 +56,10 @@ static struct {
 struct operation *__wrap_session_run(struct session *s, const struct operation_options *options)
 {
     (void)s;
+    strbuf_fini(options->request); /* it is taken */
     waiting.done = options->done;
     waiting.arg = options->arg;
     return (struct operation *)&waiting; /* never looked into */
-}
-
-struct operation *__wrap_session_enter(struct session *s, const struct operation_options *options,
-                                       int sequence, bool resumes)
-{
-    (void)sequence;
-    (void)resumes;
-    return __wrap_session_run(s, options);
 }
 
 static void on_answer(void *arg, const struct tool_result *result)

@@ -107,10 +107,12 @@ static void run(struct fixture *f, struct call *c, const char *code, struct oper
     options.arg = c;
     int before = c->answers;
     c->is_over = false;
-    c->op = sequence == NOWHERE ? session_run(f->s, &options)
-                                : session_enter(f->s, &options, sequence, options.keeps_record);
+    if (sequence != NOWHERE) {
+        options.kind = options.keeps_record ? OPERATION_CONTINUE : OPERATION_VISIT;
+        options.sequence = sequence;
+    }
+    c->op = session_run(f->s, &options);
     assert_int_equal(c->answers, before); /* never during the call */
-    strbuf_fini(&request);
 }
 
 static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)

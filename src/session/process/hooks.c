@@ -53,8 +53,7 @@ void hooks_call(struct session *s, bool is_start)
         .done = on_called,
         .arg = (void *)(uintptr_t)(is_start ? "on-start" : "on-return"),
     };
-    session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
-    strbuf_fini(&request);
+    session_put_first(s, operation_new_run(s, &options));
 }
 
 void hooks_leave_out(struct session *s)

@@ -38,14 +38,15 @@ void operation_weigh(struct operation *op, size_t *total)
     *total += op->weight;
 }
 
-struct operation *operation_new_run(struct session *s, enum operation_kind kind,
-                                    const struct operation_options *options)
+struct operation *operation_new_run(struct session *s, const struct operation_options *options)
 {
-    struct operation *op = operation_new(s, kind, options->done, options->arg);
+    struct operation *op = operation_new(s, options->kind, options->done, options->arg);
     op->asked = *options;
     op->asked.request = NULL;
     op->asked.what = op->asked.code = op->asked.package = NULL;
-    strbuf_add(&op->request, options->request->bytes, options->request->len);
+    op->sequence = options->sequence;
+    op->request = *options->request;
+    *options->request = (struct strbuf){0};
     size_t len = options->what == NULL ? 0 : strlen(options->what);
     if (len > 0)
         strbuf_add(&op->what, options->what,

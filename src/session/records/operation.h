@@ -8,20 +8,6 @@
 #include "base/strbuf.h"
 #include "session/records/outcome.h"
 
-enum operation_kind {
-    OPERATION_RUN,   /* evaluate in the session's process */
-    OPERATION_VISIT, /* enter an error, or a copy of the process, without leaving it: code in a frame, frames.
-                        It may have effects, which a scratch copy discards. */
-    OPERATION_CONTINUE, /* enter an error and continue from there: a restart, a frame that returns. A scratch
-                           copy in which it succeeds becomes the process. */
-    OPERATION_RESET,    /* start a fresh process */
-    OPERATION_CHECKPOINT, /* make a named snapshot */
-    OPERATION_ROLLBACK,   /* return to a snapshot */
-    OPERATION_SAVE,       /* have a copy write itself to a file while the session continues */
-    OPERATION_RESTORE,    /* start a process from such a file */
-    OPERATION_BRANCH,     /* have a copy become the process of a new session */
-};
-
 struct look;
 struct saving;
 
@@ -54,11 +40,10 @@ struct operation {
     struct operation_options asked; /* its texts are in the members above; ${done} is NULL once cancelled */
 };
 
-/* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, kind, options): with a
- * request for the Lisp. operation_free(op): also removes it from its queue. */
+/* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, options): with a request for
+ * the Lisp. operation_free(op): also removes it from its queue. */
 struct operation *operation_new(struct session *s, enum operation_kind kind, operation_done *done, void *arg);
-struct operation *operation_new_run(struct session *s, enum operation_kind kind,
-                                    const struct operation_options *options);
+struct operation *operation_new_run(struct session *s, const struct operation_options *options);
 void operation_free(struct operation *op);
 
 /*

@@ -101,22 +101,19 @@ void run_send(struct session *s)
             ? limits_timeout_ms(&s->limits)
             : op->asked.timeout_ms;
     session_enter_state(s, SESSION_RUNNING, deadline_ms(run));
-    struct strbuf request = {0};
-    strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
         /* The agent labels the definitions of this evaluation with its number in the journal. */
         uint64_t number = op->number > 0 ? op->number : s->numbers.evaluations + 1;
-        strbuf_addf(&request, " :evaluation %llu", (unsigned long long)number);
+        strbuf_addf(&op->request, " :evaluation %llu", (unsigned long long)number);
         if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0)
-            strbuf_addf(&request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+            strbuf_addf(&op->request, " :thread-errors %d", limits_int(&s->limits, LIMIT_THREAD_ERRORS));
     }
     if (s->place.joined.address != NULL && op->asked.author.name[0] != '\0') {
-        sexp_write_symbol(&request, "by");
-        sexp_write_string(&request, op->asked.author.name, strlen(op->asked.author.name));
+        sexp_write_symbol(&op->request, "by");
+        sexp_write_string(&op->request, op->asked.author.name, strlen(op->asked.author.name));
     }
     session_tell_event(s, &(struct sessions_event){.kind = SESSIONS_EVENT_BEGAN, .operation = op});
-    worker_call(runner(s), &request, NULL, 0);
-    strbuf_fini(&request);
+    worker_call(runner(s), &op->request, NULL, 0);
     if (s->queue.next != s->queue.previous)
         session_not_before(s, op->is_let_go ? 0 : RUN_ALONE_MS); /* look-ups may wait behind it */
     if (op->is_to_stop)
