@@ -58,21 +58,6 @@ struct server {
     bool is_ending;
 };
 
-static void on_message(void *arg, char *bytes, size_t len)
-{
-    connection_message(((struct server *)arg)->connection, NULL, bytes, len);
-}
-
-static void on_oversized(void *arg)
-{
-    connection_oversized(((struct server *)arg)->connection);
-}
-
-static void on_send(void *arg, const struct transport_message *message)
-{
-    transport_stdio_send(((struct server *)arg)->transport, message->bytes, message->len);
-}
-
 static void on_saved(void *arg)
 {
     uv_stop(((struct server *)arg)->loop);
@@ -111,8 +96,9 @@ static void finish(struct server *server)
 
 /* The server answers every request that it has read before it exits. Each call has a time limit by then, so
  * this ends. */
-static void stop_if_done(struct server *server)
+static void stop_if_done(void *arg)
 {
+    struct server *server = arg;
     if (server->is_input_over && requests_are_idle(server->connection))
         finish(server);
 }
@@ -124,11 +110,6 @@ static void on_end(void *arg)
     session_host_limit_everything(server->host);
     calls_no_more_input(server->connection);
     stop_if_done(server);
-}
-
-static void on_idle(void *arg)
-{
-    stop_if_done(arg);
 }
 
 static void on_handshake(void *arg)
@@ -200,25 +181,28 @@ static void on_http_gone(void *arg)
 
 static bool begin_stdio(struct server *server, const struct options *options, struct err *err)
 {
-    struct transport_stdio_events events = {.on_message = on_message,
-                                            .on_oversized = on_oversized,
-                                            .on_end = on_end,
-                                            .on_broken = on_broken,
-                                            .arg = server};
     if (isatty(STDIN_FILENO))
         log_warning("standard input is a terminal, where a client is expected; --help shows the options");
-    server->transport = transport_stdio_new(server->loop, &events, err);
+    server->transport = transport_stdio_new(server->loop, err);
     if (server->transport == NULL)
         return false;
     struct connection_options connection = options->http.connection;
     connection.toolbox = toolboxes_get(server->toolboxes, "");
     connection.shows_log = true;
-    connection.send = on_send;
-    connection.on_idle = on_idle;
+    connection.send = transport_stdio_send;
+    connection.send_arg = server->transport;
+    connection.on_idle = stop_if_done;
     connection.on_handshake = on_stdio_handshake;
     connection.on_root = server->directory == server->root ? on_root : NULL;
     connection.arg = server;
     server->connection = connection_new(&connection);
+    transport_stdio_begin(server->transport,
+                          &(struct transport_stdio_events){.client = server->connection,
+                                                           .on_message = connection_message,
+                                                           .on_oversized = connection_oversized,
+                                                           .on_end = on_end,
+                                                           .on_broken = on_broken,
+                                                           .arg = server});
     return true;
 }
 

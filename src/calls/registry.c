@@ -4,9 +4,11 @@
 #include "calls/registry.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/check.h"
 #include "base/similar.h"
+#include "calls/toolbox.h"
 
 size_t registry_count(const struct tool_table *table)
 {
@@ -34,21 +36,21 @@ static const struct tool_former *find_former(const struct tool_table *table, con
 
 static const struct tool *find_spelling(const struct tool_table *table, const char *name)
 {
-    const struct tool_former *former = find_former(table, name);
     for (size_t i = 0; i < table->count; i++) {
         if (similar_is_spelling(name, strlen(name), table->rows[i].tool->name))
             return table->rows[i].tool;
     }
+    const struct tool_former *former = find_former(table, name);
     return former == NULL ? NULL : former->tool;
 }
 
-/* The name without the namespace that some clients prepend. */
+/* The name without the namespace that some clients prepend. "user." is none: with it the names of tools that
+ * sessions define began earlier. */
 static const char *without_namespace(const char *name)
 {
-    const char *at = name + strlen(name);
-    while (at > name && at[-1] != '/' && at[-1] != '.')
-        at--;
-    return at;
+    const char *slash = strrchr(name, '/'), *rest = slash == NULL ? name : slash + 1,
+               *point = strrchr(rest, '.');
+    return point == NULL || strncasecmp(rest, "user.", 5) == 0 ? rest : point + 1;
 }
 
 const struct tool_former *registry_former(const struct tool_table *table, const char *name)
@@ -70,4 +72,9 @@ const char *registry_nearest(const struct tool_table *table, const char *name)
     for (size_t i = 0; i < registry_count(table); i++)
         similar_offer(&search, registry_at(table, i)->name);
     return search.best;
+}
+
+bool registry_offers(const struct toolbox *toolbox, const struct tool *tool)
+{
+    return toolbox == NULL || !toolbox->only_looks || (tool->is_read_only && !tool->evaluates_code);
 }

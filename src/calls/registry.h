@@ -38,8 +38,8 @@ const struct tool *registry_at(const struct tool_table *table, size_t n);
 
 /*
  * registry_find(table, name):
- * The tool of that name: case does not matter, `_` stands for `-`, a leading `ns/` or `ns.` is dropped, and
- * former names are accepted.
+ * The tool of that name: case does not matter, `_` stands for `-`, a leading `ns/` or `ns.` is dropped,
+ * except for `user.`, and former names are accepted.
  *
  * Returns     NULL if there is none. registry_nearest(table, name) then gives the most similar name, NULL if
  * none is near.
@@ -50,5 +50,9 @@ const char *registry_nearest(const struct tool_table *table, const char *name);
 /* registry_former(table, name): the former name that ${name} spells, as for registry_find(); NULL if it is
  * none. */
 const struct tool_former *registry_former(const struct tool_table *table, const char *name);
+
+/* registry_offers(toolbox, tool): its clients may call ${tool}. ${toolbox} is NULL for tools that need none.
+ */
+bool registry_offers(const struct toolbox *toolbox, const struct tool *tool);
 
 #endif

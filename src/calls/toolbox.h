@@ -49,7 +49,4 @@ struct toolbox {
     struct author caller; /* the client whose call came last; its name is empty: none has said it */
 };
 
-/* toolbox_offers(t, tool): its clients may call ${tool}. ${t} is NULL for tools that need none. */
-bool toolbox_offers(const struct toolbox *t, const struct tool *tool);
-
 #endif

@@ -47,7 +47,7 @@ struct http_session *http_session_new(struct principal *principal, const char *n
     struct connection_options own = *options;
     own.default_session = s->lisp_session;
     own.initializes_once = true;
-    own.arg = s;
+    own.send_arg = s;
     s->connection = connection_new(&own);
     return s;
 }

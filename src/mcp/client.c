@@ -18,7 +18,7 @@ void client_send(const struct client *client, struct transport_origin *origin, e
         .len = text->len,
     };
     if (client->options.send != NULL)
-        client->options.send(client->options.arg, &message);
+        client->options.send(client->options.send_arg, &message);
 }
 
 void client_notify(const struct client *client, struct transport_origin *origin, const struct strbuf *text)

@@ -22,6 +22,7 @@ struct connection_options {
     bool shows_log; /* the client may read the server's log; false if the log would reveal other clients */
     const struct extension *extension; /* borrowed; NULL: none */
     transport_send *send;
+    void *send_arg; /* its argument; that of the other functions is ${arg} */
     /* each request that came with ${origin} has been answered or cancelled, and ${origin} is no longer
      * used; NULL: there are no origins. Called at the end of connection_message(), or from the loop. Must
      * not free the connection. */

@@ -40,7 +40,7 @@ static void remove_unoffered(const struct client *client, json_t *listed)
 {
     for (size_t i = json_array_size(listed); i-- > 0;) {
         const json_t *name = json_object_get(json_array_get(listed, i), "name");
-        if (!toolbox_offers(client->options.toolbox, registry_find(&tool_table, json_string_value(name))))
+        if (!registry_offers(client->options.toolbox, registry_find(&tool_table, json_string_value(name))))
             json_array_remove(listed, i);
     }
 }
@@ -58,7 +58,7 @@ static bool answer_list(struct request *r)
         json_decref(listed);
     }
     json_t *tools = json_array();
-    if (toolbox_offers(client->options.toolbox, &tool_user))
+    if (registry_offers(client->options.toolbox, &tool_user))
         user_tools_list(client->options.toolbox, client->options.default_session, tools);
     char *listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
     json_decref(tools);
@@ -130,27 +130,27 @@ static void refuse_tool(struct request *r, const json_t *name)
     strbuf_fini(&nearest);
 }
 
-/* Find the tool of that name, a session's own first, and check its arguments. False: the request was
- * answered. */
+/* Find the tool of that name, the server's or a session's own, and check its arguments. False: the request
+ * was answered. */
 static bool find_tool(struct request *r, const json_t *name, const json_t *given, const struct tool **tool,
                       json_t **arguments)
 {
     const struct client *client = request_client(r);
     const char *asked = json_string_value(name);
-    bool is_user_tool = false;
-    *tool = NULL;
+    bool is_text = strlen(asked) == json_string_length(name), is_user_tool = false;
     struct err err;
-    if (strlen(asked) == json_string_length(name)) {
+    *tool = is_text ? registry_find(&tool_table, asked) : NULL;
+    if (*tool != NULL) {
+        *arguments = arguments_check(*tool, registry_former(&tool_table, asked), given, &err);
+    } else if (is_text) {
         *arguments = user_tools_prepare(client->options.toolbox, client->options.default_session, asked,
                                         given, &is_user_tool, &err);
-        *tool = is_user_tool ? &tool_user : registry_find(&tool_table, asked);
+        *tool = is_user_tool ? &tool_user : NULL;
     }
     if (*tool == NULL) {
         refuse_tool(r, name);
         return false;
     }
-    if (!is_user_tool)
-        *arguments = arguments_check(*tool, registry_former(&tool_table, asked), given, &err);
     if (*arguments != NULL)
         return true;
     if (request_revision(r)->argument_errors_are_results)
@@ -181,7 +181,7 @@ bool methods_tools_call(struct request *r, const json_t *params)
     json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return false;
-    if (!toolbox_offers(client->options.toolbox, tool)) {
+    if (!registry_offers(client->options.toolbox, tool)) {
         json_decref(arguments);
         return tool_answer_error(r, "Not performed: this server only looks at the Lisp that it has joined "
                                     "(--attach-read-only), and this tool can change something there.");

@@ -131,15 +131,15 @@ static void on_output(uv_poll_t *out, int status, int events)
         go_on(t);
 }
 
-void transport_stdio_send(void *arg, const char *bytes, size_t len)
+void transport_stdio_send(void *arg, const struct transport_message *message)
 {
     struct transport_stdio *t = arg;
     bool is_waiting = queued(t) > 0;
-    if (!t->is_broken && queued(t) + len > MOST_WAITING)
+    if (!t->is_broken && queued(t) + message->len > MOST_WAITING)
         set_broken(t, "the client does not read it");
     if (t->is_broken)
         return;
-    strbuf_add(&t->queue, bytes, len);
+    strbuf_add(&t->queue, message->bytes, message->len);
     strbuf_addc(&t->queue, '\n');
     if (!is_waiting)
         write_queued(t);
@@ -163,7 +163,7 @@ static void deliver_line(struct transport_stdio *t, char *bytes, size_t len)
 {
     if (t->is_skipping) {
         t->is_skipping = false;
-        t->events.on_oversized(t->events.arg);
+        t->events.on_oversized(t->events.client);
         return;
     }
     if (len > 0 && bytes[len - 1] == '\r')
@@ -171,9 +171,9 @@ static void deliver_line(struct transport_stdio *t, char *bytes, size_t len)
     if (is_blank(bytes, len))
         return;
     if (len > TRANSPORT_MAX_MESSAGE)
-        t->events.on_oversized(t->events.arg);
+        t->events.on_oversized(t->events.client);
     else
-        t->events.on_message(t->events.arg, bytes, len);
+        t->events.on_message(t->events.client, NULL, bytes, len);
 }
 
 /* Deliver the whole lines in the buffer, until none is left or reading must pause. */
@@ -273,8 +273,7 @@ static void go_on(struct transport_stdio *t)
         deliver_end(t);
 }
 
-struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transport_stdio_events *events,
-                                            struct err *err)
+struct transport_stdio *transport_stdio_new(uv_loop_t *loop, struct err *err)
 {
     /* Both before either is polled: they may be the same file. */
     int in_flags = fcntl(0, F_GETFL), out_flags = fcntl(1, F_GETFL);
@@ -283,7 +282,6 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
         return NULL;
     }
     struct transport_stdio *t = xcalloc(1, sizeof *t);
-    t->events = *events;
     t->in_flags = in_flags;
     t->out_flags = out_flags;
     t->in = loop_handle_try_poll(loop, 0, t);
@@ -292,8 +290,13 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
     /* Room for a line of the largest size, its end, and the bytes read beyond it. */
     strbuf_init(&t->buffer, (size_t)TRANSPORT_MAX_MESSAGE + 2 * LARGE_READ);
     watch_output(t);
-    set_reading(t, true);
     return t;
+}
+
+void transport_stdio_begin(struct transport_stdio *t, const struct transport_stdio_events *events)
+{
+    t->events = *events;
+    set_reading(t, true);
 }
 
 static void write_rest(struct transport_stdio *t)

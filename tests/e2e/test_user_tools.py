@@ -162,6 +162,7 @@ class UserTools(mcp.SessionTest):
         self.assertIn("Session reset", self.s.call("reset-session").text)
         self.define("reset-session", "mine")
         self.assertEqual("mine", self.s.call("user-reset-session").text)
+        self.assertEqual("mine", self.s.call("lisp/User.Reset-session").text)
         self.assertIn("Session reset", self.s.call("lisp.reset-session").text)
 
     def test_tools_defined_by_a_file_are_in_every_session(self):

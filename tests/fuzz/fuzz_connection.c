@@ -146,6 +146,7 @@ FUZZ(data, size)
                                          .toolbox = &toolbox,
                                          .shows_log = true,
                                          .send = on_send,
+                                         .send_arg = &answers,
                                          .on_over = on_over,
                                          .arg = &answers};
     const char *at = data + 1, *end = data + size, *newline, *revision;

@@ -88,6 +88,7 @@ static void client_connect(struct test_client *client, struct connection_options
 {
     options.default_session = "default";
     options.send = on_send;
+    options.send_arg = client;
     options.on_over = on_over;
     options.on_idle = on_idle;
     options.on_handshake = on_handshake;

@@ -22,6 +22,8 @@ TEST(tools_are_found_by_any_spelling)
     assert_null(registry_find(&tool_table, "echo-text2"));
     assert_null(registry_find(&tool_table, "echo-text/"));
     assert_null(registry_find(&tool_table, "echo text"));
+    assert_null(registry_find(&tool_table, "a/user.echo-text")); /* a session may define it */
+    assert_ptr_equal(registry_find(&tool_table, "a.user/echo-text"), &fake_echo);
     assert_int_equal(registry_count(&tool_table), 3);
     assert_ptr_equal(registry_at(&tool_table, 1), &fake_wait);
 }

@@ -29,9 +29,15 @@ struct child {
     int messages;
 };
 
-static void on_message(void *arg, char *bytes, size_t len)
+static void say(const struct child *child, const char *bytes, size_t len)
 {
-    struct child *child = arg;
+    transport_stdio_send(child->transport, &(struct transport_message){.bytes = bytes, .len = len});
+}
+
+/* The transport does not look into its client, which is the child here. */
+static void on_message(struct client *client, struct transport_origin *origin, char *bytes, size_t len)
+{
+    struct child *child = (struct child *)client;
     char said[64];
     char *large;
     child->messages++;
@@ -41,25 +47,25 @@ static void on_message(void *arg, char *bytes, size_t len)
             abort();
         memset(large, 'a' + child->messages % 26, child->answer_len);
         for (int i = bytes[0] == 'f' ? 200 : 1; i > 0; i--)
-            transport_stdio_send(child->transport, large, child->answer_len);
+            say(child, large, child->answer_len);
         free(large);
         return;
     }
     snprintf(said, sizeof said, "%zu:%.*s", len, (int)(len < 10 ? len : 10), bytes);
     memset(bytes, '#', len);
-    transport_stdio_send(child->transport, said, strlen(said));
+    say(child, said, strlen(said));
 }
 
-static void on_oversized(void *arg)
+static void on_oversized(struct client *client)
 {
-    transport_stdio_send(((struct child *)arg)->transport, "oversized", 9);
+    say((struct child *)client, "oversized", 9);
 }
 
 static void on_end(void *arg)
 {
     struct child *child = arg;
     if (!child->answer_len)
-        transport_stdio_send(child->transport, "end", 3);
+        say(child, "end", 3);
     transport_stdio_free(child->transport);
     child->transport = NULL;
 }
@@ -76,7 +82,8 @@ static void on_broken(void *arg)
 static void run_child(bool is_in_closed, bool is_out_closed, size_t answer_len)
 {
     struct child child = {.answer_len = answer_len};
-    struct transport_stdio_events events = {on_message, on_oversized, on_end, on_broken, &child};
+    struct transport_stdio_events events = {
+        (struct client *)&child, on_message, on_oversized, on_end, on_broken, &child};
     struct err err;
     signal(SIGPIPE, SIG_IGN);
     /* Only then is a descriptor closed, or the loop would use its number for itself. */
@@ -85,11 +92,12 @@ static void run_child(bool is_in_closed, bool is_out_closed, size_t answer_len)
         close(0);
     if (is_out_closed)
         close(1);
-    child.transport = transport_stdio_new(&child.loop, &events, &err);
+    child.transport = transport_stdio_new(&child.loop, &err);
     if (!child.transport) {
         uv_run(&child.loop, UV_RUN_DEFAULT);
         _exit(uv_loop_close(&child.loop) == 0 ? 101 : 102);
     }
+    transport_stdio_begin(child.transport, &events);
     uv_run(&child.loop, UV_RUN_DEFAULT);
     if (child.transport || uv_loop_close(&child.loop) != 0)
         _exit(102);
