@@ -134,6 +134,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     made->toolbox.store = made->store;
     made->toolbox.owner = made->owner;
     made->toolbox.is_persistent = t->options.common.is_persistent && made->store != NULL;
+    made->toolbox.loop = t->options.loop;
     made->toolbox.tasks = tasks_new(t->options.loop);
     made->toolbox.other_clients = other_clients_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);

@@ -14,7 +14,7 @@
 #include "base/similar.h"
 #include "base/text.h"
 #include "calls/arguments.h"
-#include "calls/early_answer.h"
+#include "calls/evaluations.h"
 #include "calls/person_deeds.h"
 #include "calls/reply_text.h"
 #include "calls/syntax.h"
@@ -32,7 +32,7 @@
 
 static void call_free(struct tool_call *call)
 {
-    early_answer_forget(call);
+    evaluations_forget(call);
     json_decref(call->arguments);
     json_decref(call->structured);
     strbuf_fini(&call->text);
@@ -453,7 +453,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
     all.on_question = call->asks ? on_operation_question : NULL;
     all.arg = call;
     call->operation = session_run(session, &all);
-    early_answer_when_due(call);
+    evaluations_await(call);
 }
 
 void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "calls/arguments.h"
-#include "calls/evaluations.h"
 #include "calls/tool_call.h"
 #include "proc/loop_handle.h"
 #include "report/reply.h"
@@ -118,7 +117,7 @@ struct evaluation_wait *evaluation_wait(struct tool_call *call, uint64_t number,
                                         uint64_t wait_ms, evaluation_waited *done)
 {
     struct evaluation_wait *w = xcalloc(1, sizeof *w);
-    uv_loop_t *loop = evaluations_loop(call->toolbox->evaluations);
+    uv_loop_t *loop = call->toolbox->loop;
     w->call = call;
     w->number = number;
     w->printed = printed;

@@ -1,5 +1,5 @@
 /*
- * The collection of evaluations that outlive their calls.
+ * Responsible for answering a call before its evaluation has ended, and for keeping the result.
  */
 #include "calls/evaluations.h"
 
@@ -7,6 +7,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "calls/arguments.h"
+#include "calls/evaluation_progress.h"
+#include "calls/evaluation_wait.h"
+#include "calls/reply_text.h"
+#include "calls/tool_call.h"
+#include "events/events.h"
 #include "session/session.h"
 #include "session/sessions.h"
 
@@ -65,19 +71,14 @@ void evaluations_free(struct evaluations *all)
     free(all);
 }
 
-uv_loop_t *evaluations_loop(const struct evaluations *all)
-{
-    return all->loop;
-}
-
 static void put_first(struct evaluation *e)
 {
     list_remove(&e->node);
     list_append(e->all->list.next, &e->node);
 }
 
-struct evaluation *evaluations_add(struct evaluations *all, const struct session *session,
-                                   const struct session_evaluation *e)
+static struct evaluation *add(struct evaluations *all, const struct session *session,
+                              const struct session_evaluation *e)
 {
     struct evaluation *kept = xcalloc(1, sizeof *kept);
     kept->all = all;
@@ -115,7 +116,7 @@ void evaluations_tell_less(struct session *session, uint64_t number)
     notices_remove(session_notices(session), FACT_ENDED, number);
 }
 
-void evaluations_on_done(void *arg, const struct tool_result *result)
+static void on_done(void *arg, const struct tool_result *result)
 {
     struct evaluation *e = arg;
     e->is_error = result->is_error;
@@ -127,6 +128,65 @@ void evaluations_on_done(void *arg, const struct tool_result *result)
     add_notice(e);
     if (++e->all->ended > EVALUATIONS_KEPT)
         drop_oldest(e->all);
+}
+
+/* Answer the call now. Its operation continues, and evaluation-status reports the result later. */
+static void answer_early(struct tool_call *call, struct session *s, const struct session_evaluation *e,
+                         const struct sexp *frames)
+{
+    struct evaluation *kept = add(call->toolbox->evaluations, s, e);
+    struct strbuf text = {0};
+    events_add(call->toolbox->events, s, "job", NULL,
+               json_pack("{s:I, s:s}", "evaluation", (json_int_t)e->number, "state", "detached"));
+    evaluation_progress_add(&text, s, e, kept->seen, frames);
+    strbuf_addf(
+        &text,
+        "\n\nIt continues without this call. evaluation-status (evaluation: %llu) shows new output and "
+        "the result; cancel-evaluation stops it.",
+        (unsigned long long)e->number);
+    reply_text_redact(call, &text);
+    tool_call_done *done = call->options.done;
+    void *arg = call->options.arg;
+    call->options.done = on_done;
+    call->options.on_progress = NULL;
+    call->options.on_question = NULL;
+    call->options.arg = kept;
+    call->is_answered = true;
+    session_let_go(call->operation);
+    done(arg, &(struct tool_result){.text = &text});
+    strbuf_fini(&text);
+}
+
+static void await(struct tool_call *call);
+
+static void on_waited(struct tool_call *call, const struct sexp *frames)
+{
+    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct session_evaluation e;
+    call->early_answer = NULL;
+    if (session_is_asking(call->operation))
+        await(call); /* a question belongs to a call */
+    else if (s != NULL && session_evaluation(s, session_number(call->operation), &e))
+        answer_early(call, s, &e, frames);
+}
+
+static void await(struct tool_call *call)
+{
+    call->early_answer = evaluation_wait(call, session_number(call->operation), UINT64_MAX,
+                                         (uint64_t)(arguments_number(call, "wait", 0) * 1000), on_waited);
+}
+
+void evaluations_await(struct tool_call *call)
+{
+    if (call->toolbox->evaluations != NULL && arguments_has(call, "wait") &&
+        session_number(call->operation) > 0)
+        await(call);
+}
+
+void evaluations_forget(struct tool_call *call)
+{
+    evaluation_wait_cancel(call->early_answer);
+    call->early_answer = NULL;
 }
 
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number)

@@ -1,6 +1,7 @@
 /*
- * Evaluations that outlive the call that started them, and their results. Running and waiting evaluations are
- * known to their sessions.
+ * Evaluations that outlive the call that started them, and their results: with the argument wait, a call
+ * whose evaluation takes longer is answered with the output so far, and the evaluation continues without it.
+ * Running and waiting evaluations are known to their sessions.
  */
 #ifndef CALLS_EVALUATIONS_H
 #define CALLS_EVALUATIONS_H
@@ -46,14 +47,11 @@ struct evaluation {
 struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions);
 void evaluations_free(struct evaluations *all);
 
-/* evaluations_loop(all): borrowed. */
-uv_loop_t *evaluations_loop(const struct evaluations *all);
-
-/* evaluations_add(all, session, e): the call whose evaluation is ${e} is answered now. Returns the
- * argument for evaluations_on_done(), the operation's new callback; borrowed. */
-struct evaluation *evaluations_add(struct evaluations *all, const struct session *session,
-                                   const struct session_evaluation *e);
-tool_call_done evaluations_on_done;
+/* evaluations_await(call): the call has begun to wait for an operation. If that is an evaluation and the call
+ * has the argument wait, answer the call when that time has passed, and keep the result. evaluations_forget(
+ * call): the call has ended. */
+void evaluations_await(struct tool_call *call);
+void evaluations_forget(struct tool_call *call);
 
 /* evaluations_tell_less(session, number): its next reply need not report that this evaluation has ended. */
 void evaluations_tell_less(struct session *session, uint64_t number);
@@ -63,5 +61,9 @@ void evaluations_tell_less(struct session *session, uint64_t number);
  * until the loop runs again. */
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number);
 struct evaluation *evaluations_at(struct evaluations *all, size_t n);
+
+#define ANY_WAIT_ARGUMENT(its_description)                                                                   \
+    ARGUMENT("wait", NUMBER, its_description, .minimum = 0, .maximum = 86400)
+#define WAIT_ARGUMENT ANY_WAIT_ARGUMENT("")
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/redact.h"
 #include "base/strbuf.h"
 #include "calls/arguments.h"
-#include "calls/evaluations.h"
 #include "calls/listing.h"
 #include "calls/other_clients.h"
 #include "calls/tool_call.h"
@@ -96,7 +95,7 @@ static void add_moment(struct tool_call *call)
  * next reply. */
 static bool may_tell_more(const struct tool_call *call)
 {
-    return call->options.done != evaluations_on_done && !call->is_of_asked_length && !call->is_document &&
+    return !call->is_answered && !call->is_of_asked_length && !call->is_document &&
            arguments_may_have(call, "session");
 }
 

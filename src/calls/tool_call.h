@@ -33,7 +33,8 @@ struct tool_call {
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     void (*show)(struct tool_call *call, const struct outcome *outcome);       /* look_up_showing() */
-    struct evaluation_wait *early_answer; /* early_answer.c: then it is answered early; NULL: it is not */
+    bool is_answered;                     /* already, and its result is kept (evaluations.h) */
+    struct evaluation_wait *early_answer; /* evaluations.c: then it is answered early; NULL: it is not */
     char *moment;             /* owned; set if it shows the session in the middle of an operation */
     const char *effects;      /* look_up_in_copy(): of what could not run in a copy; NULL: none */
     size_t step, since;       /* for tools that must remember something while they wait */

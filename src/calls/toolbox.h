@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include "session/records/author.h"
 
@@ -22,6 +23,7 @@ struct tool_table;
 struct zygotes;
 
 struct toolbox {
+    uv_loop_t *loop;
     struct sessions *sessions;
     struct zygotes *zygotes;
     struct saved_store *store;

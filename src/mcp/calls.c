@@ -264,7 +264,7 @@ void calls_start(struct request *r, const struct tool *tool, json_t *arguments, 
     c->name = json_incref(json_object_get(params, "name"));
     c->given = json_incref(json_object_get(params, "arguments"));
     if (toolbox != NULL && toolbox->tasks != NULL && request_can_extension(r, TASKS_EXTENSION))
-        c->timer = loop_handle_timer(tasks_loop(toolbox->tasks), c);
+        c->timer = loop_handle_timer(toolbox->loop, c);
     mine.wants_progress =
         request_arrival(r)->progress_token.bytes != NULL || c->timer != NULL; /* the message of a task */
     mine.done = on_done;

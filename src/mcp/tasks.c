@@ -101,11 +101,6 @@ void tasks_free(struct tasks *all)
     free(all);
 }
 
-uv_loop_t *tasks_loop(const struct tasks *all)
-{
-    return all->loop;
-}
-
 static void drop_old(struct tasks *all)
 {
     uint64_t now_ms = uv_now(all->loop);

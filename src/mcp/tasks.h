@@ -18,10 +18,9 @@ struct request;
 struct task;
 struct tasks;
 
-/* tasks_new(loop), tasks_free(all): the latter cancels those that work. tasks_loop(all): borrowed. */
+/* tasks_new(loop), tasks_free(all): the latter cancels those that work. */
 struct tasks *tasks_new(uv_loop_t *loop);
 void tasks_free(struct tasks *all);
-uv_loop_t *tasks_loop(const struct tasks *all);
 
 /* tasks_find(all, id): borrowed; NULL if there is none, or it was dropped. */
 struct task *tasks_find(struct tasks *all, const char *id);

@@ -4,7 +4,7 @@
 
 #include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/early_answer.h"
+#include "calls/evaluations.h"
 #include "calls/pictures.h"
 #include "session/session.h"
 

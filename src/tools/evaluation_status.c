@@ -5,7 +5,6 @@
 
 #include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/early_answer.h"
 #include "calls/evaluation_progress.h"
 #include "calls/evaluation_wait.h"
 #include "calls/evaluations.h"

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "calls/early_answer.h"
+#include "calls/evaluations.h"
 #include "events/event_text.h"
 #include "events/events.h"
 #include "report/reply.h"

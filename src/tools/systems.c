@@ -8,7 +8,7 @@
 
 #include "calls/arguments.h"
 #include "calls/call.h"
-#include "calls/early_answer.h"
+#include "calls/evaluations.h"
 #include "calls/tool_call.h"
 #include "report/reply.h"
 #include "report/report.h"

@@ -51,7 +51,7 @@ static struct job *new_job(struct request *r, void (*end)(struct job *job), uint
     struct job *job = xcalloc(1, sizeof *job);
     job->end = end;
     job->timer.data = job;
-    CHECK(uv_timer_init(tasks_loop(request_client(r)->options.toolbox->tasks), &job->timer) == 0);
+    CHECK(uv_timer_init(request_client(r)->options.toolbox->loop, &job->timer) == 0);
     if (ms > 0)
         uv_timer_start(&job->timer, on_timer, ms, 0);
     return job;

@@ -160,7 +160,8 @@ FUZZ(data, size)
     options.wants_structured = data[0] & 8;
     options.is_stateless = data[0] & 64;
     options.initializes_once = (data[0] & 96) == 32;
-    toolbox.tasks = tasks_new(uv_default_loop());
+    toolbox.loop = uv_default_loop();
+    toolbox.tasks = tasks_new(toolbox.loop);
     memset(answers.is_under_way, 0, sizeof answers.is_under_way);
     memset(answers.state, 'S', SECRET);
     memset(answers.task, 'T', SECRET);

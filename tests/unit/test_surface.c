@@ -442,7 +442,8 @@ MODERN_CASE(a_modern_request_receives_the_log_while_it_runs)
 MODERN_CASE(a_task_does_not_ask_when_the_time_for_the_answer_is_over)
 {
     char get[400], update[600], id[33];
-    client->toolbox.tasks = tasks_new(uv_default_loop());
+    client->toolbox.loop = uv_default_loop();
+    client->toolbox.tasks = tasks_new(client->toolbox.loop);
     fake_dismiss_count = 0;
     say(client, REQUEST("1", "tools/call", "{\"name\":\"wait\"," TASK_META "}"));
     assert_int_equal(client->count, 0);
