@@ -15,6 +15,7 @@
 #include "calls/registry.h"
 #include "calls/tool_call.h"
 #include "report/section.h"
+#include "session/sessions.h"
 
 #define MOST_QUOTED 60 /* bytes of a client's text that a sentence quotes */
 
@@ -436,6 +437,12 @@ const char *arguments_session_name(const struct tool_call *call)
 {
     const char *name = arguments_string(call, "session", NULL);
     return name != NULL ? name : call->default_session;
+}
+
+struct session *arguments_session(const struct tool_call *call)
+{
+    struct sessions *all = call->toolbox->sessions;
+    return all == NULL ? NULL : sessions_find(all, arguments_session_name(call));
 }
 
 int arguments_timeout_ms(const struct tool_call *call)

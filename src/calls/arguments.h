@@ -56,8 +56,10 @@ double arguments_number(const struct tool_call *call, const char *name, double f
 int64_t arguments_integer(const struct tool_call *call, const char *name, int64_t fallback);
 bool arguments_boolean(const struct tool_call *call, const char *name);
 
-/* arguments_session_name(call): the name of its session, whether that exists or not; borrowed. */
+/* arguments_session_name(call): the name of its session, whether that exists or not. arguments_session(call):
+ * the session, NULL if it does not exist. Both borrowed. */
 const char *arguments_session_name(const struct tool_call *call);
+struct session *arguments_session(const struct tool_call *call);
 
 /* arguments_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
 int arguments_timeout_ms(const struct tool_call *call);

@@ -80,8 +80,9 @@ struct tool_call *call_start(struct toolbox *toolbox, const struct tool *tool, j
     return NULL;
 }
 
-void call_cancel(struct tool_call *call)
+void call_cancel(void *ticket)
 {
+    struct tool_call *call = ticket;
     reply_text_record(call, call->arguments, "cancelled");
     CHECK(call->operation != NULL || call->pending != NULL);
     if (call->operation != NULL)
@@ -274,7 +275,7 @@ struct session *call_session(struct tool_call *call)
 
 const char *call_directory(const struct tool_call *call)
 {
-    const struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    const struct session *s = arguments_session(call);
     const char *directory = s == NULL ? NULL : confinement_root(session_confinement(s));
     if (directory == NULL && s != NULL)
         directory = session_directory(s);
@@ -369,7 +370,7 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 /* If the client cannot be asked, or was answered early, a person who follows the events can answer. */
 static void ask_person(struct tool_call *call, int64_t question, const char *prompt)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct session *s = arguments_session(call);
     if (call->toolbox->persons == 0 || s == NULL) {
         session_answer(call->operation, question, NULL, 0);
     } else if (prompt != NULL) {

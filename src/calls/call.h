@@ -40,8 +40,8 @@ void call_dismiss_question(struct tool_call *call, int64_t question);
 /* call_let_go(call): its client was told that it continues. */
 void call_let_go(struct tool_call *call);
 
-/* call_cancel(call): stop its work; done and on_progress will not run after this. */
-void call_cancel(struct tool_call *call);
+/* call_cancel(ticket): stop the work of a call; done and on_progress will not run after this. */
+void call_cancel(void *ticket);
 
 /*
  * call_session(call):

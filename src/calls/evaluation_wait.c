@@ -88,7 +88,7 @@ static void ask(struct evaluation_wait *w, struct session *s)
 static void on_look(uv_timer_t *timer)
 {
     struct evaluation_wait *w = timer->data;
-    struct session *s = sessions_find(w->call->toolbox->sessions, arguments_session_name(w->call));
+    struct session *s = arguments_session(w->call);
     struct session_evaluation e;
     uint64_t now_ms = uv_now(timer->loop);
     bool goes_on = s != NULL && session_evaluation(s, w->number, &e);

@@ -161,7 +161,7 @@ static void await(struct tool_call *call);
 
 static void on_waited(struct tool_call *call, const struct sexp *frames)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct session *s = arguments_session(call);
     struct session_evaluation e;
     call->early_answer = NULL;
     if (session_is_asking(call->operation))

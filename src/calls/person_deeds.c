@@ -13,7 +13,6 @@
 #include "report/section.h"
 #include "session/records/error_record.h"
 #include "session/session.h"
-#include "session/sessions.h"
 
 #define LONGEST_SHOWN 200
 
@@ -102,7 +101,7 @@ static bool has_done_nothing(const struct tool_call *call)
 void person_deeds_tell(struct tool_call *call)
 {
     struct session *s = call->options.author.kind == AUTHOR_PERSON && !has_done_nothing(call)
-                            ? sessions_find(call->toolbox->sessions, arguments_session_name(call))
+                            ? arguments_session(call)
                             : NULL;
     struct strbuf text;
     if (s == NULL)

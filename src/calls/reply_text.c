@@ -57,18 +57,11 @@ static void clean_structured(struct tool_call *call)
     call->structured = structured;
 }
 
-/* The session of the call; NULL if there is none yet. */
-static struct session *session_of(const struct tool_call *call)
-{
-    struct sessions *all = call->toolbox->sessions;
-    return all == NULL ? NULL : sessions_find(all, arguments_session_name(call));
-}
-
 /* Cut the reply to the limits of its session, which keeps the rest, for every tool; one to a call that names
  * an unknown session to those of the default session. */
 static void bound_text(struct tool_call *call)
 {
-    struct session *s = session_of(call);
+    struct session *s = arguments_session(call);
     if (s == NULL && call->toolbox->sessions != NULL)
         s = sessions_find(call->toolbox->sessions, call->default_session);
     if (s == NULL || call->is_of_asked_length)
@@ -102,7 +95,7 @@ static bool may_tell_more(const struct tool_call *call)
 /* What the session has to report is not kept for the next evaluation: the client may only look. */
 static void add_notice(struct tool_call *call)
 {
-    struct session *s = session_of(call);
+    struct session *s = arguments_session(call);
     if (s != NULL && may_tell_more(call) && !call->is_of_record && call->options.author.kind != AUTHOR_PERSON)
         report_news(&call->text, s, NULL);
 }
@@ -126,7 +119,7 @@ static void tell_others(struct tool_call *call)
 {
     struct other_clients *others = call->toolbox->other_clients;
     const char *session = arguments_session_name(call);
-    if (others == NULL || call->options.client == 0 || session_of(call) == NULL)
+    if (others == NULL || call->options.client == 0 || arguments_session(call) == NULL)
         return;
     if (may_tell_more(call))
         other_clients_tell(others, call->options.client, session, &call->text);

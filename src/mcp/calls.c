@@ -281,6 +281,18 @@ void calls_start(struct request *r, const struct tool *tool, json_t *arguments, 
         uv_timer_start(c->timer, on_due, TASK_AFTER_MS, 0);
 }
 
+void calls_use(struct request *r, const struct tool *tool, json_t *arguments, tool_call_done *done)
+{
+    const struct connection_options *options = &request_client(r)->options;
+    struct tool_call *work = call_start(
+        options->toolbox, tool, arguments,
+        &(struct tool_call_options){
+            .default_session = options->default_session, .wants_structured = true, .done = done, .arg = r});
+    /* NULL: the call has already finished, and ${r} was freed with its answer. */
+    if (work != NULL)
+        request_await(r, work, call_cancel);
+}
+
 static struct call *find_parked(const struct client *client, const char *state)
 {
     list_each(struct call, c, &client->parked, node)

@@ -13,15 +13,19 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "calls/tool.h"
+
 struct client;
 struct request;
-struct tool;
-struct tool_call_options;
 
 /* calls_start(r, tool, arguments, params, options): run ${tool} and answer ${r}. ${arguments} are taken;
  * ${params}, borrowed, are those of ${r}; of the borrowed ${options} the callbacks do not count. */
 void calls_start(struct request *r, const struct tool *tool, json_t *arguments, const json_t *params,
                  const struct tool_call_options *options);
+
+/* calls_use(r, tool, arguments, done): run ${tool}, with ${arguments}, taken, for another method than
+ * tools/call; ${done} gets ${r} and the result, with its structured content, and answers ${r}. */
+void calls_use(struct request *r, const struct tool *tool, json_t *arguments, tool_call_done *done);
 
 /* calls_resume(r, params): if ${params}, borrowed, name a parked call, ${r} takes its place or is refused.
  * False: they name none, and nothing was done. */

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "base/json_write.h"
-#include "calls/call.h"
 #include "calls/toolbox.h"
+#include "mcp/calls.h"
 #include "mcp/client.h"
 #include "mcp/method.h"
 #include "mcp/prompts.h"
@@ -64,11 +64,6 @@ static void on_names(void *arg, const struct tool_result *result)
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }
 
-static void cancel_names(void *call)
-{
-    call_cancel(call);
-}
-
 static void copy_text(json_t *arguments, const json_t *from, const char *name)
 {
     const json_t *value = json_object_get(from, name);
@@ -78,20 +73,10 @@ static void copy_text(json_t *arguments, const json_t *from, const char *name)
 
 static bool ask_session(struct request *r, enum names names, const char *prefix, const json_t *chosen)
 {
-    struct client *client = request_client(r);
-    struct tool_call_options options = {
-        .default_session = client->options.default_session,
-        .wants_structured = true,
-        .done = on_names,
-        .arg = r,
-    };
     json_t *arguments = json_pack("{s:s,s:s}", "type", name_types[names], "prefix", prefix);
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
-    /* NULL: the call has already finished, and the request was freed with its answer. */
-    struct tool_call *call = call_start(client->options.toolbox, &tool_complete_names, arguments, &options);
-    if (call != NULL)
-        request_await(r, call, cancel_names);
+    calls_use(r, &tool_complete_names, arguments, on_names);
     return true;
 }
 

@@ -81,9 +81,13 @@ static void run(struct arrival *a, const struct jsonrpc_message *m)
         a->method->run(r, m->params);
 }
 
-static void handle_object(const struct arrival *whole, json_t *object)
+static void handle_one(const struct arrival *whole, json_t *object)
 {
     struct client *client = whole->client;
+    if (!json_is_object(object)) {
+        arrival_refuse(whole, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object", NULL);
+        return;
+    }
     struct jsonrpc_message m = jsonrpc_classify(object);
     struct arrival a = *whole;
     char message[200];
@@ -109,14 +113,6 @@ static void handle_object(const struct arrival *whole, json_t *object)
     jsonrpc_message_fini(&m);
 }
 
-static void handle_value(const struct arrival *a, json_t *value)
-{
-    if (json_is_object(value))
-        handle_object(a, value);
-    else
-        arrival_refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object", NULL);
-}
-
 static void handle_batch(const struct arrival *whole, json_t *array)
 {
     const struct revision *revision = whole->client->negotiated;
@@ -137,7 +133,7 @@ static void handle_batch(const struct arrival *whole, json_t *array)
     one.len = whole->len / count;
     json_t *value;
     json_array_foreach(array, i, value)
-        handle_value(&one, value);
+        handle_one(&one, value);
     batch_release(one.batch);
 }
 
@@ -174,28 +170,24 @@ static void refuse_text(struct arrival *a, const struct json_text *text, const c
     json_decref(value);
 }
 
-static void handle(struct arrival *whole, char *bytes)
+void connection_message(struct client *client, struct transport_origin *origin, char *bytes, size_t len)
 {
-    struct json_text text = json_text_mend(bytes, whole->len);
-    const char *zero = memchr(bytes, '\0', whole->len); /* jansson skips one behind a number */
+    struct arrival whole = {.client = client, .origin = origin, .len = len};
+    requests_hold(client, origin);
+    struct json_text text = json_text_mend(bytes, len);
+    const char *zero = memchr(bytes, '\0', len); /* jansson skips one behind a number */
     int at = zero == NULL ? 0 : (int)(zero - bytes) + 1;
     json_error_t error = {.line = 1, .column = at, .position = at, .text = "a byte is zero"};
     json_t *root = zero != NULL || text.value_count > JSON_TEXT_MAX_VALUES
                        ? NULL
-                       : json_loadb(bytes, whole->len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+                       : json_loadb(bytes, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
     if (root == NULL)
-        refuse_text(whole, &text, bytes, &error);
+        refuse_text(&whole, &text, bytes, &error);
     else if (json_is_array(root))
-        handle_batch(whole, root);
+        handle_batch(&whole, root);
     else
-        handle_value(whole, root);
+        handle_one(&whole, root);
     json_decref(root);
-}
-
-void connection_message(struct client *client, struct transport_origin *origin, char *bytes, size_t len)
-{
-    requests_hold(client, origin);
-    handle(&(struct arrival){.client = client, .origin = origin, .len = len}, bytes);
     requests_release(client, origin);
 }
 

@@ -79,11 +79,6 @@ static bool answer_list(struct request *r)
     return request_finish(r);
 }
 
-static void cancel_tool(void *call)
-{
-    call_cancel(call);
-}
-
 /* Whatever the result: the session has reported which tools it has, or has none. */
 static void on_session_there(void *arg, const struct tool_result *result)
 {
@@ -101,16 +96,8 @@ bool methods_tools_list(struct request *r, const json_t *params)
     if (!user_tools_are_to_come(client->options.toolbox, client->options.default_session))
         return answer_list(r);
     client_shake_hands(client);
-    struct tool_call_options options = {
-        .default_session = client->options.default_session,
-        .done = on_session_there,
-        .arg = r,
-    };
-    struct tool_call *call =
-        call_start(client->options.toolbox, &tool_complete_names,
-                   json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
-    if (call != NULL)
-        request_await(r, call, cancel_tool);
+    calls_use(r, &tool_complete_names, json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"),
+              on_session_there);
     return true;
 }
 

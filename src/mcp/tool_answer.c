@@ -13,14 +13,13 @@
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 
-static void add(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
-                const struct tool_result *result, bool is_error)
+void tool_answer_add(struct strbuf *out, const struct revision *revision, const struct tool_result *result)
 {
-    const json_t *structured = result == NULL ? NULL : result->structured;
+    const json_t *structured = result->structured;
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_write_string(out, text, len);
+    json_write_string(out, strbuf_string(result->text), result->text->len);
     strbuf_addc(out, '}');
-    if (result != NULL && result->picture_type != NULL)
+    if (result->picture_type != NULL)
         strbuf_addf(out, ",{\"type\":\"image\",\"data\":\"%s\",\"mimeType\":\"%s\"}", result->picture,
                     result->picture_type);
     strbuf_addc(out, ']');
@@ -28,22 +27,20 @@ static void add(struct strbuf *out, const struct revision *revision, const char 
         strbuf_adds(out, ",\"structuredContent\":");
         json_write_value(out, structured);
     }
-    strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
+    strbuf_adds(out, result->is_error ? ",\"isError\":true" : ",\"isError\":false");
 }
 
-void tool_answer_add(struct strbuf *out, const struct revision *revision, const struct tool_result *result)
-{
-    add(out, revision, strbuf_string(result->text), result->text->len, result, result->is_error);
-}
-
-void tool_answer(struct request *r, const struct tool_result *result)
+bool tool_answer(struct request *r, const struct tool_result *result)
 {
     tool_answer_add(request_result(r), request_revision(r), result);
-    request_finish(r);
+    return request_finish(r);
 }
 
 bool tool_answer_error(struct request *r, const char *text)
 {
-    add(request_result(r), request_revision(r), text, strlen(text), NULL, true);
-    return request_finish(r);
+    struct strbuf copy = {0};
+    strbuf_adds(&copy, text);
+    bool is_answered = tool_answer(r, &(struct tool_result){.text = &copy, .is_error = true});
+    strbuf_fini(&copy);
+    return is_answered;
 }

@@ -24,9 +24,10 @@ static void add_ended(struct strbuf *out, struct session *s, const struct evalua
 }
 
 /* Answer with the current status of evaluation ${number}. */
-static void answer(struct tool_call *call, const char *session, uint64_t number, const struct sexp *frames)
+static void answer(struct tool_call *call, uint64_t number, const struct sexp *frames)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, session);
+    const char *session = arguments_session_name(call);
+    struct session *s = arguments_session(call);
     struct evaluation *kept = evaluations_find(call->toolbox->evaluations, session, number);
     struct session_evaluation e;
     uint64_t unseen[2] = {0, 0};
@@ -51,7 +52,7 @@ static void answer(struct tool_call *call, const char *session, uint64_t number,
 
 static void on_waited(struct tool_call *call, const struct sexp *frames)
 {
-    answer(call, arguments_session_name(call), call->step, frames);
+    answer(call, call->step, frames);
     call_awaited(call);
 }
 
@@ -104,33 +105,24 @@ static void list_evaluations(struct tool_call *call)
 
 static void evaluation_status(struct tool_call *call, struct session *s)
 {
-    struct evaluations *all = call->toolbox->evaluations;
-    uint64_t number = (uint64_t)arguments_integer(call, "evaluation", 0);
+    uint64_t number = (uint64_t)arguments_integer(call, "evaluation", 0),
+             wait_ms = (uint64_t)(arguments_number(call, "wait", 0) * 1000);
     struct session_evaluation e;
-    struct evaluation *kept = evaluations_find(all, session_name(s), number);
     bool goes_on = number > 0 ? session_evaluation(s, number, &e) : session_evaluation_at(s, 0, &e);
-    if (goes_on)
-        number = e.number;
-    else if (kept != NULL)
-        number = kept->number;
-    if (number == 0) {
+    number = goes_on ? e.number : number;
+    const struct evaluation *kept = evaluations_find(call->toolbox->evaluations, session_name(s), number);
+    if (number == 0 && kept == NULL) {
         call_answer(call, false,
                     "Nothing is running in session %s, and no result of an earlier evaluation is kept.",
                     session_name(s));
-        return;
+    } else if (!goes_on || (wait_ms == 0 && !evaluation_wait_asks(&e))) {
+        answer(call, number > 0 ? number : kept->number, NULL);
+    } else {
+        bool is_alone = kept != NULL && !kept->has_ended;
+        uint64_t printed = is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes;
+        call->step = (size_t)number;
+        call_await(call, evaluation_wait(call, number, printed, wait_ms, on_waited), evaluation_wait_cancel);
     }
-    if (!goes_on || (arguments_number(call, "wait", 0) == 0 && !evaluation_wait_asks(&e))) {
-        answer(call, session_name(s), number, NULL);
-        return;
-    }
-    kept = evaluations_find(all, session_name(s), number);
-    bool is_alone = kept != NULL && !kept->has_ended;
-    uint64_t printed = is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes;
-    call->step = (size_t)number;
-    call_await(call,
-               evaluation_wait(call, number, printed, (uint64_t)(arguments_number(call, "wait", 0) * 1000),
-                               on_waited),
-               evaluation_wait_cancel);
 }
 
 /* A list makes no session. */

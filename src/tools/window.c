@@ -10,14 +10,13 @@
 #include "calls/tool_call.h"
 #include "events/events.h"
 #include "session/session.h"
-#include "session/sessions.h"
 
 #define USUAL_LIMIT 200
 #define LONGEST_REMARK 16384
 
 static void session_events(struct tool_call *call)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct session *s = arguments_session(call);
     if (s == NULL) {
         call_unknown_session(call, arguments_session_name(call));
         return;
@@ -32,7 +31,7 @@ static void session_events(struct tool_call *call)
 
 static void answer_question(struct tool_call *call)
 {
-    struct session *s = sessions_find(call->toolbox->sessions, arguments_session_name(call));
+    struct session *s = arguments_session(call);
     struct operation *asking = s == NULL ? NULL : session_asking(s, arguments_integer(call, "question", 0));
     size_t len = 0;
     const char *text = arguments_string(call, "text", &len);

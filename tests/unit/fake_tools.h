@@ -252,7 +252,7 @@ void call_dismiss_question(struct tool_call *call, int64_t question)
     fake_dismiss_count++;
 }
 
-void call_cancel(struct tool_call *call)
+void call_cancel(void *call)
 {
     size_t n = 0;
     while (n < fake_call_count && fake_calls[n] != call)
