@@ -164,8 +164,10 @@ to end its report, or what is done at the error later."
          (if (and *guard* (time-limit-passed-p condition))
              (throw *guard* condition)
              (throw 'aside nil)))
-        (*guard* (throw *guard* condition))
-        (*reporting* (throw 'report condition))
+        (*guard* (give-up-printing condition))
+        (*reporting*
+         (note-where-signalled condition)
+         (throw 'report condition))
         ((not (main-thread-p))
          (thread-failed condition (kind-of-condition condition)))
         ((null *id*)
@@ -196,7 +198,7 @@ to end its report, or what is done at the error later."
                (leave message))))
         (t
          (setf *interrupted* token)
-         (cond ((not *reporting*)
+         (cond ((not (or *reporting* *printing-in-time*))
                 (call-openly #'serve-interrupt))
                (t
                 (setf *in-a-hurry* t)
@@ -252,7 +254,9 @@ to end its report, or what is done at the error later."
             (flet ((operate-openly ()
                      (call-with-debugger #'operate #'debugger)))
               (declare (dynamic-extent #'operate-openly))
-              (let ((message (let ((*stands* (member name *evaluating-operations*)))
+              (let ((message (let ((*stands* (member name *evaluating-operations*))
+                                   (*pauses-left* +pauses-allowed+)
+                                   (*in-a-hurry* *in-a-hurry*))
                                (if (or *standing* *stands-here*)
                                    (catch 'settled
                                      (let ((*settles* t))

@@ -586,7 +586,12 @@ allows."
   (funcall function))
 
 (define-port-operation call-printing-past-errors (function)
-  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues."
+  "Call FUNCTION so that an object in whose printing PART-NOT-PRINTED is signalled is printed as #<...>, and what contains it
+continues."
+  (funcall function))
+
+(define-port-operation call-ringing (seconds function ring)
+  "Call FUNCTION. Each SECONDS, until it has ended, RING is called in this thread where that is, as soon as it accepts interrupts."
   (funcall function))
 
 (define-port-operation start-port ()

@@ -337,10 +337,12 @@ are counted in *WARNINGS-LOST*."
 
 (defun print-value (value max-characters length level)
   "Print VALUE for the reply. Returns the text, and the number of characters if it was cut."
-  (multiple-value-bind (text cut long) (print-value-once value max-characters length level nil)
-    (if (and long (cyclic-p value))
-        (print-value-once value max-characters length level t)
-        (values text cut))))
+  (if (and *in-a-hurry* (not (simple-object-p value)))
+      (slow-text value)
+      (multiple-value-bind (text cut long) (print-value-once value max-characters length level nil)
+        (if (and long (cyclic-p value))
+            (print-value-once value max-characters length level t)
+            (values text cut)))))
 
 (defvar *plain-strings* nil
   "True if a string value is to be returned unchanged, without quotes.")
@@ -359,9 +361,8 @@ are counted in *WARNINGS-LOST*."
       (case outcome
         ((nil) (values text (if (> count (length text)) count nil) (> count +long-print+)))
         (:stopped (values text count t))
-        (:interrupted "#<printing was interrupted>")
-        (t (values (format nil "#<~a: error printing it: ~a>"
-                           (type-text value) (type-name-text (class-of outcome)))
+        ((:interrupted :slow) (if (> count +long-print+) (values text count t) (slow-text value)))
+        (t (values (error-printing-text value outcome max-characters)
                    nil
                    (storage-kind outcome)))))))
 
@@ -369,13 +370,16 @@ are counted in *WARNINGS-LOST*."
   "The most characters of all values in a reply; each may take four octets.")
 
 (defun print-values (values max-characters length level)
+  "Print VALUES. Return the part of the reply that reports that printing one was given up."
   (setf *printed-values* '())
-  (let ((left +reply-characters+))
+  (let ((left +reply-characters+)
+        (pauses-left *pauses-left*))
     (dolist (value values)
       (multiple-value-bind (text cut)
           (print-value value (max 1 (min max-characters left)) length level)
         (decf left (length text))
-        (push (cons text cut) *printed-values*)))))
+        (push (cons text cut) *printed-values*)))
+    (given :printing-stopped (or *in-a-hurry* (not (eql pauses-left *pauses-left*))))))
 
 ;;; The values of earlier evaluations
 
@@ -521,6 +525,7 @@ added to the reply."
          (*warnings-lost* 0)
          (*redefined* '())
          (*printed-values* :none)
+         (*in-a-hurry* nil)
          (*evaluation* (getf arguments :evaluation))
          (*text-progress* (make-progress :evaluation *evaluation*))
          (package-name (getf arguments :package))
@@ -545,11 +550,11 @@ added to the reply."
                  (setf *timing* (time-taken)))
                (when *evaluation*
                  (remember-values *evaluation* values))
-               (print-values values
-                             (or (getf arguments :max-chars) +default-characters+)
-                             (getf arguments :print-length)
-                             (getf arguments :print-level))
-               (append (evaluation-reply :done) (picture-part (first values) arguments) (funcall more))))))
+               (let ((stopped (print-values values
+                                            (or (getf arguments :max-chars) +default-characters+)
+                                            (getf arguments :print-length)
+                                            (getf arguments :print-level))))
+                 (append (evaluation-reply :done) stopped (picture-part (first values) arguments) (funcall more)))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())

@@ -128,7 +128,7 @@ error of other user code ends it, and (:FAILED TYPE) is returned."
                       (funcall function)))))
     (if (listp outcome)
         outcome
-        (list :failed (with-agent-syntax () (type-name-text (class-of outcome)))))))
+        (list :failed (with-agent-syntax () (failure-text outcome))))))
 
 (defun find-part (object steps)
   "Return the part of OBJECT that STEPS lead to, or NIL; second, a sentence if there is none."

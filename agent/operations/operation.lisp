@@ -45,10 +45,17 @@ reply, or calls REFUSE. The agent handles interrupts and errors while it runs."
 (defvar *program-handlers* nil
   "While the agent works at *ERROR-CONDITION*: the handlers that apply to the program there.")
 
+(defconstant +pauses-allowed+ 6
+  "How often printing may be given up in one reply because it makes no progress. After that nothing is printed that runs code
+of the user's.")
+(defvar *pauses-left* nil
+  "How often it still may in the reply that is made, or NIL if none is made.")
+
 (defun call-apart-from-program (function)
   "Call FUNCTION, the agent's work where it has interrupted the program, with interrupts deferred as by CALL-ATOMICALLY. The
 program's handlers do not see errors of FUNCTION, nor of a timer that runs in it, so they cannot unwind it."
-  (let ((*program-handlers* (handlers-now)))
+  (let ((*program-handlers* (handlers-now))
+        (*pauses-left* +pauses-allowed+))
     (call-atomically (lambda ()
                        (call-without-handlers (lambda () (call-in-fresh-context function)))))))
 

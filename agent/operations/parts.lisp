@@ -20,11 +20,11 @@ value, or NIL if the part cannot be set. KEY is a list of the key of a hash tabl
 
 (defun call-for-part (label read setter)
   "Return the part called LABEL with what READ returns."
-  (handler-case (make-part :label label :value (funcall read) :setter setter)
+  (handler-case (handler-bind ((error #'note-where-signalled))
+                  (make-part :label label :value (funcall read) :setter setter))
     (error (condition)
       (make-part :label label :setter setter
-                 :state (format nil "#<error reading it: ~a>"
-                                (type-name-text (class-of condition)))))))
+                 :state (format nil "#<error reading it: ~a>" (failure-text condition))))))
 
 (defmacro part (label value &key set)
   "Return the part called LABEL with the value of the form VALUE; SET is a function that sets it."

@@ -128,16 +128,103 @@ stopped when STOP were printed, or one more than are kept."
        (let ((,kept ,keep))
          (call-guarded #',function ,kept ,(or stop `(1+ ,kept)))))))
 
+(defconstant +ring-seconds+ 1/4)
+(defconstant +idle-time+ (floor internal-time-units-per-second 4)
+  "Printing a value is given up when it has printed nothing more for so much CPU time, or where it waits")
+(defconstant +idle-rings+ 8
+  "for so many rings. On a busy machine printing seems to make no progress for as long as others run.")
+(defvar *printing-in-time* nil
+  "True while CALL-IN-TIME prints: an interrupt gives up printing.")
+
+(defvar *past-parts* nil
+  "True while a part that cannot be printed is left out.")
+
+(define-condition part-not-printed (condition)
+  ((why :initarg :why)))
+(defmethod print-object ((condition part-not-printed) stream)
+  (write-string (slot-value condition 'why) stream))
+
+(defun call-in-time (function)
+  "Call FUNCTION, which prints as CALL-GUARDED does, and return what it returns. If printing makes no progress, the outcome is
+:SLOW, or the part that is printed then is left out."
+  (let ((pauses (or *pauses-left* +pauses-allowed+))
+        (printed nil)
+        (rings 0)
+        (since 0))
+    (flet ((ring ()
+             (let ((count (nth-value 1 (capture-text *capture*)))
+                   (now (get-internal-run-time)))
+               (unless (eql count (shiftf printed count))
+                 (setf rings 0
+                       since now))
+               (cond ((or (null *guard*)
+                          (and (< (incf rings) +idle-rings+) (< (- now since) +idle-time+))))
+                     ((and (plusp (decf pauses)) *past-parts*)
+                      (setf printed nil)
+                      (signal 'part-not-printed :why "printing it takes too long"))
+                     (t (throw *guard* (if *past-parts* :stopped :slow)))))))
+      (cond (*printing-in-time* (funcall function))
+            ((zerop pauses) (values "" :slow 0))
+            (t
+             (multiple-value-prog1 (let ((*printing-in-time* t))
+                                     (call-ringing +ring-seconds+ function #'ring))
+               (when *pauses-left*
+                 (setf *pauses-left* pauses))))))))
+
 (defun call-printing-parts (function object keep stop)
   "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT
 cannot be printed, the rest is."
-  (multiple-value-bind (text outcome count)
-      (guarded (stream keep stop) (funcall function stream))
-    (if (and (typep outcome 'error)
-             (typep object '(or cons array structure-object)))
-        (guarded (stream keep stop)
-          (call-printing-past-errors (lambda () (funcall function stream))))
-        (values text outcome count))))
+  (flet ((print-it ()
+           (guarded (stream keep stop) (funcall function stream)))
+         (print-parts ()
+           (guarded (stream keep stop)
+             (let ((*past-parts* t))
+               (call-printing-past-errors (lambda () (funcall function stream)))))))
+    (if (simple-object-p object)
+        (print-it)
+        (multiple-value-bind (text outcome count) (call-in-time #'print-it)
+          (if (and (or (eq outcome :slow) (typep outcome 'error))
+                   (typep object '(or cons array structure-object)))
+              (call-in-time #'print-parts)
+              (values text outcome count))))))
+
+(defvar *failure* nil
+  "Consed to the condition that was noted last: in which method of the program it was signalled, as text. :BUSY while that
+or the message is printed, which may fail again.")
+
+(defun note-where-signalled (condition)
+  "Note where CONDITION was signalled, for FAILURE-TEXT, while the stack is as it was."
+  (unless (or (eq *failure* :busy) (storage-kind condition))
+    (setf *failure*
+          (cons condition
+                (let ((*failure* :busy))
+                  (loop for (frame) in (ignore-errors (frames-from (signalling-frame)))
+                        repeat 20
+                        for name = (ignore-errors (frame-call frame))
+                        when (and (consp name) (eq 'method (first name)))
+                          return (name-text name)))))))
+
+(defun failure-text (condition)
+  "Return the type of CONDITION, which code of the program's has signalled; and if it was noted its message and the method."
+  (let ((type (type-name-text (class-of condition))))
+    (if (and (consp *failure*) (eq condition (car *failure*)))
+        (let ((method (cdr (shiftf *failure* :busy)))
+              (*past-parts* nil))
+          (unwind-protect (format nil "~a: ~a~@[, in ~a~]" type
+                                  (one-line (string-right-trim "." (message-text condition 200)))
+                                  method)
+            (setf *failure* nil)))
+        type)))
+
+(defun give-up-printing (condition)
+  "Leave what is printed, or if possible the part of it, because CONDITION was signalled."
+  (note-where-signalled condition)
+  (when (and *past-parts* (typep condition 'error))
+    (signal 'part-not-printed :why (failure-text condition)))
+  (throw *guard* condition))
+
+(defun slow-text (object)
+  (format nil "#<~a: printing it takes too long>" (type-text object)))
 
 (defun simple-object-p (object)
   "True if printing OBJECT runs no user code."
@@ -206,8 +293,13 @@ user's to change."
                     (concatenate 'string (subseq text 0 (- limit 3)) "...")
                     text))
       (:interrupted "#<...>")
-      (t (format nil "#<~a: error printing it: ~a>" (type-text object)
-                 (type-name-text (class-of outcome)))))))
+      (:slow (slow-text object))
+      (t (error-printing-text object outcome limit)))))
+
+(defun error-printing-text (object condition limit)
+  "Return what is shown instead of OBJECT, which CONDITION kept from being printed: all of it if LIMIT allows that."
+  (format nil "#<~a: error printing it: ~a>" (type-text object)
+          (if (< limit 200) (type-name-text (class-of condition)) (failure-text condition))))
 
 (defun type-name-text (class)
   "Return the name of CLASS as a reader in the current package would write it."
@@ -238,8 +330,9 @@ which can be larger than the heap has room for: so it prints the first elements 
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
       (multiple-value-bind (text outcome)
-          (guarded (stream limit)
-            (write condition :stream stream :escape nil))
+          (call-in-time (lambda ()
+                          (guarded (stream limit)
+                            (write condition :stream stream :escape nil))))
         (when (and (eq outcome :stopped) (about-cycles-p condition))
           (setf (values text outcome)
                 (guarded (stream limit)
@@ -248,8 +341,8 @@ which can be larger than the heap has room for: so it prints the first elements 
           ((nil) text)
           (:stopped (concatenate 'string text "..."))
           (:interrupted "#<printing the message was interrupted>")
-          (t (format nil "#<error printing the message: ~a>"
-                     (type-name-text (class-of outcome))))))))
+          (:slow "#<printing the message takes too long>")
+          (t (format nil "#<error printing the message: ~a>" (failure-text outcome)))))))
 
 (defun class-texts (class)
   "List the names of the standard classes among CLASS and its ancestors."

@@ -214,7 +214,7 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
         strbuf_addf(out, "\n; Values are printed with the standard settings; here %s.", settings);
 }
 
-/* How far a text of several forms got, and where what follows is read. */
+/* How far a text of several forms, and the printing of its value, got; and where what follows is read. */
 static void note_forms_done(const struct outcome *o, const struct sexp *reply, size_t most)
 {
     struct strbuf text = {0};
@@ -231,6 +231,8 @@ static void note_forms_done(const struct outcome *o, const struct sexp *reply, s
             strbuf_adds(&text, ".\n");
         }
     }
+    if (reply_flag(reply, "printing-stopped"))
+        strbuf_adds(&text, "The form was evaluated; printing its value was stopped.\n");
     if (reply_flag(reply, "package-changed") && (has_failed || count > 1))
         reply_fill(&text, reply, "The current package is now {package}.");
     if (text.len > 0)

@@ -576,7 +576,7 @@ class Errors(AgentTest):
 
     def test_a_report_function_that_fails_is_survived(self):
         self.ok("(define-condition bad (error) () (:report (lambda (c s) c s (error \"no\"))))")
-        self.fails("(error 'bad)", "BAD", "#<error printing the message: SIMPLE-ERROR>")
+        self.fails("(error 'bad)", "BAD", "#<error printing the message: SIMPLE-ERROR: no>")
         self.ok("(define-condition bad (error) () (:report (lambda (c s) (princ c s))))")
         self.fails("(error 'bad)", "BAD", "#<error printing the message:")
         self.ok("(define-condition bad (error) () (:report (lambda (c s) c (loop (princ 1 s)))))")
@@ -1180,11 +1180,10 @@ class Interrupts(AgentTest):
         self.interrupted("(defvar *cleaned* nil) (unwind-protect (loop) (setf *cleaned* t))")
         self.values("*cleaned*", "T")
 
-    def test_printing_a_value_is_interrupted(self):
+    def test_printing_a_value_is_given_up_at_an_interrupt(self):
         self.ok("(defclass bad () ()) (defmethod print-object ((b bad) s) (loop))")
         reply = self.interrupted("(values 1 (make-instance 'bad))")
-        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
-        self.assertEqual(reply.values, ["1"])
+        self.assertEqual((reply.status, reply.values), ("ok", ["1", "#<BAD: printing it takes too long>"]))
 
     def test_a_report_function_that_loops_is_given_up(self):
         self.ok("(define-condition slow (error) () (:report (lambda (c s) c s (loop))))")
@@ -1332,7 +1331,8 @@ class Survival(AgentTest):
         self.fails("(progn (defmacro slow () (sb-ext:with-timeout 0.05 (loop))) (eval '(slow)))", "TIMEOUT")
         self.ok("(defclass slow () ()) (defmethod print-object ((o slow) s) (sb-ext:with-timeout 0.05 (loop)))")
         reply = self.ok("(make-instance 'slow)")
-        self.assertEqual((reply.values, reply.inbox), (["#<SLOW: error printing it: TIMEOUT>"], None))
+        self.assertRegex(reply.values[0], "^#<SLOW: error printing it: TIMEOUT: .*>$")
+        self.assertIsNone(reply.inbox)
 
     def test_a_report_that_was_cut_short_has_no_effect_on_later_ones(self):
         self.ok("""(defvar *timer*) (defclass thing () ())

@@ -261,7 +261,7 @@ class Steps(Frames):
         report = self.s.call("invoke-restart", restart="STEP-INTO")
         self.assertIn("(SAME X)", report.text)
         report = self.s.call("invoke-restart", restart="STEP-INTO")
-        self.assertIn("; (SAME X) => #<ODD: error printing it: SIMPLE-ERROR>", report.text)
+        self.assertIn("; (SAME X) => #<ODD: error printing it: SIMPLE-ERROR: no printing, in (METHOD PRINT-OBJECT (ODD T))>", report.text)
         self.assertIn("(SAME 2)", report.text)
         self.assertIn("error printing a ODD", self.s.call("invoke-restart", restart="STEP-CONTINUE").text)
 

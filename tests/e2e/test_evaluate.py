@@ -174,6 +174,45 @@ class Printing(mcp.SessionTest):
         self.assertEqual("x" + "\u00e9" * 10000 + "\U0001f600", whole)
 
 
+class SlowPrinting(mcp.SessionTest):
+    """One value whose printing never ends hides no other."""
+
+    SLOW = "#<SLOW: printing it takes too long>"
+    NOTE = "The form was evaluated; printing its value was stopped."
+
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("(defclass slow () ()) (defmethod print-object ((x slow) s) (loop)) (defvar *slow* (make-instance 'slow)) (defvar *other* 5)")
+
+    def test_of_several_values_the_others_are_there(self):
+        report = self.assertSucceeds(self.s.evaluate("(values 1 *slow* (list 2 *slow* 3))"), self.NOTE)
+        self.assertEqual(["1", self.SLOW, "(2 #<error printing a SLOW: printing it takes too long> 3)"], report.values)
+        self.assertNotIn(self.NOTE, self.s.evaluate("(list 1)").text)
+
+    def test_at_the_time_limit_the_evaluation_had_ended(self):
+        report = self.assertSucceeds(self.s.evaluate("(values *slow* (list *slow*) 7)", timeout=0.2), self.NOTE)
+        self.assertEqual([self.SLOW, "#<CONS: printing it takes too long>", "7"], report.values)
+        self.assertEvaluates("(list 1)", "(1)")
+
+    def test_a_look_up_shows_the_rest(self):
+        self.assertIn("- *OTHER* = 5\n- *SLOW* = %s\n" % self.SLOW, self.s.call("list-definitions").text)
+        self.assertIn("  Value: %s\n" % self.SLOW, self.s.call("describe-symbol", name="*slow*").text)
+
+    def test_many_of_them_take_three_seconds_in_a_reply(self):
+        report = self.assertSucceeds(self.s.evaluate("(apply #'values 1 (append (make-list 18 :initial-element *slow*) '(2)))"), self.NOTE)
+        self.assertEqual(["1", *[self.SLOW] * 18, "2"], report.values)
+
+    def test_a_message_an_argument_and_a_variable(self):
+        report = self.s.evaluate("(defun take (x y) (declare (optimize (debug 3))) (error \"~a\" x) (list x y)) (take *slow* 3)")
+        self.assertEqual("#<printing the message takes too long>", report.message)
+        self.assertIn("\n0: (TAKE #<SLOW: printing it takes too long> ", report.text)
+        self.assertIn("X = %s" % self.SLOW, self.s.call("get-backtrace", locals=True).text)
+
+    def test_a_value_that_prints_for_long_is_printed(self):
+        self.s.evaluate("(defclass lengthy () ()) (defmethod print-object ((x lengthy) s) (dotimes (i 8) (sleep 0.1) (write-char #\\x s)))")
+        self.assertEvaluates("(make-instance 'lengthy)", "xxxxxxxx")
+
+
 class Output(mcp.SessionTest):
     def test_output_of_run_program_is_caught(self):
         report = self.assertEvaluates('(sb-ext:process-exit-code (sb-ext:run-program "/bin/sh" (list "-c" "echo from the shell; echo to stderr >&2") :output t :error t))', "0")

@@ -261,17 +261,28 @@ class Objects(Inspecting):
             (defclass meaner (meta) ()) (defmethod sb-mop:slot-boundp-using-class ((c meaner) o s) (throw 'nowhere 1))
             (defclass odder () (x) (:metaclass meaner))""")
         text = self.shown("(make-instance 'bad)")
-        self.assertIn("#<BAD: error printing it: SIMPLE-ERROR>\n", text)
+        self.assertIn("#<BAD: error printing it: SIMPLE-ERROR: no text, in (METHOD PRINT-OBJECT (BAD T))>\n", text)
         self.assertIn("\n  Y = 2\n  Z is unbound", text)
         text = self.shown("(make-instance 'odd)")
-        self.assertIn("\n  X = #<error reading it: SIMPLE-ERROR>\n  Z = 3", text)
+        self.assertIn("\n  X = #<error reading it: SIMPLE-ERROR: odd, in (METHOD SB-MOP:SLOT-VALUE-USING-CLASS (META T T))>\n  Z = 3", text)
         self.assertNotIn("Traceback", self.inspect("(allocate-instance (find-class 'odder))").text)
         self.assertOperational()
 
+    def test_an_object_that_cannot_be_updated_shows_the_message_and_the_method(self):
+        self.s.evaluate("(defclass page () ((x :initform 1))) (defvar *page* (make-instance 'page))")
+        self.s.evaluate("(defmethod update-instance-for-redefined-class :after ((p page) a d l &key) (error \"no column ~a\" 7))"
+                        "(defclass page () ((x :initform 1) (y)))")
+        why = "SIMPLE-ERROR: no column 7, in (METHOD UPDATE-INSTANCE-FOR-REDEFINED-CLASS :AFTER (PAGE T T T))"
+        self.assertEqual("The object could not be inspected: its own code signalled %s." % why, self.inspect("*page*").text)
+        text = self.shown("(list *page*)")
+        self.assertIn("(#<error printing a PAGE: %s>)\n" % why, text)
+        self.assertIn("\n  [0] = #<PAGE: error printing it: %s> <" % why, text)
+
     def test_a_text_that_never_ends_is_given_up_and_the_rest_is_shown(self):
         self.s.evaluate("(defclass slow () ((x :initform 1))) (defmethod print-object ((o slow) s) (loop)) (defvar *slow* (make-instance 'slow))")
-        text = self.shown("(list 1 *slow* 3)", timeout=0.5)
-        self.assertRegex(text, r"(?s)^#<\.\.\.>\n.*\n  \[0\] = 1\n  \[1\] = #<\.\.\.> <h\d+\.1>\n  \[2\] = 3")
+        text = self.shown("(list 1 *slow* 3)")
+        self.assertRegex(text, r"(?s)^\(1 #<error printing a SLOW: printing it takes too long> 3\)\n.*"
+                               r"\n  \[0\] = 1\n  \[1\] = #<SLOW: printing it takes too long> <h\d+\.1>\n  \[2\] = 3")
         self.assertIn("\n  X = 1", self.shown("*slow*", timeout=0.5))
 
     def test_standard_functions_that_were_replaced_do_not_matter(self):

@@ -79,5 +79,11 @@
     (funcall function)))
 
 (implement call-printing-past-errors (function)
-  (let ((sb-ext:*suppress-print-errors* 'error))
+  (let ((sb-ext:*suppress-print-errors* 'part-not-printed))
     (funcall function)))
+
+(implement call-ringing (seconds function ring)
+  (let ((timer (sb-ext:make-timer ring :thread sb-thread:*current-thread*)))
+    (sb-ext:schedule-timer timer seconds :repeat-interval seconds)
+    (unwind-protect (funcall function)
+      (sb-ext:unschedule-timer timer))))

@@ -28,7 +28,7 @@ CASES = [
     storage("closures compiled without end", "(let ((l nil)) (loop (push (make-array 1000000) l) (push (lambda () l) l)))"),
     storage("a heap exhausted in a cleanup form", "(unwind-protect (error \"first\") (let ((l nil)) (loop (push (make-array 100000) l))))", outcome=error("^SIMPLE-ERROR$")),
     storage("a heap exhausted in a handler", "(handler-bind ((error (lambda (c) (let ((l nil)) (loop (push (make-array 100000) l)))))) (error \"x\"))"),
-    storage("a heap exhausted in a print-object", "(progn (defclass d () ()) (defmethod print-object ((d d) s) (let ((l nil)) (loop (push (make-array 100000) l)))) (make-instance 'd))", outcome=either(returns("HEAP-EXHAUSTED"), STORAGE)),
+    storage("a heap exhausted in a print-object", "(progn (defclass d () ()) (defmethod print-object ((d d) s) (let ((l nil)) (loop (push (make-array 100000) l)))) (make-instance 'd))", outcome=either(returns("HEAP-EXHAUSTED|printing it takes too long"), STORAGE)),
     storage("a heap exhausted in a thread", "(sb-thread:join-thread (sb-thread:make-thread (lambda () (let ((l nil)) (loop (push (make-array 100000) l))))))", outcome=IN_A_THREAD),
     storage("a heap exhausted without interrupts", "(sb-sys:without-interrupts (let ((l nil)) (loop (push (make-array 100000) l))))"),
     storage("a heap exhausted without collections", "(sb-sys:without-gcing (let ((l nil)) (loop (push (make-array 100000) l))))"),
