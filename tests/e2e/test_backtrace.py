@@ -1,5 +1,7 @@
 """Which functions a backtrace shows, by name and with their arguments."""
 
+import os
+
 import mcp
 
 
@@ -52,6 +54,43 @@ class TailPosition(mcp.SessionTest):
         self.assertEqual(["(A)", "(B)", "(C)"], [frame for frame in frames if frame != "(/ 1 0)"][:3])
 
 
+class Arguments(mcp.SessionTest):
+    """A call shows what was passed, as far as that is certain."""
+
+    LOST = "#<changed or no longer kept>"
+    CASES = (
+        ("(defun f (a b) (setf a (list b)) (fail) (list a b))", "(f 300 2)", "(F %s 2)"),
+        ("(defun f (a) (loop while a do (when (eql 3 (pop a)) (fail) (print a))))", "(f (list 1 2 3 4))", "(F %s)"),
+        ("(defun f (a &optional (b 5)) (setf b nil) (fail) (list a b))", "(f 1 300)", "(F 1 %s)"),
+        ("(defun f (a &rest r) (pop r) (fail) (list a r))", "(f 1 300 4)", "(F 1 %s)"),
+        ("(defun f (a &optional b &key c) (setf b nil) (fail) (list a b c))", "(f 1 300 :c 6)", "(F 1 %s :C 6)"),
+        ("(defun f (a &rest r &key c) (setf r nil) (fail) (list a r c))", "(f 1 :c 300)", "(F 1 :C %s)"),
+        ("(defun f (a) (let ((g (lambda () (setf a nil)))) (funcall g) (fail) (list a g)))", "(f 300)", "(F %s)"),
+        ("(defun f (x) (flet ((g (y) (setf y 3) (fail) (list y x))) (declare (notinline g)) (list (g 300))))", "(f 1)", "((FLET G :IN F) %s)"),
+        ("(defun f (a b) (fail) (list (car a)))", "(f '(1) 2)", "(F (1) %s)"),
+        ("(defun f (a &optional (b 5) &rest r &key c) (fail) (list a b c r))", "(f 1 300 :c 6)", "(F 1 300 :C 6)"),
+    )
+
+    def test_one_that_the_function_has_changed_is_not_shown_as_passed(self):
+        self.s.evaluate("(declaim (notinline fail)) (defun fail () (error \"stop\"))")
+        path = os.path.join(self.folder(), "f.lisp")
+        for definition, call, frame in self.CASES:
+            for place in ("text", "file"):
+                with self.subTest(definition, place=place):
+                    if place == "file":
+                        mcp.write(path, definition)
+                        self.assertSucceeds(self.s.call("load-file", path=path))
+                    else:
+                        self.s.evaluate(definition)
+                    self.assertEqual(frame.replace("%s", self.LOST), self.s.evaluate(call).frames[1].partition(" at ")[0])
+
+    def test_its_value_is_among_the_variables_and_the_frame_is_not_restarted_with_it(self):
+        self.s.evaluate("(defun f (a) (setf a (list a)) (error \"stop ~a\" (print a)) a)")
+        self.assertErrorReport(self.s.evaluate("(list (f 300))"))
+        self.assertIn("0: (F %s)\n" % self.LOST, self.s.call("get-backtrace").text + "\n")
+        self.assertIn("no longer known", self.s.call("restart-frame", frame=0).text)
+
+
 class Deep(mcp.SessionTest):
     """Of a deep stack the report has the first frames; the Lisp has the others while the error can be entered."""
 
@@ -64,12 +103,12 @@ class Deep(mcp.SessionTest):
         self.s.evaluate("(deep 3000)")
         self.assertIn(":\n998: (DEEP 998)\n999: (DEEP 999)\n(only the first 1000 can be read)", self.s.call("get-backtrace", {"from": 998, "max-frames": 9}).text)
 
-    def test_frames_that_take_too_long_to_print_are_reported_as_such(self):
+    def test_frames_that_take_too_long_to_print_are_shown_without_the_objects(self):
         self.s.evaluate("(defclass slow () ()) (defmethod print-object ((x slow) stream) (sleep 0.05) (call-next-method))"
                         ' (defun deep (n x) (if (= n 0) (error "deep") (+ 1 (deep (1- n) x))))')
         self.s.evaluate("(deep 900 (make-instance 'slow))")
         text = self.s.call("get-backtrace", {"from": 400, "max-frames": 300}).text
-        self.assertRegex(text, r"\(no frame from 400 on is kept\)(?s:.*)\(The Lisp could not read more: .*time limit")
+        self.assertRegex(text, r"\n400: \(DEEP 400 #<SLOW \{\w+\}>\)\n(?s:.*)\n690: \(DEEP 690 #<\.\.\.>\)\n")
         self.assertIn("\n401: (DEEP 401 ", self.s.call("get-backtrace", {"from": 400, "max-frames": 3}).text)
 
 

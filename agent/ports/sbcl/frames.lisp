@@ -72,11 +72,19 @@ them all."
         (setf above frame
               frame below)))))
 
+(defun lost-rest-p (frame)
+  "True if the function of FRAME ends with a &REST argument that is no longer known, which SBCL leaves out."
+  (let ((last (first (last (ignore-errors (sb-di:debug-fun-lambda-list (sb-di:frame-debug-fun frame)))))))
+    (and (consp last) (eq :rest (first last)) (eq :deleted (second last)))))
+
 (implement frame-call (frame)
   (multiple-value-bind (name arguments) (sb-debug::frame-call frame :method-frame-style :normal)
     ;; SBCL cannot read one if the frame had not begun or a register was not saved, as when the stack is exhausted.
     (when (listp arguments)
-      (setf arguments (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)))
+      (setf arguments (substitute-if (sb-debug::make-unprintable-object "changed or no longer kept")
+                                     #'unknown-argument-p
+                                     (append (substitute (unbound-marker) :invalid-value-for-unescaped-register-storage arguments)
+                                             (if (lost-rest-p frame) (list (unbound-marker)) '())))))
     (cond ((eq name 'sb-pcl::call-no-applicable-method)
            (destructuring-bind (function call) arguments
              (values (sb-mop:generic-function-name function) call)))

@@ -33,7 +33,7 @@
     (sb-int:unencapsulate name 'cl-mcp-agent)))
 
 (defun remove-encapsulations ()
-  (mapc #'unwrap-calls '(sb-c::tail-annotate sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix
+  (mapc #'unwrap-calls '(sb-c::tail-annotate sb-c::debug-location-for sb-pcl::maybe-trace-method sb-ext:print-symbol-with-prefix
                          sb-debug::%invoke-debugger))
   (remove-ownership))
 

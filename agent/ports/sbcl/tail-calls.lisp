@@ -1,4 +1,5 @@
-;;;; The agent's port to SBCL: which calls in tail position give up their caller's frame.
+;;;; The agent's port to SBCL: what the compiler keeps for backtraces: which calls in tail position give up their caller's
+;;;; frame, and which arguments are known.
 ;;;;
 ;;;; SBCL compiles each call in tail position as a jump, and the caller's frame is gone. So in (DEFUN F (X) (/ X 0)) the
 ;;;; function that failed would be in no backtrace. Here a call of one of SBCL's own functions keeps its caller's frame.
@@ -40,4 +41,15 @@
                       (lambda (annotate component)
                         (multiple-value-prog1 (funcall annotate component)
                           (when *is-agents-thread*
-                            (keep-callers-frames component))))))
+                            (keep-callers-frames component)))))
+  (sb-int:encapsulate 'sb-c::debug-location-for 'cl-mcp-agent #'location-of-argument))
+
+(defun location-of-argument (locate variable locations)
+  "Return where the debugger finds the argument VARIABLE: nowhere if the function sets it, since its value is then not known to be
+what was passed. It stays among the frame's variables."
+  (if (and *is-agents-thread* (sb-c::lambda-var-sets variable))
+      ;; As for one that is not used.
+      (let ((uses (shiftf (sb-c::leaf-refs variable) '())))
+        (unwind-protect (funcall (the function locate) variable (make-hash-table :test #'eq))
+          (setf (sb-c::leaf-refs variable) uses)))
+      (funcall (the function locate) variable locations)))
