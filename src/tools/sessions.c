@@ -17,6 +17,7 @@
 #include "report/section.h"
 #include "session/process/process.h"
 #include "session/records/error_record.h"
+#include "session/records/journal.h"
 #include "session/records/snapshots.h"
 #include "session/sessions.h"
 #include "session/store/saved.h"
@@ -26,15 +27,46 @@
 #define MOST_LISTED 200
 #define MOST_LISTED_FOR_PERSON 2000 /* who has them filtered */
 #define MOST_PROGRAMS 20
-#define MEMORY_MS 20 /* for reading the memory of processes: no other call is served meanwhile */
+#define MOST_SYSTEM_BYTES 1000 /* of the names in a reply; the last may be longer */
+#define MEMORY_MS 20           /* for reading the memory of processes: no other call is served meanwhile */
+
+/* The name of the system that a call has loaded, as the journal has it (call_add_system_form()); NULL: it was
+ * none. */
+static const char *system_of(const struct journal_entry *entry, size_t *len)
+{
+    static const char *const calls[] = {"(asdf:load-system ", "(ql:quickload ", "(progn (asdf:load-asd "};
+    bool is_load = false;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        is_load = is_load || strncmp(entry->code, calls[i], strlen(calls[i])) == 0;
+    const char *end = is_load ? strrchr(entry->code, '"') : NULL, *start = end;
+    while (start > entry->code && start[-1] != '"')
+        start--;
+    *len = (size_t)(end - start);
+    return start == entry->code || entry->is_undone || entry->outcome != JOURNAL_OK ? NULL : start;
+}
+
+static void add_systems(struct strbuf *out, const struct session *s)
+{
+    const struct journal_entry *entry;
+    for (size_t i = 0; (entry = journal_at(session_journal(s), i)) != NULL; i++) {
+        size_t len = 0;
+        const char *name = system_of(entry, &len);
+        if (name != NULL && out->len < MOST_SYSTEM_BYTES)
+            strbuf_addf(out, "%s%.*s", out->len == 0 ? "\nNo longer loaded: " : ", ", (int)len, name);
+    }
+}
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
+    struct strbuf systems = call->text;
+    call->text = (struct strbuf){0};
     strbuf_adds(&call->text,
                 session_attached(o->session) != NULL
                     ? "Session reset: its errors and its history are gone, and what stood in the image was "
                       "unwound. The image is as it was, with all its definitions.\nCurrent package: CL-USER"
                     : "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+    strbuf_add(&call->text, systems.bytes, systems.len);
+    strbuf_fini(&systems);
 }
 
 static void next_step(struct tool_call *call, struct session *s);
@@ -542,8 +574,11 @@ static void reset_session(struct tool_call *call)
         return;
     }
     struct session *s = call_session(call);
-    if (s != NULL)
-        look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
+    if (s == NULL)
+        return;
+    if (session_attached(s) == NULL)
+        add_systems(&call->text, s);
+    look_up_request(call, s, OPERATION_RESET, NULL, on_reset);
 }
 
 const struct tool tool_create_session = {

@@ -329,6 +329,18 @@ class Resetting(mcp.TestCase):
         self.assertEvaluates("(list (find-package :mine) (boundp '*v*) (fboundp 'f) (find-class 'c nil) *print-base* (get 'a 'b) (package-name *package*))",
                              '(NIL NIL NIL NIL 10 NIL "COMMON-LISP-USER")')
 
+    def test_the_systems_that_are_no_longer_loaded_are_named(self):
+        folder = self.folder()
+        for name in ("one", "two"):
+            mcp.write(os.path.join(folder, name + ".asd"), '(defsystem "%s")' % name)
+        s = self.start_server(cwd=folder)
+        self.assertSucceeds(s.call("create-session", name="work", systems=["one"]))
+        self.assertSucceeds(s.call("load-system", session="work", system=os.path.join(folder, "two.asd")))
+        s.call("load-system", session="work", system="three")
+        text = s.call("reset-session", session="work").text
+        self.assertEqual("Session reset. All definitions cleared.\nCurrent package: CL-USER\nNo longer loaded: one, two", text.strip())
+        self.assertNotIn("No longer", s.call("reset-session", session="work").text)
+
     def test_only_the_session_named_is_reset(self):
         self.s.call("create-session", name="other")
         self.s.evaluate("(defvar *v* 1)", session="other")
