@@ -454,7 +454,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
     all.on_question = call->asks ? on_operation_question : NULL;
     all.arg = call;
     call->operation = session_run(session, &all);
-    evaluations_await(call);
+    evaluations_await(call, session);
 }
 
 void call_load(struct tool_call *call, struct session *session, const char *what, struct strbuf *code,

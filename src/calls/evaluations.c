@@ -13,6 +13,7 @@
 #include "calls/reply_text.h"
 #include "calls/tool_call.h"
 #include "events/events.h"
+#include "session/records/limits.h"
 #include "session/session.h"
 #include "session/sessions.h"
 
@@ -157,30 +158,44 @@ static void answer_early(struct tool_call *call, struct session *s, const struct
     strbuf_fini(&text);
 }
 
-static void await(struct tool_call *call);
+static void await(struct tool_call *call, struct session *s);
+
+/* It waits, and what runs has no time limit, so nothing bounds the wait. */
+static bool is_behind_unlimited(const struct session *s, const struct session_evaluation *e)
+{
+    struct session_evaluation first;
+    return !e->is_running && session_evaluation_at(s, 0, &first) && first.is_running && first.limit_s <= 0;
+}
 
 static void on_waited(struct tool_call *call, const struct sexp *frames)
 {
     struct session *s = arguments_session(call);
     struct session_evaluation e;
     call->early_answer = NULL;
-    if (session_is_asking(call->operation))
-        await(call); /* a question belongs to a call */
-    else if (s != NULL && session_evaluation(s, session_number(call->operation), &e))
+    bool is_asked = arguments_has(call, "wait");
+    if (s == NULL || !session_evaluation(s, session_number(call->operation), &e))
+        return;
+    if (is_asked ? !session_is_asking(call->operation) : is_behind_unlimited(s, &e))
         answer_early(call, s, &e, frames);
+    else if (is_asked || !e.is_running)
+        await(call, s); /* a question belongs to a call */
 }
 
-static void await(struct tool_call *call)
+static void await(struct tool_call *call, struct session *s)
 {
-    call->early_answer = evaluation_wait(call, session_number(call->operation), UINT64_MAX,
-                                         (uint64_t)(arguments_number(call, "wait", 0) * 1000), on_waited);
+    uint64_t ms = arguments_has(call, "wait") ? (uint64_t)(arguments_number(call, "wait", 0) * 1000)
+                                              : (uint64_t)limits_timeout_ms(session_limits(s));
+    call->early_answer = evaluation_wait(call, session_number(call->operation), UINT64_MAX, ms, on_waited);
 }
 
-void evaluations_await(struct tool_call *call)
+void evaluations_await(struct tool_call *call, struct session *session)
 {
-    if (call->toolbox->evaluations != NULL && arguments_has(call, "wait") &&
-        session_number(call->operation) > 0)
-        await(call);
+    struct session_evaluation e;
+    uint64_t number = call->toolbox->evaluations == NULL ? 0 : session_number(call->operation);
+    if (number > 0 &&
+        (arguments_has(call, "wait") ||
+         (!arguments_has(call, "timeout") && session_evaluation(session, number, &e) && !e.is_next)))
+        await(call, session);
 }
 
 void evaluations_forget(struct tool_call *call)

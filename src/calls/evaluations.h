@@ -47,10 +47,11 @@ struct evaluation {
 struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions);
 void evaluations_free(struct evaluations *all);
 
-/* evaluations_await(call): the call has begun to wait for an operation. If that is an evaluation and the call
- * has the argument wait, answer the call when that time has passed, and keep the result. evaluations_forget(
- * call): the call has ended. */
-void evaluations_await(struct tool_call *call);
+/* evaluations_await(call, session): the call has begun to wait for an operation. If that is an evaluation and
+ * the call has the argument wait, answer the call when that time has passed, and keep the result; if the call
+ * says nothing of time, when the evaluation has waited for the session's time limit behind one that has no
+ * limit. evaluations_forget(call): the call has ended. */
+void evaluations_await(struct tool_call *call, struct session *session);
 void evaluations_forget(struct tool_call *call);
 
 /* evaluations_tell_less(session, number): its next reply need not report that this evaluation has ended. */

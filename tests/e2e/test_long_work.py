@@ -177,6 +177,31 @@ class LongWork(mcp.SessionTest):
         release()
         self.assertIn("has ended", self.call("evaluation-status", evaluation=1, wait=60).text)
 
+    def test_what_waits_behind_one_without_a_limit_is_answered_at_the_session_s(self):
+        self.s.evaluate("(defvar *done* nil)")
+        self.s.call("configure-limits", timeout=1)
+        gate, release = self.gate()
+        running = self.s.start_call("evaluate-lisp", {"code": gate, "timeout": 0})
+        waiting = [self.s.start_call(tool, {"code": code}) for tool, code in (
+            ("evaluate-lisp", "(progn (setf *done* :first) 42)"), ("measure-code", "(setf *done* :second)"), ("inspect-object", "(identity *done*)"))]
+        for number, call in enumerate(waiting, 3):
+            text = call.reply(wait=5).text
+            self.assertRegex(text, r"\AEvaluation %d is waiting for its turn.*\nWaiting: behind evaluation 2: \(with-open-file" % number)
+            self.assertIn(CONTINUES, text)
+        unlimited = self.s.start_call("evaluate-lisp", {"code": ":last", "timeout": 0})
+        release()
+        self.assertFalse(running.reply().is_error)
+        self.assertIn("=> 42", self.call("evaluation-status", evaluation=3, wait=60).text)
+        self.assertValue(unlimited.reply(), ":LAST")
+        self.assertIn(":SECOND\nKind: symbol", self.call("evaluation-status", evaluation=5, wait=60).text)
+
+    def test_what_waits_behind_one_with_a_limit_is_not_answered_early(self):
+        self.s.evaluate("1")
+        self.s.call("configure-limits", timeout=0.5)
+        running = self.s.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 2})
+        self.assertValue(self.s.start_call("evaluate-lisp", {"code": "42"}).reply(), "42")
+        self.assertErrorReport(running.reply(), "TIMEOUT")
+
     def test_the_output_of_the_running_one_is_not_given_to_one_that_is_cancelled(self):
         gate, release = self.gate()
         running = self.s.start_call("evaluate-lisp", {"code": '(progn (princ "mine") (finish-output) %s :first)' % gate})
