@@ -47,11 +47,22 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
   (setf *id* nil
         *leaving* nil)
   ;; DEBUGGER throws there if what is added to the reply fails.
-  (unless (catch *between-requests* (answer message))
+  (unless (or (catch *between-requests* (answer message))
+              ;; It is too long, or the heap has too little room for its octets.
+              (catch *between-requests* (answer (with-short-texts message))))
     (answer (if (eq :error (second message))
                 (minimal-report (first message) :error nil)
                 (list (first message) :refused
-                      "It was done, but the reply could not be sent, or was too long to be.")))))
+                      "It was done, but the reply could not be sent: it is too long, or the heap is nearly full.")))))
+
+(defconstant +short-text+ 2000)
+
+(defun with-short-texts (message)
+  "Return MESSAGE with the beginnings of those of its texts that are long."
+  (typecase message
+    (string (cut-text message +short-text+))
+    (cons (mapcar #'with-short-texts message))
+    (t message)))
 
 (defun kind-of-condition (condition)
   (cond ((source-condition-p condition) :reader)
@@ -375,11 +386,7 @@ of which would be copied after each copy of the process."
                                    "The session has no free file descriptor, and a copy needs one.")
                                   (*standing*
                                    "An error stands in the main thread, so the session cannot be copied.")
-                                  (t
-                                   (format nil "Other threads run in this session, so it cannot be copied~@[: ~a~]."
-                                           (or (threads-in-the-way)
-                                               (and *standing-errors*
-                                                    "failed evaluations, which the next evaluation ends")))))))
+                                  (t (why-not-copied)))))
         (let* ((severed (if (or silent separate)
                             (passing-descriptors descriptors)
                             '()))

@@ -134,7 +134,7 @@
                                                  handlers be entered."))))
           (ended
            (setf *told-of-threads* nil)
-           '(:threads-ended t))
+           (list :threads-ended (if *standing-errors* (why-not-copied) t)))
           (t '()))))
 
 (defun next-message ()
@@ -233,6 +233,12 @@
                        for count = (count label labels :test #'string=)
                        collect (format nil "~a~@[ (~d times)~]" label (if (= count 1) nil count)))
                  +threads-named+))))
+
+(defun why-not-copied ()
+  (let ((threads (threads-in-the-way)))
+    (if (and *standing-errors* (null threads))
+        "The threads of failed evaluations stand in their errors, so the session cannot be copied. The next evaluation ends them."
+        (format nil "Other threads run in this session, so it cannot be copied~@[: ~a~]." threads))))
 
 (defun serve-post (post values ready)
   "Serve POST in this thread until its request is done. VALUES are those of *LISTENER-VARIABLES*."

@@ -213,10 +213,10 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, STOPS_LATER);
     } else if (is_done) {
         session_note_announced(o->session, 0);
-        strbuf_adds(
-            &call->text,
-            " is stopped where it was. Its error can be entered, with its number as index; its restart "
-            "CONTINUE lets it continue.");
+        strbuf_addf(&call->text,
+                    " is stopped where it was: error %d can be entered; its restart CONTINUE lets the "
+                    "thread continue.",
+                    r->sequence);
         report_condition(&call->text, r);
     }
 }

@@ -82,6 +82,19 @@ class LargeValues(mcp.SessionTest):
         self.assertEvaluates("(length *l*)", "8000000")
 
 
+class LittleRoom(mcp.SessionTest):
+    """The heap has no room for the octets of a long reply."""
+
+    def test_long_texts_of_the_reply_are_cut_and_the_reason_is_given(self):
+        self.s.evaluate("(sb-ext:unlock-package :cl-mcp-agent) (sb-int:encapsulate 'cl-mcp-agent::make-room 'no-room"
+                        " (lambda (make-room count) (if (> count 100000) (error \"the heap is full\") (funcall make-room count))))")
+        report = self.assertSucceeds(self.s.evaluate("(values 1 (make-string 50000 :initial-element #\\x) 2)", max_output=4000), "the heap is full")
+        self.assertEqual(("1", "2"), (report.values[0], report.values[2].partition("\n")[0]))
+        self.assertRegex(report.values[1], r'^"x{1999}\.\.\.$')
+        report = self.assertErrorReport(self.s.evaluate("(error (make-string 50000 :initial-element #\\x))"), "SIMPLE-ERROR")
+        self.assertRegex(report.message, r"^x{1000,}")
+
+
 class ForATerminal(mcp.SessionTest):
     """What programs print for a terminal is shown as a reader needs it, and a value as it is."""
 

@@ -310,8 +310,8 @@ class Standing(entries.Entries, StandingTest):
     def test_a_checkpoint_that_failed_evaluations_prevent_says_what_ends_them(self):
         self.assertFails("(fail 1)")
         self.end_program()
-        for tool, arguments in (("checkpoint-session", {"name": "here"}), ("save-session", {})):
-            self.assertIn("so it cannot be copied: failed evaluations, which the next evaluation ends.",
+        for tool, arguments in (("list-checkpoints", {}), ("save-session", {}), ("checkpoint-session", {"name": "here"})):
+            self.assertIn("The threads of failed evaluations stand in their errors, so the session cannot be copied. The next evaluation ends them.",
                           self.s.call(tool, arguments).text)
         self.assertOperational()
         self.assertFalse(self.s.call("checkpoint-session", name="here").is_error)

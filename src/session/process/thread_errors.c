@@ -113,8 +113,11 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
     if (lost > 0)
         session_notify(s, FACT(lost == 1 ? FACT_ERROR_LOST : FACT_ERRORS_LOST, .numbers = {(uint64_t)lost}));
     note_began(s, sexp_get(reply, 2, "threads-began"), sexp_get(reply, 2, "threads-hint"));
-    if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
+    const struct sexp *threads_ended = sexp_get(reply, 2, "threads-ended");
+    if (!sexp_is_nil(threads_ended)) {
         s->flags.has_threads = false;
+        xstrset(&s->copies.why_not, sexp_string(threads_ended, NULL));
+    }
     for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = thread_errors_standing(s, sexp_integer(sexp_nth(ended, i), 0));
         if (r != NULL)
