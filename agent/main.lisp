@@ -218,7 +218,9 @@ to end its report, or what is done at the error later."
 
 (defun serve-interrupt ()
   ;; If printing did not end, printing the same object in the report would not end either.
-  (let ((*in-a-hurry* (and *guard* t)))
+  (let ((*in-a-hurry* (and *guard* t))
+        (*lock-hint* (format nil "~@[~a~]~@[~&~a~]" *lock-hint*
+                             (and (among-threads-p) (not (shares-image-p)) (ignore-errors (waiting-hint))))))
     (call-as-interrupted
      (lambda ()
        (restart-case (serve-error (make-condition 'evaluation-interrupted) :interrupt)

@@ -479,7 +479,7 @@ do not show the line."
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
                      ((sandbox-hint message))))
          (place (and (not (eq kind :reader)) (place-hint condition hint))))
-    (let ((hints (remove nil (list (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint
+    (let ((hints (remove nil (list (and (eq kind :interrupt) (string/= "" *lock-hint*) *lock-hint*) hint place readtable-hint
                                    (and (eq kind :error) (ignore-errors (call-again-hint frame)))))))
       (if hints
           (format nil "~{~a~^~%~}" hints)

@@ -86,7 +86,7 @@
 ;;; The function may run late or never if the other thread waits in foreign code or has disabled interrupts,
 ;;; and printing its variables may not end. The caller waits no longer than the limits above.
 
-(defun call-printing-in-thread (thread function)
+(defun call-printing-in-thread (thread function &optional (answer-seconds +thread-answer-seconds+))
   "Have THREAD call FUNCTION, which prints and returns the result, or calls its argument with the result first. Return :DONE and the
 result, :SILENT if THREAD did not start in time and will not, :SLOW if it did not finish in time, or :GONE."
   (let ((begun (make-signal))
@@ -123,7 +123,7 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
                    (throw *guard* :interrupted)))))
       (unless (call-in-thread thread #'begin)
         (return-from call-printing-in-thread :gone))
-      (cond ((and (not (await-signal begun +thread-answer-seconds+))
+      (cond ((and (not (await-signal begun answer-seconds))
                   (claim :given-up))
              (if (thread-alive-p thread) :silent :gone))
             ((or (await-signal done +thread-frames-seconds+)
@@ -132,6 +132,54 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
                    (await-signal done +thread-answer-seconds+)))
              (values :done (second state)))
             (t :slow)))))
+
+;;; Where an evaluation is interrupted that waits for threads, what these wait for is of more interest than its own frames.
+
+(defconstant +waiting-lines+ 8)
+(defconstant +waiting-names+ 5)
+(defconstant +asking-seconds+ 1/2
+  "How long all threads together may take to tell where they wait; the server interrupts a second time after a few seconds.")
+
+(defun place-in-thread ()
+  "List the name of the function in which this thread was interrupted, and the first frame of the program's own, as texts."
+  (with-agent-syntax ()
+    (let* ((frames (frames-from (signalling-frame)))
+           (names (remove-if (lambda (symbol) (or (null symbol) (implementation-name-p symbol)))
+                             (mapcar (lambda (entry) (home-symbol (cdr entry))) frames)))
+           (own (or (find-if-not #'library-package-p names :key #'symbol-package) (first names)))
+           (frame (car (find own frames :key (lambda (entry) (home-symbol (cdr entry)))))))
+      (list (name-text (cdr (first frames)))
+            (and own (format nil "~a~@[ at ~a~]" (name-text own) (ignore-errors (frame-place-text frame own))))))))
+
+(defun waiting-text (thread asks)
+  "Return in words for what THREAD waits and, if ASKS is true, where; NIL if it does not wait."
+  (multiple-value-bind (activity lock owner) (thread-activity thread)
+    (unless (member activity '(:running :starting :unknown))
+      (destructuring-bind (&optional call own)
+          (and asks (nth-value 1 (call-printing-in-thread thread
+                                                          (lambda (finish)
+                                                            (declare (ignore finish))
+                                                            (place-in-thread))
+                                                          (/ +asking-seconds+ 4))))
+        (format nil "~:[in ~a~;for mutex ~:*~s~*~]~@[, held by ~a~]~@[; ~a~]" lock (or call activity)
+                (and owner (format nil "~a (~d)" (label-of owner) (number-of owner)))
+                own)))))
+
+(defun waiting-hint ()
+  "Return lines on the program's threads that wait, those that wait in one place together; NIL if there are none."
+  (let ((groups '())
+        (end (+ (get-internal-real-time) (* +asking-seconds+ internal-time-units-per-second))))
+    (dolist (thread (some-of (remove-if #'own-thread-p (all-threads)) 0 +threads-sent+))
+      (let ((text (waiting-text thread (< (get-internal-real-time) end))))
+        (when text
+          (let ((group (or (assoc text groups :test #'string=)
+                           (first (push (list text) groups)))))
+            (push (label-of thread) (rest group))))))
+    (and groups
+         (format nil "Threads that wait:~{~%~a~}~@[~%... and ~d more~]"
+                 (loop for (text . labels) in (some-of (reverse groups) 0 +waiting-lines+)
+                       collect (format nil "~a: ~a" (listed (reverse labels) +waiting-names+) text))
+                 (and (nthcdr +waiting-lines+ groups) (- (length groups) +waiting-lines+))))))
 
 (define-operation :thread-frames (&rest arguments &key thread)
   (let* ((package (session-package))

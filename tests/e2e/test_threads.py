@@ -128,6 +128,53 @@ class Looking(ThreadTest):
         self.assertNotIn("Deadlock", self.s.call("list-threads").text)
 
 
+class WaitedFor(ThreadTest):
+    """The report of an evaluation that was stopped while it waited for threads tells what these wait for."""
+
+    PROGRAM = """
+(in-package :cl-user)
+(defvar *jobs* (sb-thread:make-mutex :name "jobs")) (defvar *results* (sb-thread:make-mutex :name "results"))
+(defvar *more* (sb-thread:make-waitqueue)) (defvar *here* (sb-thread:make-semaphore)) (defvar *threads* '())
+(defun take () (sb-thread:with-mutex (*jobs*) (sb-thread:signal-semaphore *here*) (loop (sb-thread:condition-wait *more* *jobs*))))
+(defun take-holding () (sb-thread:with-mutex (*results*) (take) :taken))
+(defun put-result () (sb-thread:signal-semaphore *here*) (sb-thread:with-mutex (*results*) :put))
+(defun start (name function) (push (sb-thread:make-thread function :name name) *threads*) (sb-thread:wait-on-semaphore *here*))
+(defun finish () (mapc #'sb-thread:join-thread *threads*))
+"""
+    START = '(progn (start "holder" #\'take-holding) (start "one" #\'take) (start "two" #\'take) (start "late" #\'put-result))'
+
+    def assertTold(self, report, place=""):
+        self.assertErrorReport(report, "TIMEOUT")
+        lines = report.hint.splitlines()
+        self.assertIn("Threads that wait:", lines)
+        self.assertTrue(any(re.search(r"^(?=.*one)(?=.*two)(?=.*holder).*: in SB-THREAD:CONDITION-WAIT; TAKE%s$" % place, line) for line in lines), report.hint)
+        self.assertTrue(any(re.search(r'^late: for mutex "results", held by holder \(\d+\); PUT-RESULT%s$' % place, line) for line in lines), report.hint)
+
+    def test_of_an_evaluation(self):
+        self.s.evaluate(self.PROGRAM)
+        self.s.evaluate(self.START)
+        self.await_thread("late", "held by holder")
+        self.assertTold(self.s.evaluate("(finish)", timeout=1))
+        self.assertOperational()
+
+    def test_of_a_run_of_tests_of_a_system(self):
+        folder = self.folder()
+        mcp.write(os.path.join(folder, "pool.lisp"), self.PROGRAM)
+        mcp.write(os.path.join(folder, "pool.asd"), '(defsystem "pool" :components ((:file "pool")) :perform (test-op (o c) (uiop:symbol-call :cl-user :finish)))')
+        self.assertSucceeds(self.s.call("load-system", system=os.path.join(folder, "pool.asd")))
+        self.s.evaluate(self.START)
+        self.await_thread("late", "held by holder")
+        self.assertTold(mcp.Report(self.s.call("run-tests", system="pool", timeout=1).result), r" at \S+/pool\.lisp:\d")
+
+    def test_more_places_than_lines_are_counted(self):
+        self.s.evaluate(STOPPED)
+        for number in range(10):
+            self.s.evaluate("(defun await%d () (sb-thread:signal-semaphore *here*) (sb-thread:wait-on-semaphore *gate*) %d)" % (number, number))
+            self.s.evaluate("(progn (sb-thread:make-thread #'await%d) (sb-thread:wait-on-semaphore *here*) t)" % number)
+        hint = self.assertErrorReport(self.s.evaluate("(loop (sleep 1))", timeout=1), "TIMEOUT").hint
+        self.assertRegex(hint, r"^Threads that wait:(\n.*: in .*){8}\n\.\.\. and 2 more$")
+
+
 class StandingTest(ThreadTest):
     """A session whose program has a thread."""
 
